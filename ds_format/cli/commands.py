@@ -1,0 +1,63 @@
+"""The table of commands, and how a command declares what it takes."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class Option(NamedTuple):
+    """One option."""
+
+    name: str
+    about: str
+    value: str = ""
+    """What its value is called. Without one the option is a flag."""
+
+    @property
+    def label(self) -> str:
+        """How it is written on a command line."""
+        if self.value:
+            return f"{self.name}: {self.value}"
+        return ("-" if len(self.name) == 1 else "--") + self.name
+
+
+class Command(NamedTuple):
+    """What a command takes, and how its help explains that."""
+
+    usage: tuple[str, ...]
+    about: str
+    arguments: tuple[tuple[str, str], ...]
+    """What each is called, and what it is."""
+    options: tuple[Option, ...]
+    """Those that other commands lack."""
+    examples: tuple[tuple[str, str], ...]
+    """What is wanted, and the command line that does it."""
+
+
+class Entry(NamedTuple):
+    """One row of the table."""
+
+    module: str
+    """Has `COMMAND`, a `Command`, and `run(request)`, which takes an `arguments.Request` and returns what to print."""
+    caption: str
+    """What the command does, in a few words."""
+    pairs: bool = False
+    """Whether `KEY: VALUE` between its words are arguments: then options of that form stand before the command or last."""
+
+
+COMMANDS = {
+    "ls": Entry("ds_format.cli.ls", "List the variables of a file."),
+    "select": Entry("ds_format.cli.select_", "Convert a file, whole or in part.", pairs=True),
+}
+"""All commands by name."""
+
+DEFAULT = "ls"
+"""The command of a command line that names none."""
+
+
+def load(name: str) -> tuple[Command, Callable[[Any], Iterable[Any]]]:
+    """Import a command: what it takes, and the function that runs it."""
+    module = importlib.import_module(COMMANDS[name].module)
+    return module.COMMAND, module.run

@@ -1,0 +1,116 @@
+"""What `--help` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from . import commands
+from .arguments import GENERAL, READ
+
+USAGE = ("ds [CMD] [OPTIONS] [ARGS]", "ds --help [CMD]", "ds --version")
+
+_WIDTH = 80
+_NARROW = 24
+"""Columns that a name takes at most before its explanation moves to the next line."""
+
+_ABOUT = (
+    (
+        "Lists, converts and subsets files of scientific data. The first word that is the name of a command is the "
+        "command; without one, ds lists the variables of a file."
+    ),
+    (
+        "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE is a "
+        "pair. Each argument that the shell passes is one word, blanks included. Text that looks like something else "
+        "takes quotes that the shell has to leave in place, as in '\"5\"'; \\\\ is a backslash; all that follows -- is "
+        "text as it stands. Names of variables are patterns with *, ? and [...]."
+    ),
+)
+
+_EXAMPLES = (
+    ("Variables of a file, with types and dimensions:", "ds -l data.nc"),
+    ("Convert a NetCDF file:", "ds select input.nc output.ds"),
+    ("Help on a command:", "ds --help select"),
+)
+
+_ENVIRONMENT = (
+    (
+        "DS_MODE",
+        "What happens to names that do not exist: soft (the default), moderate or strict, as by -t, -m and -s.",
+    ),
+)
+
+
+def general() -> str:
+    """Return the help on the program."""
+    return _page(
+        "ds: Read, write and convert files of scientific data.",
+        USAGE,
+        _ABOUT,
+        {
+            "Commands": [(name, entry.caption) for name, entry in commands.COMMANDS.items()],
+            "Options": [(option.label, option.about) for option in GENERAL],
+            "Options of reading": [(option.label, option.about) for option in READ],
+            "Environment variables": _ENVIRONMENT,
+        },
+        _EXAMPLES,
+    )
+
+
+def command(name: str) -> str:
+    """Return the help on one command."""
+    told, _ = commands.load(name)
+    return _page(
+        f"{name}: {commands.COMMANDS[name].caption}",
+        told.usage,
+        (told.about,),
+        {"Arguments": told.arguments, "Options": [(option.label, option.about) for option in told.options]},
+        told.examples,
+    )
+
+
+def usage(lines: Sequence[str]) -> str:
+    """Return the `Usage:` lines."""
+    return "Usage: " + "\n       ".join(lines) + "\n"
+
+
+def _page(
+    title: str,
+    lines: Sequence[str],
+    about: Iterable[str],
+    sections: dict[str, Sequence[tuple[str, str]]],
+    examples: Iterable[tuple[str, str]],
+) -> str:
+    parts = [f"{title}\n", usage(lines), *("".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in about)]
+    parts += [f"{head}:\n\n{_columns(rows)}" for head, rows in sections.items() if rows]
+    parts.append("Examples:\n\n" + "\n".join(f"  {told}\n    $ {line}\n" for told, line in examples))
+    return "\n".join(parts)
+
+
+def _columns(rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in rows if len(name) <= _NARROW)
+    lines = []
+    for name, about in rows:
+        told = list(_wrap(about, _WIDTH - width - 4))
+        lines += [f"  {name:{width}}  {told.pop(0)}" if len(name) <= width else f"  {name}"]
+        lines += [f"  {'':{width}}  {line}" for line in told]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _wrap(text: str, width: int) -> Iterator[str]:
+    line = ""
+    for word in _words(text):
+        if line and len(line) + 1 + len(word) > width:
+            yield line
+            line = ""
+        line = f"{line} {word}" if line else word
+    yield line
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield what stays on one line: words, and arrays as a whole."""
+    word = ""
+    for part in text.split():
+        word = f"{word} {part}" if word else part
+        if word.count("{") == word.count("}"):
+            yield word
+            word = ""

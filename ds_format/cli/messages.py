@@ -1,0 +1,22 @@
+"""An exception → one line that says what is wrong."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import DsError
+
+
+def describe(error: BaseException) -> str:
+    """Return the message of an error on one line, behind the kind of error if nobody raised it for people to read."""
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
+        reason = "File does not exist" if isinstance(error, FileNotFoundError) else error.strerror
+        path = error.filename if error.filename2 is None else error.filename2
+        return f"{os.fsdecode(path)}: {reason}" if isinstance(path, (str, bytes, os.PathLike)) else reason
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if text and isinstance(error, (DsError, ValueError, IndexError, ImportError, OSError, Warning)):
+        return text
+    kind = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{kind}: {text}" if text else kind

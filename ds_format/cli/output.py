@@ -1,0 +1,88 @@
+"""Data → stdout: one line, or one JSON value, for each item."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from . import pst
+
+
+def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -> None:
+    """Print what a command returns.
+
+    Parameters
+    ----------
+    items : iterable
+        None, bool, int, float, str, bytes, list, tuple, dict, NumPy scalars and arrays.
+    as_json : bool
+        Whether to print JSON instead of PST.
+    indent : bool
+        Whether an item may spread over lines.
+
+    Raises
+    ------
+    OSError
+        If stdout takes no more.
+    """
+    spaces = 4 if indent else None
+    put(
+        (json.dumps(plain(item), indent=spaces) if as_json else pst.encode(plain(item), indent)) + "\n"
+        for item in items
+    )
+
+
+def put(texts: Iterable[str]) -> None:
+    """Print texts as UTF-8 in every locale; surrogate escapes become the bytes that they stand for.
+
+    Raises
+    ------
+    OSError
+        If stdout takes no more.
+    """
+    stream = sys.stdout
+    raw = getattr(stream, "buffer", None)
+    with _closed_if_full():
+        stream.flush()
+    for text in texts:
+        with _closed_if_full():
+            if raw is None:
+                stream.write(text)
+            else:
+                raw.write(_utf8(text))
+    with _closed_if_full():
+        stream.flush()
+
+
+def plain(data: Any) -> Any:
+    """Return data made of what JSON knows: arrays as lists, bytes as text."""
+    if hasattr(data, "tolist"):
+        data = data.tolist()
+    if isinstance(data, bytes):
+        return data.decode("utf-8", "surrogateescape")
+    if isinstance(data, (list, tuple)):
+        return [plain(part) for part in data]
+    if isinstance(data, dict):
+        return {str(key): plain(part) for key, part in data.items()}
+    return data
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+@contextlib.contextmanager
+def _closed_if_full() -> Iterator[None]:
+    """Close stdout when it fails, or else the interpreter would fail once more, flushing it at its end."""
+    try:
+        yield
+    except OSError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
+        raise

@@ -1,0 +1,295 @@
+"""PST, plain structured text: the notation of arguments and output of the command line.
+
+::
+
+    text     quotes and backslashes resolved                 a"b c"\\t     →  "ab c<tab>"
+    number   a word without either that Python reads         5  1.5  1e5  nan
+    literal  likewise                                        true  false  none
+    array    { a b { c } }
+    object   key: value pairs and flags beside each other    a: 1 -xy      →  {"a": 1, "x": True, "y": True}
+             or in explicit brackets                         {{ a: 1 }}
+
+Reading has two steps, because what a bare word means depends on its place: as an index `2020` is a number, as a file it
+is a name. `parse` keeps such words as `Bare`; `value` turns them into what they mean as values; `decode` does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+_BLANKS = " \t\n\r\f\v"
+_CONTROLS = {"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_OCTAL = "01234567"
+_LITERALS = {"true": True, "false": False, "none": None}
+_RESERVED = ("", "{", "}", "{{", "}}", *_LITERALS)
+
+
+class Bare(str):
+    """A word without quotes and backslashes: its text as it stands. `value` says what it means as a value."""
+
+    __slots__ = ()
+
+
+class _Word(NamedTuple):
+    """One word, and what its unquoted characters make of it."""
+
+    text: str
+    bare: bool
+    """Nothing in it was quoted or escaped."""
+    key: bool
+    """It ends in an unquoted colon."""
+    dashes: int
+    """How many unquoted minus signs it begins with: 0, 1, or 2 for any more."""
+
+    def is_bracket(self, *brackets: str) -> bool:
+        return self.bare and self.text in brackets
+
+    def is_pair(self) -> bool:
+        """Whether it is a key, one flag or several; a number may begin with a minus sign, too."""
+        return self.key or (self.dashes > 0 and not (self.bare and isinstance(_literal(self.text), (int, float))))
+
+
+def decode(words: Sequence[str]) -> Any:
+    """Return the value of words that come one by one, as the arguments of a program do.
+
+    Parameters
+    ----------
+    words : sequence of str
+        White space inside of a word belongs to it. Bytes that are not UTF-8 travel as surrogate escapes.
+
+    Returns
+    -------
+    None, bool, int, float, str, list or dict
+        None if there is no value; the value if there is one; otherwise the list of the values.
+    """
+    return value(single(parse(words)))
+
+
+def decode_text(text: str) -> Any:
+    """Return the value of a text, whose words are separated by blanks outside of quotes. See `decode`."""
+    return decode(list(_split(text)))
+
+
+def parse(words: Sequence[str]) -> list[Any]:
+    """Return the items of `words`: `Bare`, str, list or dict.
+
+    A flag gives the value True. No other word does, since the bare word `true` stays `Bare`.
+    """
+    return _items([_scan(word) for word in reversed(words)], nested=False)
+
+
+def single(items: list[Any]) -> Any:
+    """Return None for no item, the item for one, the list for more."""
+    return items if len(items) > 1 else items[0] if items else None
+
+
+def value(item: Any) -> Any:
+    """Return an item of `parse` with the bare words in it as numbers, literals or text."""
+    if isinstance(item, Bare):
+        return _literal(item)
+    if isinstance(item, list):
+        return [value(part) for part in item]
+    if isinstance(item, dict):
+        return {key: value(part) for key, part in item.items()}
+    return item
+
+
+def _literal(text: str) -> Any:
+    if text in _LITERALS:
+        return _LITERALS[text]
+    if text.isascii():
+        for read in (int, float):
+            try:
+                return read(text)
+            except ValueError:
+                pass
+    return str(text)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Cut a text into words, their quotes and backslashes left in place."""
+    start, quoted, escaped = -1, False, False
+    for i, char in enumerate(text):
+        if char in _BLANKS and not quoted and not escaped:
+            if start >= 0:
+                yield text[start:i]
+            start = -1
+            continue
+        start = i if start < 0 else start
+        quoted ^= char == '"' and not escaped
+        escaped = char == "\\" and not escaped
+    if start >= 0:
+        yield text[start:]
+
+
+def _scan(word: str) -> _Word:
+    if '"' not in word and "\\" not in word:
+        return _Word(word, True, word.endswith(":"), word.startswith("-") + word.startswith("--"))
+    text: list[str] = []
+    bare, key, quoted = True, False, False
+    dashes = i = 0
+    while i < len(word):
+        char = word[i]
+        i += 1
+        if char == '"':
+            quoted = not quoted
+            continue
+        if char == "\\" and i == len(word):
+            break
+        plain = not quoted and char != "\\"
+        if char == "\\":
+            char, i = _escape(word, i)
+        bare = bare and plain
+        if char:
+            dashes += plain and char == "-" and len(text) == dashes < 2
+            key = plain and char == ":"
+            text.append(char)
+    return _Word(_utf8("".join(text)), bare, key, dashes)
+
+
+def _escape(word: str, i: int) -> tuple[str, int]:
+    """Return the character that the escape sequence after a backslash stands for, and where the sequence ends."""
+    end = i
+    while end < min(i + 3, len(word)) and word[end] in _OCTAL:
+        end += 1
+    if end > i:
+        code = int(word[i:end], 8)
+        return "" if code > 255 else chr(code) if code < 128 else chr(0xDC00 + code), end
+    return _CONTROLS.get(word[i], word[i]), i + 1
+
+
+def _utf8(text: str) -> str:
+    """Join surrogate escapes that make up UTF-8 sequences."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text
+
+
+def _items(todo: list[_Word], nested: bool) -> list[Any]:
+    """Take words from the end of `todo`, if `nested` up to the bracket `}`; pairs beside each other become one object."""
+    items: list[Any] = []
+    pairs: dict[str, Any] | None = None
+    while todo:
+        word = todo.pop()
+        if word.is_pair():
+            found = _pairs(word, todo)
+            if found and pairs is None:
+                pairs = {}
+                items.append(pairs)
+            if pairs is not None:
+                pairs.update(found)
+            continue
+        if word.is_bracket("}}"):
+            continue
+        pairs = None
+        if not word.is_bracket("}"):
+            items.append(_value(word, todo))
+        elif nested:
+            break
+    return items
+
+
+def _object(todo: list[_Word]) -> dict[str, Any]:
+    """Take words up to the bracket `}}`; those that are no pairs are dropped."""
+    pairs: dict[str, Any] = {}
+    while todo:
+        word = todo.pop()
+        if word.is_pair():
+            pairs.update(_pairs(word, todo))
+        elif word.is_bracket("}}"):
+            break
+        elif not word.is_bracket("}"):
+            _value(word, todo)
+    return pairs
+
+
+def _pairs(word: _Word, todo: list[_Word]) -> dict[str, Any]:
+    """Return the flags of a word, or the key that it is with the value that follows."""
+    if not word.key:
+        return {word.text[2:]: True} if word.dashes == 2 else dict.fromkeys(word.text[1:], True)
+    if not todo or todo[-1].is_pair() or todo[-1].is_bracket("}", "}}"):
+        return {word.text[:-1]: Bare("none")}
+    return {word.text[:-1]: _value(todo.pop(), todo)}
+
+
+def _value(word: _Word, todo: list[_Word]) -> Any:
+    if word.is_bracket("{"):
+        return _items(todo, nested=True)
+    if word.is_bracket("{{"):
+        return _object(todo)
+    return Bare(word.text) if word.bare else word.text
+
+
+def encode(data: Any, indent: bool = True) -> str:
+    """Return the text of a value.
+
+    Parameters
+    ----------
+    data : None, bool, int, float, str, bytes, list, tuple or dict
+        Floats get six decimals. At the top a list goes without brackets, and None is empty text.
+    indent : bool
+        Whether objects inside of others spread over lines. Otherwise everything is on one line.
+    """
+    items = data if isinstance(data, (list, tuple)) and data else [data]
+    if len(items) == 1 and items[0] is None:
+        return ""
+    return _join(_parts(items, 0, indent)).removesuffix("\n")
+
+
+def _parts(items: Sequence[Any], level: int, indent: bool) -> Iterator[str]:
+    """Yield the texts of an array. An object without another one beside it needs no brackets.
+
+    Its pairs then stand behind the tabs that they would have on lines of their own: so ds-format 5.0.2 prints them.
+    """
+    objects = [False, *(isinstance(item, dict) for item in items), False]
+    tabs = "\t" * level if indent else ""
+    for i, item in enumerate(items):
+        if isinstance(item, dict) and item and not objects[i] and not objects[i + 2]:
+            yield from (f"{tabs}{_text(str(key))}: {_part(part, level, indent)}" for key, part in item.items())
+        else:
+            yield _part(item, level, indent)
+
+
+def _part(item: Any, level: int, indent: bool) -> str:
+    if item is None or isinstance(item, bool):
+        return "none" if item is None else str(item).lower()
+    if isinstance(item, float):
+        return f"{item:f}"
+    if isinstance(item, bytes):
+        return _text(item.decode("utf-8", "surrogateescape"))
+    if isinstance(item, (list, tuple)):
+        return _join(("{", *_parts(item, level, indent), "}"))
+    if isinstance(item, dict):
+        return _braces(item, level, indent)
+    return _text(item) if isinstance(item, str) else str(item)
+
+
+def _braces(item: dict[str, Any], level: int, indent: bool) -> str:
+    end = "\n" if indent else ""
+    pairs = [f"{_text(str(key))}: {_part(part, level + 1, indent)}{end}" for key, part in item.items()]
+    if not pairs or not indent:
+        return _join(("{{", *pairs, "}}" + end))
+    tabs = "\t" * level
+    return "".join(("{{\n", *(f"{tabs}\t{pair}" for pair in pairs), f"{tabs}}}}}\n"))
+
+
+def _join(parts: Iterable[str]) -> str:
+    """Put a blank between texts, unless a line ends there or tabs stand there."""
+    text = ""
+    for part in parts:
+        text += part if not text or text.endswith("\n") or part.startswith("\t") else " " + part
+    return text
+
+
+def _text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    quoted = (
+        text in _RESERVED
+        or text.endswith(":")
+        or text.startswith("-")
+        or any(char in text for char in _BLANKS + '"')
+        or (text.isascii() and text[0] != "." and text.replace(".", "", 1).isdigit())
+    )
+    return f'"{escaped}"' if quoted else escaped

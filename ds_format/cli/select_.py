@@ -1,0 +1,97 @@
+"""`ds select`: convert a file, whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import convert
+from . import metadata, patterns, pst
+from .arguments import ArgumentError, Request, UsageError, text
+from .commands import Command, Option
+
+Index = int | list[int] | list[bool]
+"""A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
+
+COMMAND = Command(
+    usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
+    about="Writes the variables of a file, or some of them, or parts of them, to another file. "
+    "The formats are those of the file names. OUTPUT may be INPUT; it is replaced when all is done.",
+    arguments=(
+        ("VAR", "Name of a variable, or a pattern of names. Without any, all variables are written."),
+        (
+            "DIM: INDEX",
+            (
+                "Positions along a dimension, counted from 0 or, if negative, from the end. An integer removes "
+                "the dimension; { INTEGER... } or { true false... } keeps it."
+            ),
+        ),
+        ("INPUT", "The file to read."),
+        ("OUTPUT", "The file to write."),
+    ),
+    options=(Option("skip-unsupported", "Leave out what OUTPUT cannot hold, with a warning, instead of failing."),),
+    examples=(
+        ("Convert a NetCDF file:", "ds select input.nc output.ds"),
+        ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
+        ("The first and the last latitude:", "ds select lat: { 0 -1 } input.ds output.ds"),
+        ("All that a NetCDF file can hold:", "ds select --skip-unsupported input.ds output.nc"),
+    ),
+)
+
+
+def run(request: Request) -> Iterable[Any]:
+    """Write the file; there is nothing to print.
+
+    Raises
+    ------
+    DsError, OSError
+        If a file cannot be read or written.
+    IndexError
+        For an index beyond the size of its dimension.
+    MissingError
+        For a variable or dimension that does not exist, in strict mode.
+    """
+    paths = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
+    if len(paths) < 2:
+        raise UsageError("invalid number of arguments")
+    *wanted, source, target = paths
+    pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
+    indexes = selection([*pairs, *_objects(request.options.get("sel"))])
+    variables: list[str] | None = None
+    sel: dict[str, Index] = {}
+    if wanted or indexes:
+        fixed = bool(request.options.get("F"))
+        entries = metadata.variables(source)
+        dims = sorted({dim for entry in entries.values() for dim in entry[".dims"]})
+        if wanted:
+            variables = list(dict.fromkeys(patterns.find(wanted, list(entries), "variable", source, fixed=fixed)))
+        for pattern, index in indexes.items():
+            sel.update(dict.fromkeys(patterns.find([pattern], dims, "dimension", source, fixed=fixed), index))
+    skip = bool(request.options.get("skip-unsupported"))
+    convert.convert(source, target, variables, sel or None, skip_unsupported=skip, progress=request.progress)
+    return ()
+
+
+def selection(objects: Iterable[dict[str, Any]]) -> dict[str, Index]:
+    """Return the index of each dimension from `DIM: INDEX` pairs.
+
+    Raises
+    ------
+    ArgumentError
+        If an index is anything but an integer, an array of integers or an array of booleans.
+    """
+    found = {dim: index for pairs in objects for dim, index in pairs.items()}
+    for dim, index in found.items():
+        kinds = {type(position) for position in index} if isinstance(index, list) else {type(index)}
+        if not (kinds <= {int} or (kinds == {bool} and isinstance(index, list))):
+            raise ArgumentError(f"{dim}: expected an index or an array of indexes, found {pst.encode([index], False)}")
+    return found
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return what the option `sel` holds: an object, or an array that an object stands in."""
+    found = value if isinstance(value, list) else [] if value is None else [value]
+    for item in found:
+        if not isinstance(item, dict):
+            raise ArgumentError(f"sel: invalid type: expected {{ DIM: INDEX ... }}, found {pst.encode(value, False)}")
+    return found

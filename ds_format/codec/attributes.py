@@ -1,0 +1,97 @@
+"""Attributes: Python and NumPy values ↔ JSON, with the NumPy type of each kept beside it in the property `.dtypes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..names import unescape
+
+DTYPES_PROPERTY = ".dtypes"
+"""Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
+
+Not part of the reference's format, whose readers keep and ignore unknown properties."""
+
+NUMERIC = {
+    name: np.dtype(name)
+    for name in (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "bool", "str"),
+    )
+}
+PLAIN = (str, int, float, bool, type(None))
+
+
+def to_json(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes as JSON values, with `.dtypes` where one has a NumPy type.
+
+    Parameters
+    ----------
+    attributes : dict
+        Key → value. Values are what JSON knows (tuples become lists), NumPy scalars, or NumPy arrays of numbers,
+        booleans or strings. NaN and infinities are kept.
+
+    Raises
+    ------
+    UnsupportedError
+        If a value is of another type; the message names the attribute.
+    """
+    out: dict[str, Any] = {}
+    dtypes: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if type(value) in PLAIN:
+            out[key] = value
+        elif key != DTYPES_PROPERTY:
+            out[key] = _plain(value, unescape(key))
+            if isinstance(value, np.ndarray) and value.ndim:
+                dtypes[key] = [_dtype_name(value.dtype), *value.shape]
+            elif isinstance(value, (np.generic, np.ndarray)):
+                dtypes[key] = _dtype_name(value.dtype)
+    if dtypes:
+        out[DTYPES_PROPERTY] = dtypes
+    return out
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    return "str" if dtype.kind in "UTO" else dtype.name
+
+
+def _plain(value: Any, name: str) -> Any:
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, (np.generic, np.ndarray)) and not isinstance(value, np.ma.MaskedArray):
+        if _dtype_name(value.dtype) in NUMERIC:
+            return _plain(value.tolist(), name)
+    elif isinstance(value, (list, tuple)):
+        return [_plain(item, name) for item in value]
+    elif isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(item, name) for key, item in value.items()}
+    elif isinstance(value, PLAIN):
+        return value
+    kind = f"dtype {value.dtype}" if isinstance(value, (np.generic, np.ndarray)) else type(value).__name__
+    raise UnsupportedError(f'attribute "{name}": a value of type {kind} is not possible')
+
+
+def from_json(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Give attributes their NumPy types back, in place; `.dtypes` goes. Values that do not fit their type stay plain."""
+    dtypes = attributes.pop(DTYPES_PROPERTY, None)
+    if type(dtypes) is dict:
+        for key, spec in dtypes.items():
+            name, *shape = spec if type(spec) is list and spec else [spec]
+            dtype = NUMERIC.get(name) if type(name) is str else None
+            if dtype is not None and key in attributes:
+                attributes[key] = _typed(attributes[key], dtype, shape if type(spec) is list else None)
+    return attributes
+
+
+def _typed(value: Any, dtype: np.dtype[Any], shape: list[Any] | None) -> Any:
+    try:
+        array = np.array(value, dtype)
+        if dtype.kind != "f" and array.tolist() != value:
+            return value
+        return array.reshape(shape) if shape is not None else array[()] if array.ndim == 0 else value
+    except (TypeError, ValueError, OverflowError):
+        return value

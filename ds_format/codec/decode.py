@@ -1,0 +1,251 @@
+"""One variable: its header and the bytes of a body → an array or masked array, whole or in part.
+
+A variable is a row of n values in C order. `Decoder.row` decodes any stretch of it; a mask, where there is one, is looked
+at first, for it says how many of the values before the stretch are stored, and so where its bytes begin.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import FormatError
+from ..kernels.bits import count_bits, unpack_bits
+from ..kernels.numpy_strings import decode_numpy_strings
+from ..kernels.strings import decode_strings, total_length
+from ..kernels.values import scatter, swap
+from .body import Body
+from .header import VarHeader
+from .layout import Place, locate, values_size
+
+NATIVE_BIG = np.little_endian is False
+STEP = 1 << 19
+"""Values from one remembered position to the next, a multiple of 8."""
+
+DTYPES = {code: np.dtype(code) for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "O")}
+STRINGS = np.dtypes.StringDType()
+
+
+def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
+    """Decode a whole variable.
+
+    Parameters
+    ----------
+    var : VarHeader
+    body : Body
+    strings : bool
+        Whether text becomes a StringDType array instead of an object array of `str`.
+
+    Returns
+    -------
+    ndarray, MaskedArray or None
+        Of shape `var.size`, native byte order, writable; for 0-d a NumPy scalar, `str` or `bytes`. A MaskedArray only if
+        a value is missing, with 0 (or an empty string) under the mask. None if the variable has no data.
+
+    Raises
+    ------
+    FormatError
+        If the bytes are not what the header says; nothing is allocated that the file does not hold.
+    """
+    size = var.size
+    if size is None or var.type is None:
+        return None
+    place = locate(var, body.size)
+    if var.missing or var.type.code in "?O" or place.n == 0:
+        array = Decoder(var, place, body, strings).all()
+    else:
+        array = body.array(place.values, size, DTYPES[var.type.code])
+        if var.big is not NATIVE_BIG and var.type.ordered:
+            array = _swapped(array, var.type.size)
+    if not size and not isinstance(array, np.ma.MaskedArray):
+        return array[()]
+    return array
+
+
+def _swapped(array: NDArray[Any], size: int) -> NDArray[Any]:
+    out = array if array.base is None else np.empty_like(array)
+    swap(_bytes(array), _bytes(out), size)
+    return out
+
+
+def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of a C-contiguous array."""
+    return array.reshape(-1).view(np.uint8)
+
+
+class Decoder:
+    """A variable as a row of values, to be decoded in stretches.
+
+    Parameters
+    ----------
+    var : VarHeader
+        With data.
+    place : Place
+        As `locate` returned it.
+    body : Body
+    strings : bool
+        As `decode`.
+
+    Raises
+    ------
+    FormatError
+        If the values that the mask leaves do not fit the body.
+    """
+
+    def __init__(self, var: VarHeader, place: Place, body: Body, strings: bool = False):
+        if var.type is None or var.size is None:
+            raise FormatError(".size: found null, expected a variable with data")
+        self.type = var.type
+        self.shape = var.size
+        self.place = place
+        self.body = body
+        self.swapped = var.big is not NATIVE_BIG and self.type.ordered
+        self.big = var.big
+        self.text = self.type.name == "unicode"
+        self.dtype: np.dtype[Any] = STRINGS if strings and self.text else DTYPES[self.type.code]
+        self.ranks = self._count_present() if var.missing else None
+        self.present = place.n if self.ranks is None else self.ranks[-1]
+        size = values_size(var, self.present, place.room)
+        self.data = place.values + size
+        """Where the bytes of strings begin, and all others end; bytes from the start of the body."""
+        self.ends = self._measure_strings() if self.type.is_string else [0]
+
+    @property
+    def end(self) -> int:
+        """Where the last byte of the variable lies, plus one; bytes from the start of the body."""
+        return self.data + self.ends[-1]
+
+    def _count_present(self) -> list[int]:
+        """Return how many values are present before each STEP-th one, and in all."""
+        ranks = [0]
+        for first in range(0, self.place.n, STEP):
+            n = min(STEP, self.place.n - first)
+            ranks.append(ranks[-1] + n - count_bits(self.body.view(self.place.start + first // 8, (n + 7) // 8), n))
+        return ranks
+
+    def _measure_strings(self) -> list[int]:
+        """Return where each STEP-th string begins, and where the last one ends, in bytes from the first string."""
+        ends = [0]
+        room = self.place.end - self.data
+        for first in range(0, self.present, STEP):
+            n = min(STEP, self.present - first)
+            lengths = self.body.view(self.place.values + 8 * first, 8 * n)
+            try:
+                ends.append(ends[-1] + total_length(lengths, self.big, room - ends[-1]))
+            except ValueError as error:
+                raise FormatError(str(error)) from None
+        return ends
+
+    def all(self) -> Any:
+        """Decode all values, in the shape of the variable."""
+        n = self.place.n
+        if self.present == n:
+            return self._take(0, n).reshape(self.shape)
+        values, flags = self._empty(n), np.empty(n, np.bool_)
+        for first in range(0, n, STEP):
+            last = min(first + STEP, n)
+            self._spread(first, last, values[first:last], flags[first:last])
+        return np.ma.MaskedArray(values.reshape(self.shape), flags.reshape(self.shape), copy=False)
+
+    def row(self, first: int, last: int) -> Any:
+        """Decode the values from `first` up to `last`, as a 1-d array or masked array."""
+        if self.ranks is None or self.present == self.place.n:
+            return self._take(first, last)
+        start = first - first % 8
+        values, flags = self._empty(last - start), np.empty(last - start, np.bool_)
+        self._spread(start, last, values, flags)
+        return np.ma.MaskedArray(values[first - start :], flags[first - start :], copy=False)
+
+    @property
+    def item_size(self) -> int:
+        """Bytes that one value takes in the body, rounded up."""
+        return max(self.type.size, 1)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all values are stored, each with the same whole number of bytes."""
+        return self.present == self.place.n and not self.type.is_string and self.type.code != "?"
+
+    def rows(self, starts: NDArray[np.int64], n: int) -> NDArray[Any]:
+        """Decode stretches of `n` values each of a plain variable, as an array of shape (len(starts), n)."""
+        size = self.type.size
+        out = np.empty((len(starts), n), self.dtype)
+        self.body.ranges(self.place.values + starts * size, n * size, _bytes(out))
+        return _swapped(out, size) if self.swapped else out
+
+    def empty(self, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return an array for decoded values, with every string empty."""
+        return self._empty(math.prod(shape)).reshape(shape)
+
+    def _empty(self, n: int) -> NDArray[Any]:
+        """Return an array whose every value will be set, or which starts out with empty strings."""
+        if self.dtype.kind == "O":
+            return np.full(n, "" if self.text else b"", object)
+        return np.empty(n, self.dtype)
+
+    def _spread(self, first: int, last: int, values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
+        """Put the present values of a stretch, which begins at a multiple of 8, at their places."""
+        n = last - first
+        mask = self.body.view(self.place.start + first // 8, (n + 7) // 8)
+        begin = self._present_before(first)
+        end = begin + n - count_bits(mask, n)
+        if self.type.is_string:
+            unpack_bits(mask, flags.view(np.uint8))
+            values[~flags] = self._take(begin, end)
+        elif self.type.code == "?":
+            present = self._take(begin, end)
+            scatter(mask, _bytes(present), flags.view(np.uint8), _bytes(values), 1, False)
+        else:
+            size = self.type.size
+            present = self.body.view(self.place.values + begin * size, (end - begin) * size)
+            scatter(mask, present, flags.view(np.uint8), _bytes(values), size, self.swapped)
+
+    def _present_before(self, first: int) -> int:
+        if self.ranks is None:
+            return first
+        step, rest = divmod(first, STEP)
+        if not rest:
+            return self.ranks[step]
+        bits = self.body.view(self.place.start + step * (STEP // 8), (rest + 7) // 8)
+        return self.ranks[step] + rest - count_bits(bits, rest)
+
+    def _take(self, first: int, last: int) -> NDArray[Any]:
+        """Decode stored values: the `first`-th up to the `last`-th of those present."""
+        n = last - first
+        if self.type.is_string:
+            return self._take_strings(first, last)
+        if self.type.code == "?":
+            start = first - first % 8
+            flags = np.empty(last - start, np.bool_)
+            bits = self.body.view(self.place.values + start // 8, (last - start + 7) // 8)
+            unpack_bits(bits, flags.view(np.uint8))
+            return flags[first - start :]
+        size = self.type.size
+        array = self.body.array(self.place.values + first * size, (n,), self.dtype)
+        return _swapped(array, size) if self.swapped else array
+
+    def _take_strings(self, first: int, last: int) -> NDArray[Any]:
+        lengths = self.body.view(self.place.values + 8 * first, 8 * (last - first))
+        start, end = self._string_start(first), self._string_start(last)
+        data = self.body.view(self.data + start, end - start)
+        out = np.empty(last - first, self.dtype)
+        try:
+            if self.dtype.kind == "T":
+                decode_numpy_strings(lengths, self.big, data, out)
+            else:
+                decode_strings(lengths, self.big, data, self.text, out)
+        except ValueError as error:
+            raise FormatError(str(error)) from None
+        return out
+
+    def _string_start(self, i: int) -> int:
+        if i == self.present:
+            return self.ends[-1]
+        step, rest = divmod(i, STEP)
+        if not rest:
+            return self.ends[step]
+        lengths = self.body.view(self.place.values + 8 * step * STEP, 8 * rest)
+        return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

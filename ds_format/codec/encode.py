@@ -1,0 +1,143 @@
+"""One array or masked array → how the header describes it, and its bytes as a list of buffers.
+
+Buffers are the array itself wherever it lies in memory as the file wants it: little-endian, in C order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dtypes import TYPE_OF_CODE, TYPES, Type
+from ..errors import UnsupportedError
+from ..kernels.bits import pack_bits
+from ..kernels.numpy_strings import encode_numpy_strings, measure_numpy_strings
+from ..kernels.strings import encode_strings, measure_strings
+from ..kernels.values import gather
+
+Buffer = Any
+
+
+class Encoded(NamedTuple):
+    """One encoded array, or block of one."""
+
+    type: Type
+    n: int
+    """Values, missing ones included."""
+    mask: NDArray[np.bool_] | None
+    """(n,) flags of missing values; None if none is."""
+    buffers: list[Buffer]
+    """Mask, if any, and values, bits, or lengths and strings; C-contiguous."""
+    size: int
+    """Bytes of all buffers."""
+
+
+def type_of(array: NDArray[Any]) -> Type:
+    """Return the type that stores an array.
+
+    Raises
+    ------
+    UnsupportedError
+        If the ds format has no such type, or an object array holds something else than all `str` or all `bytes`.
+    """
+    kind = array.dtype.kind
+    if kind in "fiub":
+        code = "?" if kind == "b" else array.dtype.str[1:]
+        if code in TYPE_OF_CODE:
+            return TYPE_OF_CODE[code]
+    elif kind in "UT":
+        return TYPES["unicode"]
+    elif kind == "S":
+        return TYPES["str"]
+    elif kind == "O":
+        return _type_of_objects(array)
+    raise UnsupportedError(f"dtype: found {array.dtype}, expected a float of 32 or 64 bits, an integer, bool or strings")
+
+
+def _type_of_objects(array: NDArray[Any]) -> Type:
+    flags = np.ma.getmask(array)
+    values = np.ma.getdata(array)
+    present = values[~flags] if flags is not np.ma.nomask else values.reshape(-1)
+    kinds = set(map(type, present.tolist()))
+    if all(issubclass(kind, str) for kind in kinds) and kinds:
+        return TYPES["unicode"]
+    if all(issubclass(kind, bytes) for kind in kinds) and kinds:
+        return TYPES["str"]
+    if not kinds:
+        return TYPES["unicode"]
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise UnsupportedError(f"an object array holds {names}; expected all str or all bytes")
+
+
+def encode(array: NDArray[Any], as_type: Type | None = None) -> Encoded:
+    """Encode an array.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+        Of any shape, byte order and memory layout.
+    as_type : Type, optional
+        The type, where it is known already; by default what `type_of` says.
+
+    Raises
+    ------
+    UnsupportedError
+        If the ds format cannot hold a value.
+    """
+    ds_type = as_type or type_of(array)
+    mask = np.ma.getmask(array)
+    flat = np.ascontiguousarray(np.ma.getdata(array)).reshape(-1)
+    flags = None
+    if mask is not np.ma.nomask and mask.any():
+        flags = np.ascontiguousarray(mask).reshape(-1)
+    if ds_type.is_string:
+        buffers = _encode_strings(flat, flags, ds_type)
+    elif ds_type.code == "?":
+        buffers = _encode_bits(flat, flags)
+    else:
+        if not flat.dtype.isnative or not np.little_endian:
+            flat = flat.astype(flat.dtype.newbyteorder("<"))
+        buffers = [flat] if flags is None else _encode_present(flat, flags)
+    return Encoded(ds_type, flat.size, flags, buffers, sum(buffer.nbytes for buffer in buffers))
+
+
+def _encode_present(flat: NDArray[Any], flags: NDArray[np.bool_]) -> list[Buffer]:
+    mask = np.empty((flat.size + 7) // 8, np.uint8)
+    present = np.empty(flat.size - np.count_nonzero(flags), flat.dtype)
+    gather(flags.view(np.uint8), flat.view(np.uint8), mask, present.view(np.uint8), flat.itemsize)
+    return [mask, present]
+
+
+def _pack(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    packed = np.empty((flags.size + 7) // 8, np.uint8)
+    pack_bits(flags.view(np.uint8), packed)
+    return packed
+
+
+def _encode_bits(flat: NDArray[Any], flags: NDArray[np.bool_] | None) -> list[Buffer]:
+    if flags is None:
+        return [_pack(flat)]
+    mask, present = _encode_present(flat.view(np.uint8), flags)
+    return [mask, _pack(present)]
+
+
+def _encode_strings(flat: NDArray[Any], flags: NDArray[np.bool_] | None, ds_type: Type) -> list[Buffer]:
+    buffers = []
+    if flags is not None:
+        buffers.append(_pack(flags))
+        flat = flat[~flags]
+    lengths = np.empty(8 * flat.size, np.uint8)
+    text = ds_type.name == "unicode"
+    try:
+        if flat.dtype.kind == "T":
+            data = np.empty(measure_numpy_strings(flat, lengths), np.uint8)
+            encode_numpy_strings(flat, data)
+        else:
+            values = flat.tolist()
+            data = np.empty(measure_strings(values, text, lengths), np.uint8)
+            encode_strings(values, text, data)
+    except (TypeError, ValueError) as error:
+        raise UnsupportedError(str(error)) from None
+    return [*buffers, lengths, data]

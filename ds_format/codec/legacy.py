@@ -1,0 +1,179 @@
+"""Files whose bytes are all there, but which older writers described wrongly.
+
+ds-format 3.0 to 5.0 counts some strings too long in `.len`, so that the offsets of all later variables are too large;
+2.0.1 counts byte strings too short, the lengths of non-ASCII text in characters, and stores the Python notation of
+byte strings in object arrays. What can be recognised for sure is read as it was meant, with a warning.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DsError, FormatError
+from ..kernels.bits import count_bits, unpack_bits
+from .body import Body
+from .decode import Decoder, decode
+from .header import VarHeader
+from .layout import locate
+
+BYTES_LITERAL = re.compile(rb"""b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+
+
+def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> dict[str, VarHeader]:
+    """Return the variables with offsets that are right.
+
+    They differ from those given only if the offsets are the running sum of `.len`, this sum is not the size of the
+    body, and walking along the true lengths ends exactly at the end of the file.
+
+    Parameters
+    ----------
+    variables : dict
+        Key → header of each variable, in the order of the file.
+    body : Body
+    version : str
+        `1.0` or `2.0.1`.
+    """
+    total = 0
+    for var in variables.values():
+        if var.offset != total and var.size is not None:
+            return variables
+        total += var.length
+    if total == body.size or not any(is_doubtful(var, version) for var in variables.values()):
+        return variables
+    walked: dict[str, VarHeader] = {}
+    offset = 0
+    try:
+        for key, var in variables.items():
+            walked[key] = var._replace(offset=offset)
+            offset += _true_length(walked[key], body, version)
+    except DsError:
+        return variables
+    if offset != body.size:
+        return variables
+    warnings.warn("the offsets in the header are wrong, as older writers make them; read by the true lengths", stacklevel=2)
+    return walked
+
+
+def is_doubtful(var: VarHeader, version: str) -> bool:
+    """Whether some older writer gives such a variable a wrong `.len`."""
+    if var.type is None or var.size is None:
+        return False
+    return var.type.name == "str" or (var.type.name == "unicode" and (var.missing or version == "2.0.1"))
+
+
+def _true_length(var: VarHeader, body: Body, version: str) -> int:
+    if var.size is None or var.type is None or 0 in var.size:
+        return 0
+    if version == "2.0.1" and var.type.is_string:
+        return _StoredStrings(var, body).size
+    return Decoder(var, locate(var, body.size), body).end - var.offset
+
+
+def check_mask(var: VarHeader, body: Body) -> None:
+    """Refuse a variable of a 2.0.1 file whose mask is visibly that of another one.
+
+    Raises
+    ------
+    FormatError
+        If the values that the mask leaves do not take the bytes that `.len` says.
+    """
+    if not var.missing or var.type is None or var.size is None or var.type.is_string or 0 in var.size:
+        return
+    place = locate(var, body.size)
+    present = place.n - count_bits(body.view(place.start, place.values - place.start), place.n)
+    size = place.values - place.start + (present * var.type.bits + 7) // 8
+    if size != var.length:
+        raise FormatError(f".len: found {var.length}, expected {size} by the mask, which may be that of another variable")
+
+
+def decode_strings(var: VarHeader, body: Body, strings: bool) -> Any:
+    """Decode the strings of a 2.0.1 file, as `decode` does for all others."""
+    if var.type is None or var.size is None or 0 in var.size:
+        return decode(var, body, strings)
+    stored = _StoredStrings(var, body)
+    if stored.values is None:
+        return decode(var, body, strings)
+    out = np.full(stored.flags.size, "" if var.type.name == "unicode" else b"", object)
+    out[~stored.flags] = stored.values
+    array = out.reshape(var.size)
+    if stored.flags.any():
+        return np.ma.MaskedArray(array, stored.flags.reshape(var.size))
+    return array if var.size else array[()]
+
+
+class _StoredStrings:
+    """The strings of a 2.0.1 variable.
+
+    Attributes
+    ----------
+    size : int
+        Bytes in the body, mask and lengths included.
+    flags : (n,) bool
+        Which values are missing.
+    values : (m,) object or None
+        The strings that are present; None if lengths and bytes agree, so that nothing is to be repaired.
+    """
+
+    def __init__(self, var: VarHeader, body: Body):
+        place = locate(var, body.size)
+        self.flags = np.zeros(place.n, np.bool_)
+        if var.missing:
+            unpack_bits(body.view(place.start, place.values - place.start), self.flags.view(np.uint8))
+        n_missing = int(np.count_nonzero(self.flags))
+        present = place.n - n_missing
+        data = place.values + 8 * present
+        if data > place.end:
+            raise FormatError(f".size: {present} lengths of strings go beyond the end of the file")
+        order = ">" if var.big else "<"
+        lengths = body.view(place.values, 8 * present).view(f"{order}u8").astype(object)
+        total = sum(lengths)
+        self.values: NDArray[Any] | None = None
+        self.size = data - place.start + total
+        if var.type is None or var.length == present or total > place.end - data:
+            stored = total
+        else:
+            stored = var.length - 2 * n_missing - (data - place.start)
+        if stored == total or not 0 <= stored <= place.end - data:
+            return
+        self.size = data - place.start + stored
+        raw = body.view(data, stored).tobytes()
+        if var.type is not None and var.type.name == "unicode":
+            self.values = _cut_text(raw, lengths)
+        else:
+            self.values = _evaluate_literals(raw, lengths)
+        warnings.warn("lengths of strings are wrong, as ds-format 2.0.1 makes them; read by the strings", stacklevel=4)
+
+
+def _cut_text(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
+    """Cut text by lengths in characters."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"text is not UTF-8 at its byte {error.start}") from None
+    if sum(lengths) != len(text):
+        raise FormatError(f"lengths of strings add up to {sum(lengths)}, but there are {len(text)} characters")
+    out, start = np.empty(len(lengths), object), 0
+    for i, length in enumerate(lengths):
+        out[i] = text[start : start + length]
+        start += length
+    return out
+
+
+def _evaluate_literals(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
+    """Read the Python notation of byte strings, each of a known length."""
+    out, start = np.empty(len(lengths), object), 0
+    for i, length in enumerate(lengths):
+        match = BYTES_LITERAL.match(raw, start)
+        value = ast.literal_eval(match[0].decode("latin-1")) if match else None
+        if match is None or len(value) != length:
+            raise FormatError(f"string {i}: found other bytes than its length of {length} says")
+        out[i], start = value, match.end()
+    if start != len(raw):
+        raise FormatError(f"found {len(raw) - start} bytes more than the strings have")
+    return out

@@ -1,0 +1,130 @@
+"""Which file format is which: suffixes → module → what to install. Modules are imported when a file of theirs is touched."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, NamedTuple
+
+from ..errors import DriverError
+from .base import Metadata, Source
+
+
+class Driver(NamedTuple):
+    """One file format."""
+
+    suffixes: tuple[str, ...]
+    """Of file names, in lower case."""
+    module: str
+    """Has `open(path, ...) -> Source` and `create(path, meta, ...) -> Sink`; perhaps `read` and `write` as short cuts."""
+    header: str | None = None
+    """Has `meta(path) -> Metadata`, with less to import than `module`."""
+    needs: str | None = None
+    """What to install, if the library behind it is absent."""
+    options: frozenset[str] = frozenset()
+    """What `open` can do beyond the protocol: `mmap`, `strings`, `skip_unsupported`."""
+
+
+DRIVERS = {
+    "ds": Driver((".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})),
+    "netcdf": Driver(
+        (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
+        "ds_format.drivers.netcdf",
+        needs="netCDF4",
+        options=frozenset({"skip_unsupported"}),
+    ),
+}
+
+BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
+
+
+def find(path: Any) -> Driver:
+    """Return the driver of a file by its name.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+
+    Raises
+    ------
+    DriverError
+        If no driver has the suffix.
+    """
+    name = os.fsdecode(path)
+    driver = BY_SUFFIX.get(os.path.splitext(name)[1].lower())
+    if driver is None:
+        raise DriverError(f"unknown file format: expected one of {' '.join(sorted(BY_SUFFIX))}", path=name)
+    return driver
+
+
+def find_existing(path: Any) -> Driver:
+    """Return the driver of a file to be read; that the file does not exist is said before its suffix is looked at."""
+    try:
+        return find(path)
+    except DriverError:
+        os.stat(path)
+        raise
+
+
+def load(driver: Driver) -> Any:
+    """Import the module of a driver.
+
+    Raises
+    ------
+    DriverError
+        If the library it needs is not installed.
+    """
+    try:
+        return importlib.import_module(driver.module)
+    except ImportError as error:
+        if driver.needs is None:
+            raise
+        raise DriverError(f"cannot import {error.name}: install {driver.needs}") from error
+
+
+def open_source(path: Any, **options: Any) -> Source:
+    """Open a file to read from.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    **options
+        Those that are not None go to the driver.
+
+    Raises
+    ------
+    OSError
+        As the system says.
+    DriverError
+        If there is no driver, or it has no such option.
+    FormatError
+        If the file is damaged.
+    """
+    driver = find_existing(path)
+    wanted = {name: value for name, value in options.items() if value}
+    if not driver.options.issuperset(wanted):
+        names = ", ".join(sorted(wanted.keys() - driver.options))
+        raise DriverError(f"{names} is not possible with this format", path=os.fsdecode(path))
+    source: Source = load(driver).open(path, **wanted)
+    return source
+
+
+def meta(path: Any) -> Metadata:
+    """Return the metadata of a file from its header alone, with no more imports than the format needs.
+
+    Raises
+    ------
+    OSError
+        As the system says.
+    DriverError, FormatError
+        If there is no driver, or the header is wrong.
+    """
+    driver = find_existing(path)
+    if driver.header is not None:
+        metadata: Metadata = importlib.import_module(driver.header).meta(path)
+        return metadata
+    source = open_source(path)
+    try:
+        return source.meta
+    finally:
+        source.close()

@@ -1,0 +1,121 @@
+"""The two verbs of a file format: `Source` reads, `Sink` writes.
+
+Whole reads and writes, selection, conversion and statistics of files larger than memory are built once, on top of these.
+Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.escape`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+Metadata = dict[str, dict[str, Any]]
+"""The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
+and under `"."` the attributes of the dataset."""
+
+BLOCK_SIZE = 16 * 1024 * 1024
+"""Default budget of one block, in bytes of the array in memory."""
+
+
+class Source(Protocol):
+    """An open file to read from."""
+
+    meta: Metadata
+    """From the header alone. Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type`
+    (a ds type name; absent or None if the file does not say). `.missing` is true where values may be missing."""
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or the part that `index` selects, reading only the bytes of that part.
+
+        Parameters
+        ----------
+        name : str
+            A key of `meta`.
+        index : tuple, optional
+            One item per dimension, as `ds_format.selection.normalize` makes them: an int, which removes the dimension,
+            or a range or an (N,) int64 array of non-negative positions.
+
+        Returns
+        -------
+        ndarray, MaskedArray or None
+            In native byte order, writable. A MaskedArray if a value is missing. 0-d: a NumPy scalar, str or bytes, or a
+            0-d MaskedArray. None if the variable has no data.
+        """
+        ...
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield the variable as consecutive blocks in C order, each of at most about `budget` bytes in memory.
+
+        Every block is an ndarray or MaskedArray of full rank, shaped as one of `block_slices` says. A variable without
+        data (`.size` None) or of zero size has no blocks.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the file."""
+        ...
+
+
+class Sink(Protocol):
+    """A file being written: whole after `commit`, absent after `abort`."""
+
+    def write(self, name: str, blocks: Iterable[Any]) -> None:
+        """Write one variable of the metadata given at creation from its blocks in C order.
+
+        Variables without data or of zero size may be left out.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Move the finished file to its name."""
+        ...
+
+    def abort(self) -> None:
+        """Leave no trace; a file that stood under the name stays as it was."""
+        ...
+
+
+def block_slices(
+    shape: Sequence[int], item_size: int, budget: int, chunk: Sequence[int] | None = None
+) -> Iterator[tuple[slice, ...]]:
+    """Cut a C-ordered array into consecutive blocks along its first axes.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        May be empty: one block.
+    item_size : int
+        Bytes of one value in memory.
+    budget : int
+        Bytes that one block may take; at least one value is always taken.
+    chunk : sequence of int, optional
+        Chunk lengths of the file per axis: cuts fall on multiples of them where the budget allows.
+
+    Yields
+    ------
+    tuple of slice
+        One per axis, in C order of the array; together they cover it once. Nothing if a size is 0.
+    """
+    if 0 in shape:
+        return
+    axis, inner = len(shape), max(item_size, 1)
+    while axis and inner * shape[axis - 1] <= budget:
+        axis -= 1
+        inner *= shape[axis]
+    if not axis:
+        yield tuple(slice(0, n) for n in shape)
+        return
+    step = max(budget // inner, 1)
+    if chunk is not None and step > chunk[axis - 1]:
+        step -= step % chunk[axis - 1]
+    size, outer = shape[axis - 1], shape[: axis - 1]
+    tail = tuple(slice(0, n) for n in shape[axis:])
+    for flat in range(math.prod(outer)):
+        position = []
+        for n in reversed(outer):
+            flat, i = divmod(flat, n)
+            position.append(slice(i, i + 1))
+        head = tuple(reversed(position))
+        for start in range(0, size, step):
+            yield (*head, slice(start, min(start + step, size)), *tail)

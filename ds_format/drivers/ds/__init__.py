@@ -1,0 +1,16 @@
+"""The ds driver: a ds file ↔ arrays and metadata.
+
+variables   which variables, and how each is decoded
+whole       small files in one read, datasets in one write
+source      variables, parts and blocks of any file
+partial     which bytes a part needs
+sink        a file from blocks
+stream      one variable from blocks
+entries     metadata → entries of the header
+"""
+
+from .sink import DsSink as create
+from .source import DsSource as open
+from .whole import read, write
+
+__all__ = ["create", "open", "read", "write"]

@@ -1,0 +1,105 @@
+"""A part of a variable: which stretches of its row of values to decode, and what to keep of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...codec.decode import Decoder
+from ...selection import Index, bounds, count, shape_of, shifted, split_axis, take
+
+SEEK_SIZE = 16 * 1024
+"""Bytes read in the time that one more read takes."""
+PIECE_SIZE = 8 * 1024 * 1024
+"""Bytes decoded at once."""
+
+
+def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
+    """Decode the part of a variable that a normalized index selects, reading little more than its bytes.
+
+    Returns
+    -------
+    ndarray or MaskedArray
+        Of shape `selection.shape_of(index)`; a MaskedArray only if a selected value is missing.
+    """
+    sorted_index = [np.unique(item) if isinstance(item, np.ndarray) else item for item in index]
+    part = _read_sorted(decoder, sorted_index)
+    axis = 0
+    for item, kept in zip(index, sorted_index, strict=True):
+        if isinstance(item, np.ndarray) and isinstance(kept, np.ndarray) and not np.array_equal(item, kept):
+            part = part.take(np.searchsorted(kept, item), axis=axis)
+        axis += not isinstance(item, int)
+    return part
+
+
+def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
+    shape = shape_of(index)
+    values = decoder.empty(shape)
+    if values.size == 0 or not index:
+        return decoder.all() if not index else values
+    axis = split_axis(index, decoder.shape, decoder.item_size, SEEK_SIZE)
+    inner = math.prod(decoder.shape[axis + 1 :])
+    starts = _starts(index[:axis], decoder.shape[:axis]) * (decoder.shape[axis] * inner)
+    rows = values.reshape(len(starts), count(index[axis]), *shape_of(index[axis + 1 :]))
+    flags: NDArray[np.bool_] | None = None
+    for at, item in _pieces(index[axis], inner * decoder.item_size):
+        first, last = bounds(item)
+        n = (last - first) * inner
+        local = [range(count(item)) if isinstance(item, int) else shifted(item, first), *index[axis + 1 :]]
+        for some, block in _decode_rows(decoder, starts + first * inner, n):
+            block = block.reshape(-1, last - first, *decoder.shape[axis + 1 :])
+            picked = take(block, [range(len(block)), *local])
+            if isinstance(picked, np.ma.MaskedArray):
+                if flags is None:
+                    flags = np.zeros(rows.shape, np.bool_)
+                flags[some, at] = np.ma.getmaskarray(picked)
+                picked = picked.data
+            rows[some, at] = picked
+    if flags is None or not flags.any():
+        return values
+    return np.ma.MaskedArray(values, flags.reshape(shape), copy=False)
+
+
+def _starts(index: Sequence[Index], shape: Sequence[int]) -> NDArray[np.int64]:
+    """Return the flat position of each outer point that is selected, in C order."""
+    starts = np.zeros(1, np.int64)
+    for item, n in zip(index, shape, strict=True):
+        positions = np.array([item] if isinstance(item, int) else item, np.int64)
+        starts = (starts[:, None] * n + positions).reshape(-1)
+    return starts
+
+
+def _pieces(item: Index, size: int) -> Iterator[tuple[slice, Index]]:
+    """Cut one item of an index so that each piece spans little more than PIECE_SIZE bytes.
+
+    Parameters
+    ----------
+    item : Index
+        Sorted.
+    size : int
+        Bytes from one position to the next.
+    """
+    if isinstance(item, int):
+        yield slice(0, 1), item
+        return
+    first, last = bounds(item)
+    n_pieces = max(1, min(len(item), (last - first) * size // PIECE_SIZE))
+    for i in range(n_pieces):
+        at = slice(len(item) * i // n_pieces, len(item) * (i + 1) // n_pieces)
+        yield at, item[at]
+
+
+def _decode_rows(decoder: Decoder, starts: NDArray[np.int64], n: int) -> Iterator[tuple[slice, Any]]:
+    """Decode stretches of `n` values each: all in few reads where that is possible, else one by one."""
+    batch = max(1, PIECE_SIZE // (n * decoder.item_size)) if decoder.is_plain and len(starts) > 1 else 1
+    for i in range(0, len(starts), batch):
+        some = slice(i, min(i + batch, len(starts)))
+        if batch > 1:
+            yield some, decoder.rows(starts[some], n)
+        else:
+            start = int(starts[i])
+            yield some, decoder.row(start, start + n)

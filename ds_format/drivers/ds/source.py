@@ -1,0 +1,164 @@
+"""Reading a ds file variable by variable, in parts and in blocks."""
+
+from __future__ import annotations
+
+import mmap as mmap_module
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...codec.attributes import from_json
+from ...codec.body import Body, Bytes, MemoryBody
+from ...codec.decode import STEP, Decoder
+from ...codec.header import VarHeader, metadata
+from ...codec.layout import locate
+from ...errors import DsError, MissingError, TruncatedError
+from ...kernels import files
+from ...names import unescape
+from ...selection import is_whole, take
+from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..ds_header import listed, open_file, read_header
+from .partial import read_part
+from .variables import decode_variable, read_headers
+
+STRING_OVERHEAD = 64
+"""Bytes that a Python string takes besides its characters."""
+
+
+class FileBody:
+    """A body on disk, read range by range.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    start : int
+        Of the body, in bytes from the start of the file.
+    size : int
+        Bytes of the body.
+    """
+
+    def __init__(self, fd: int, start: int, size: int):
+        self.fd = fd
+        self.start = start
+        self.size = max(size, 0)
+
+    def view(self, offset: int, size: int) -> Bytes:
+        out = np.empty(size, np.uint8)
+        self._fill(offset, out)
+        return out
+
+    def array(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        out = np.empty(shape, dtype)
+        self._fill(offset, out)
+        return out
+
+    def ranges(self, offsets: NDArray[np.int64], size: int, out: Bytes) -> None:
+        if files.read_ranges(self.fd, offsets + self.start, size, out) != out.size:
+            raise TruncatedError("the file was cut while it was read")
+
+    def _fill(self, offset: int, out: NDArray[Any]) -> None:
+        if files.read_at(self.fd, self.start + offset, out) != out.nbytes:
+            raise TruncatedError("the file was cut while it was read")
+
+
+class DsSource:
+    """An open ds file; see `drivers.base.Source`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    mmap : bool
+        Map the file copy-on-write: large arrays are views of it, which may be changed without changing the file.
+    strings : bool
+        Whether text becomes StringDType arrays instead of object arrays of `str`.
+    """
+
+    def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False):
+        self.path = os.fsdecode(path)
+        self.strings = strings
+        self._fd, size = open_file(path)
+        try:
+            self.header = read_header(self._fd, size)
+            self.body: Body
+            if mmap:
+                data = mmap_module.mmap(self._fd, size, access=mmap_module.ACCESS_COPY)
+                self.body = MemoryBody(data, self.header.body, share=True)
+            else:
+                self.body = FileBody(self._fd, self.header.body, size - self.header.body)
+            self.meta = self._metadata()
+        except BaseException as error:
+            self.close()
+            raise error.at(path=self.path) if isinstance(error, DsError) else error
+        self._headers: dict[str, VarHeader] = {}
+
+    def _metadata(self) -> Metadata:
+        out: Metadata = {}
+        for key, entry in self.header.entries.items():
+            out[key] = listed(entry, self.header.version)
+            if type(entry) is dict:
+                out[key][".missing"] = entry.get(".missing") is True
+                if ".dtypes" in entry:
+                    out[key] = from_json({**out[key], ".dtypes": entry[".dtypes"]})
+        attributes = self.header.attributes
+        out["."] = from_json(dict(attributes)) if ".dtypes" in attributes else metadata(attributes)
+        return out
+
+    def _variable(self, name: str) -> VarHeader:
+        if name not in self.header.entries:
+            raise MissingError("variable not found", path=self.path, variable=unescape(name))
+        if name not in self._headers:
+            self._headers.update(read_headers(self.header, self.body, [name]))
+        return self._headers[name]
+
+    def _decoder(self, var: VarHeader) -> Decoder:
+        return Decoder(var, locate(var, self.body.size), self.body, self.strings)
+
+    def _whole(self, name: str, var: VarHeader) -> Any:
+        return decode_variable(self.header, name, var, self.body, self.strings)
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        try:
+            var = self._variable(name)
+            if index is None or var.size is None or is_whole(index, var.size):
+                return self._whole(name, var)
+            if self.header.version == "2.0.1":
+                part = take(np.ma.asanyarray(self._whole(name, var)), index)
+            else:
+                part = read_part(self._decoder(var), index)
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(name))
+        return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        try:
+            var = self._variable(name)
+            if var.size is None or var.type is None or 0 in var.size:
+                return
+            if self.header.version == "2.0.1":
+                yield np.ma.asanyarray(self._whole(name, var))
+                return
+            decoder = self._decoder(var)
+            size = decoder.item_size
+            if var.type.is_string:
+                size += STRING_OVERHEAD + decoder.ends[-1] // max(decoder.present, 1)
+            start = 0
+            for block in block_slices(var.size, size, min(budget, STEP * 64)):
+                shape = tuple(part.stop - part.start for part in block)
+                stop = start + int(np.prod(shape, dtype=np.int64))
+                yield decoder.row(start, stop).reshape(shape)
+                start = stop
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(name))
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()

@@ -1,0 +1,135 @@
+"""Writing one variable whose values come block by block."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...codec.encode import Encoded, encode
+from ...codec.header import ALIGNMENT, VarHeader
+from ...dtypes import Type
+from ...errors import DsError
+from ...kernels import files
+from ...kernels.bits import pack_bits
+
+
+class BitStream:
+    """Bits that arrive in any number and go to a file in whole bytes."""
+
+    def __init__(self, fd: int, offset: int):
+        self.fd = fd
+        self.offset = offset
+        self._rest = np.empty(0, np.bool_)
+
+    def add(self, flags: NDArray[np.bool_]) -> None:
+        """Append flags of shape (n,)."""
+        if self._rest.size:
+            flags = np.concatenate([self._rest, flags])
+        whole = flags.size - flags.size % 8
+        self._write(flags[:whole])
+        self._rest = flags[whole:].copy()
+
+    def finish(self) -> int:
+        """Write the last byte, padded with 0, and return where the bits end, in bytes from the start of the file."""
+        self._write(self._rest)
+        return self.offset
+
+    def _write(self, flags: NDArray[np.bool_]) -> None:
+        packed = np.empty((flags.size + 7) // 8, np.uint8)
+        pack_bits(flags.view(np.uint8), packed)
+        self.offset += files.write_at(self.fd, self.offset, [packed])
+
+
+class VariableStream:
+    """A variable being written at the end of a file.
+
+    Room for a mask is left in front of the values. If no value turns out to be missing it stays an unused gap, which in
+    most file systems takes no space.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    end : int
+        Of what is written already, in bytes from the start of the file.
+    body : int
+        Start of the body, in bytes from the start of the file.
+    size : tuple of int
+        Shape of the variable.
+    ds_type : Type
+    may_miss : bool
+        Whether values may be missing.
+    folder : str
+        Where a temporary file may be made.
+    """
+
+    def __init__(
+        self, fd: int, end: int, body: int, size: tuple[int, ...], ds_type: Type, may_miss: bool, folder: str
+    ):
+        self.fd = fd
+        self.body = body
+        self.size = size
+        self.type = ds_type
+        self.n = int(np.prod(size, dtype=object))
+        mask_size = (self.n + 7) // 8 if may_miss else 0
+        self.may_miss = may_miss
+        self.start = end + -(end + mask_size) % ALIGNMENT
+        self.values = self.start + mask_size
+        self.offset = self.values
+        self.done = 0
+        self.any_missing = False
+        self._mask = BitStream(fd, self.start)
+        self._bits = BitStream(fd, self.values)
+        self._spool: IO[bytes] | None = tempfile.TemporaryFile(dir=folder) if ds_type.is_string else None  # noqa: SIM115
+        self._spooled = 0
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Append a block, whose values follow the last ones in C order."""
+        encoded = encode(block, self.type)
+        if encoded.mask is not None and not self.may_miss:
+            raise DsError("a value is missing, although the metadata say that none can be")
+        if self.may_miss:
+            flags = np.zeros(encoded.n, np.bool_) if encoded.mask is None else encoded.mask
+            self._mask.add(flags)
+            self.any_missing = self.any_missing or encoded.mask is not None
+        self.done += encoded.n
+        if self.type.is_string:
+            self._add_strings(encoded)
+        elif self.type.code == "?":
+            data = np.ma.getdata(block).reshape(-1)
+            self._bits.add(data if encoded.mask is None else data[~encoded.mask])
+        else:
+            self.offset += files.write_at(self.fd, self.offset, [encoded.buffers[-1]])
+
+    def _add_strings(self, encoded: Encoded) -> None:
+        lengths, data = encoded.buffers[-2:]
+        self.offset += files.write_at(self.fd, self.offset, [lengths])
+        if self._spool is not None:
+            self._spooled += files.write_at(self._spool.fileno(), self._spooled, [data])
+
+    def finish(self) -> tuple[VarHeader, int]:
+        """Write what is left, and return the header of the variable and where the file ends now.
+
+        Raises
+        ------
+        DsError
+            If more or fewer values came than the variable has.
+        """
+        if self.done != self.n:
+            raise DsError(f"found {self.done} values, expected {self.n} as .size {list(self.size)} says")
+        self._mask.finish()
+        if self.type.code == "?":
+            self.offset = self._bits.finish()
+        if self._spool is not None:
+            self.offset += files.copy_range(self._spool.fileno(), 0, self.fd, self.offset, self._spooled)
+        start = self.start if self.any_missing else self.values
+        header = VarHeader(self.type, self.size, start - self.body, self.offset - start, not self.type.ordered, self.any_missing)
+        return header, self.offset
+
+    def close(self) -> None:
+        """Release the temporary file."""
+        if self._spool is not None:
+            self._spool.close()

@@ -1,0 +1,132 @@
+"""Small files in one read, and any dataset in one write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ...codec.attributes import from_json
+from ...codec.body import MemoryBody
+from ...codec.encode import Encoded, encode
+from ...codec.header import ALIGNMENT, PRIVATE, VarHeader, build, find_end, parse
+from ...dtypes import TYPES
+from ...errors import DsError
+from ...kernels import files
+from ...names import unescape
+from ..base import Metadata
+from ..ds_header import listed
+from ..target import resolve
+from .entries import dataset_entry, entry_of, header_key
+from .variables import decode_variable, read_headers
+
+WHOLE_SIZE = 256 * 1024
+"""Bytes up to which a file is read in one piece."""
+LARGE_SIZE = 4096
+"""Bytes from which on a variable starts at a multiple of `ALIGNMENT`; a smaller one at one of its item size."""
+
+
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> tuple[dict[str, Any], Metadata] | None:
+    """Read a small file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    keys : collection of str, optional
+        Which variables to read, by their keys; those that do not exist are left out.
+    full : bool
+        Whether to return the metadata of the other variables, too.
+    strings : bool
+        As `codec.decode`.
+
+    Returns
+    -------
+    (dict, Metadata) or None
+        Key → data, and the metadata. None if the file is not small.
+    """
+    data = files.read_file(path, WHOLE_SIZE)
+    if data is None:
+        return None
+    try:
+        header = parse(data, find_end(data, whole=True))
+        body = MemoryBody(data, header.body, share=keys is None)
+        wanted = header.entries if keys is None else [key for key in header.entries if key in keys]
+        variables = read_headers(header, body, wanted)
+        arrays = {key: decode_variable(header, key, var, body, strings) for key, var in variables.items()}
+    except DsError as error:
+        raise error.at(path=os.fsdecode(path))
+    meta: Metadata = {}
+    for key, var in variables.items():
+        meta[key] = entry = header.entries[key]
+        _forget_storage(entry)
+        entry[".size"] = None if var.size is None else list(var.size)
+        entry[".type"] = None if var.type is None else var.type.name
+    if full:
+        for key, entry in header.entries.items():
+            meta.setdefault(key, listed(entry, header.version))
+    meta["."] = header.attributes
+    _forget_storage(header.attributes)
+    return arrays, meta
+
+
+def _forget_storage(entry: dict[str, Any]) -> None:
+    if ".dtypes" in entry:
+        from_json(entry)
+    for key in PRIVATE:
+        entry.pop(key, None)
+
+
+def aligned(offset: int, encoded: Encoded) -> int:
+    """Return the first offset from `offset` on at which a variable may start."""
+    step = ALIGNMENT if encoded.size >= LARGE_SIZE else max(encoded.type.size, 1)
+    return offset + -offset % step
+
+
+def write(
+    path: Any, arrays: Mapping[str, Any], meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False
+) -> None:
+    """Write a whole file in one piece.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    arrays : dict
+        Key → ndarray, MaskedArray, or None for a variable without data.
+    meta : Metadata
+    version : str
+        Of the format: `1.0` or `2.0.1`.
+    atomic, durable : bool
+        As `kernels.files.write_file`.
+    """
+    try:
+        buffers = _encode_all(arrays, meta, version)
+    except DsError as error:
+        raise error.at(path=os.fsdecode(path))
+    if not files.write_file(path, buffers, atomic, durable):
+        files.write_file(resolve(path)[0], buffers, atomic, durable)
+
+
+def _encode_all(arrays: Mapping[str, Any], meta: Metadata, version: str) -> list[Any]:
+    entries: dict[str, Any] = {}
+    buffers: list[Any] = [b""]
+    end = 0
+    for key, array in arrays.items():
+        entry = meta.get(key, {})
+        if array is None:
+            ds_type = TYPES.get(entry.get(".type") or "")
+            var = VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered)
+        else:
+            try:
+                encoded = encode(array)
+            except DsError as error:
+                raise error.at(variable=unescape(key))
+            offset = aligned(end, encoded)
+            if offset > end:
+                buffers.append(bytes(offset - end))
+            buffers += encoded.buffers
+            end = offset + encoded.size
+            big = not encoded.type.ordered
+            var = VarHeader(encoded.type, array.shape, offset, encoded.size, big, encoded.mask is not None)
+        entries[header_key(key, version)] = entry_of(key, entry, var, version)
+    buffers[0] = build(entries, dataset_entry(meta.get(".", {}), version), version)
+    return buffers

@@ -1,0 +1,205 @@
+"""What a NetCDF file holds, from its header alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...dataset import escape
+from ...errors import UnsupportedError
+from ..base import Metadata
+from . import missing
+from .attributes import read_attribute, take_marker
+from .groups import dimension_names, split, walk
+from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
+from .library import Group, Variable, warn
+from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
+from .text import OBJECT_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A variable of a file, as reading needs it."""
+
+    name: str
+    variable: Variable
+    type: str
+    kind: Kind
+    shape: tuple[int, ...] | None
+    """Of the ds variable; None: it has no data."""
+    size: int
+    """Bytes of one value in the file; of a string of fixed length, all of it."""
+    chunk: tuple[int, ...] | None
+    sentinels: missing.Sentinels
+    mark: str | None
+    """Text that stands for a missing string."""
+
+
+def read_catalog(
+    file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool
+) -> tuple[Metadata, dict[str, Entry]]:
+    """Return the metadata of a file, and what is needed to read each variable, both by key.
+
+    Parameters
+    ----------
+    file : netCDF4.Dataset
+    path : str
+        For warnings.
+    skipped : list of (variable, type)
+        Variables that the library does not show.
+    skip_unsupported : bool
+        Whether to warn of what ds cannot hold, and go on.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is something that ds cannot hold.
+    """
+    reader = _Reader(path, skip_unsupported)
+    for name, kind in skipped:
+        reader.refuse(UnsupportedError(f"the {kind} type is not possible in ds", variable=name))
+    meta: Metadata = {}
+    entries: dict[str, Entry] = {}
+    dataset: dict[str, Any] = {}
+    strings: list[str] = []
+    for prefix, group in walk(file):
+        attributes, own_strings = reader.attributes(group, None)
+        take_marker(attributes)
+        dataset.update({escape(prefix + name): value for name, value in attributes.items()})
+        strings += [prefix + name for name in own_strings]
+        for base, variable in group.variables.items():
+            try:
+                entry, properties = reader.variable(prefix + base, variable)
+            except UnsupportedError as error:
+                reader.refuse(error.at(variable=prefix + base))
+                continue
+            entries[escape(entry.name)] = entry
+            meta[escape(entry.name)] = properties
+    record = _dataset_record(file, meta, [entry.name for entry in entries.values()])
+    if strings:
+        record["strings"] = strings
+    meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
+    reader.warn_of_types(file)
+    return meta, entries
+
+
+class _Reader:
+    """Path and policy, for all that may meet something unsupported."""
+
+    def __init__(self, path: str, skip_unsupported: bool):
+        self.path = path
+        self.skip_unsupported = skip_unsupported
+
+    def refuse(self, error: Any) -> None:
+        """Raise an error, or warn and go on."""
+        if not self.skip_unsupported:
+            raise error.at(path=self.path)
+        warn(f"left out: {error.message}", self.path, error.variable)
+
+    def attributes(self, owner: Group | Variable, variable: str | None) -> tuple[dict[str, Any], list[str]]:
+        """Return attributes by name, and the names of those that are one text of the type string."""
+        values: dict[str, Any] = {}
+        strings: list[str] = []
+        for name in owner.ncattrs():
+            try:
+                values[name], is_string = read_attribute(owner, name)
+            except UnsupportedError as error:
+                self.refuse(error.at(variable=variable))
+                continue
+            if is_string and isinstance(values[name], str):
+                strings.append(name)
+        return values, strings
+
+    def variable(self, name: str, variable: Variable) -> tuple[Entry, dict[str, Any]]:
+        """Return what is needed to read a variable, and its properties and attributes."""
+        type_name, kind = type_of(variable)
+        attributes, strings = self.attributes(variable, name)
+        marker = take_marker(attributes)
+        if kind == "number" and variable.dtype.str[1:] == BOOL_CODE and _is_bool(attributes):
+            type_name, kind = "bool", "bool"
+            del attributes[BOOL_ATTRIBUTE[0]]
+        if kind == "char" and marker.get("type") == "unicode":
+            type_name = "unicode"
+        record = read_storage(variable, kind, attributes)
+        if strings:
+            record["strings"] = strings
+        found: missing.Sentinels = []
+        if kind in ("number", "bool"):
+            dtype = variable.dtype.newbyteorder("=")
+            found = missing.sentinels(attributes, dtype, record.get("fill") == "default")
+        rank = variable.ndim - 1 if kind == "char" and variable.ndim else variable.ndim
+        chunks = variable.chunking()
+        mark = marker.get("missing")
+        entry = Entry(
+            name=name,
+            variable=variable,
+            type=type_name,
+            kind=kind,
+            shape=None if marker.get("empty") is True else tuple(int(n) for n in variable.shape[:rank]),
+            size=_item_size(variable, kind),
+            chunk=tuple(int(n) for n in chunks[:rank]) if isinstance(chunks, list) else None,
+            sentinels=found,
+            mark=mark if isinstance(mark, str) and kind in ("char", "string") else None,
+        )
+        properties: dict[str, Any] = {
+            ".dims": dimension_names(variable)[:rank],
+            ".size": None if entry.shape is None else list(entry.shape),
+            ".type": type_name,
+        }
+        if entry.shape is None:
+            properties[".dims"] = marker.get("dims", [])
+            properties[".type"] = None if marker.get("type") == "none" else type_name
+        properties[".missing"] = bool(entry.sentinels) or entry.mark is not None
+        if record:
+            properties[PROPERTY] = record
+        properties.update({escape(key): value for key, value in attributes.items()})
+        return entry, properties
+
+    def warn_of_types(self, file: Group) -> None:
+        """Warn of types that no variable of ds can keep."""
+        for prefix, group in walk(file):
+            for name in (*group.cmptypes, *group.vltypes):
+                warn(f'left out: the type "{prefix}{name}" is not possible in ds', self.path)
+
+
+def _is_bool(attributes: dict[str, Any]) -> bool:
+    name, value = BOOL_ATTRIBUTE
+    return isinstance(attributes.get(name), str) and attributes[name] == value
+
+
+def _item_size(variable: Variable, kind: Kind) -> int:
+    if kind == "string":
+        return OBJECT_SIZE
+    if kind == "char":
+        return max(int(variable.shape[-1]), 1) if variable.ndim else 1
+    return int(np.dtype(variable.dtype).itemsize)
+
+
+def _dataset_record(file: Group, meta: Metadata, variables: list[str]) -> dict[str, Any]:
+    """Return what the variables do not tell about a file."""
+    record: dict[str, Any] = {}
+    if file.data_model != DEFAULT_FORMAT:
+        record["format"] = file.data_model
+    records = [properties.get(PROPERTY, {}) for properties in meta.values()]
+    told = {dim for properties in meta.values() if properties[".size"] is not None for dim in properties[".dims"]}
+    told |= {each["char"]["dim"] for each in records if each.get("char")}
+    unlimited: list[str] = []
+    dimensions: dict[str, int] = {}
+    groups: list[str] = []
+    enums: list[dict[str, Any]] = []
+    used = {each["enum"]["name"] for each in records if "enum" in each}
+    for prefix, group in walk(file):
+        for name, dimension in group.dimensions.items():
+            if dimension.isunlimited():
+                unlimited.append(prefix + name)
+            if prefix + name not in told:
+                dimensions[prefix + name] = int(dimension.size)
+        enums += [enum_record(group, enum) for name, enum in group.enumtypes.items() if prefix + name not in used]
+        path = prefix.rstrip("/")
+        if path and not any((split(name)[0] + "/").startswith(prefix) for name in variables):
+            groups.append(path)
+    found = {"unlimited": unlimited, "dimensions": dimensions, "groups": groups, "enums": enums}
+    record.update({name: value for name, value in found.items() if value})
+    return record

@@ -1,0 +1,135 @@
+"""The one door to the netCDF4 library: its lock, its errors, its way with paths."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import netCDF4
+
+from ...errors import DsError, FormatError, UnsupportedError
+
+Group = Any
+"""A netCDF4.Dataset or netCDF4.Group; the library's own types are too loose to be of use."""
+Variable = Any
+"""A netCDF4.Variable."""
+
+LOCK = threading.RLock()
+"""Held around every call: neither netcdf-c nor HDF5 may be entered by two threads."""
+
+PATH_ENCODING = "latin-1"
+"""One character per byte, so that names which are not UTF-8 reach the library too."""
+
+LIBRARY_ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
+
+
+class NetCDFWarning(UserWarning):
+    """Something of a dataset that its other form cannot hold, or holds differently."""
+
+
+def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
+    """Issue a `NetCDFWarning` that says where, in the words of the package's errors."""
+    warnings.warn(str(DsError(message, path=path, variable=variable)), NetCDFWarning, stacklevel=3)
+
+
+@contextmanager
+def library(error: type[DsError], path: str, variable: str | None = None) -> Iterator[None]:
+    """Hold the lock, and turn the library's errors into `error` with file and variable.
+
+    The operating system's own errors pass through.
+    """
+    try:
+        with LOCK:
+            yield
+    except DsError as caught:
+        raise caught.at(path=path, variable=variable) from caught.__cause__
+    except LIBRARY_ERRORS as caught:
+        # netcdf-c numbers its own errors below zero, the system's above
+        if isinstance(caught, OSError) and (caught.errno or 0) > 0:
+            raise
+        text = caught.strerror if isinstance(caught, OSError) else str(caught)
+        raise error(text or type(caught).__name__, path=path, variable=variable) from caught
+
+
+def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
+    """Open a file to read raw values.
+
+    Parameters
+    ----------
+    path : str
+        As `os.fsdecode` gives it.
+
+    Returns
+    -------
+    file : netCDF4.Dataset
+    skipped : list of (variable, type)
+        Variables that the library itself leaves out because it does not know their type.
+
+    Raises
+    ------
+    OSError
+        As `open` would.
+    FormatError
+        If it is not a NetCDF file, or a damaged one.
+    """
+    # for the errors of the system, which the library confuses
+    with open(path, "rb"):
+        pass
+    with library(FormatError, path), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)
+    with library(FormatError, path):
+        file.set_auto_maskandscale(False)
+        file.set_auto_chartostring(False)
+    return file, [skipped for warning in caught for skipped in _skipped(str(warning.message))]
+
+
+def create_file(path: str, format: str) -> Group:
+    """Create a file that does not exist yet.
+
+    Raises
+    ------
+    OSError
+        As `open` in mode `x` would.
+    """
+    # the library reports a missing folder as a lack of permission
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    with library(DsError, path):
+        return netCDF4.Dataset(_library_path(path), "w", format=cast(Any, format), encoding=PATH_ENCODING)
+
+
+def real_path(path: str | bytes | os.PathLike[Any]) -> str:
+    """Return the path behind links as `str`, whatever its bytes are."""
+    return os.fsdecode(os.path.realpath(path))
+
+
+def target_folder(path: str) -> str:
+    """Return the folder that a file is to be written in.
+
+    Raises
+    ------
+    IsADirectoryError
+        If the path itself is a folder.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return os.path.dirname(path)
+
+
+def _library_path(path: str) -> str:
+    absolute = os.path.abspath(path)
+    if os.sep == "/" and "\\" in absolute:
+        raise UnsupportedError("the netCDF library takes a backslash in a path for a separator")
+    return os.fsencode(absolute).decode(PATH_ENCODING)
+
+
+def _skipped(message: str) -> list[tuple[str, str]]:
+    """Understand `WARNING: variable 'x' has unsupported compound datatype, skipping ..`."""
+    head, found, tail = message.rpartition("' has unsupported ")
+    _, found, name = head.partition("variable '") if found else ("", "", "")
+    return [(name, tail.partition("datatype")[0].strip() or "opaque")] if found else []

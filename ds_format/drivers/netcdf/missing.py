@@ -1,0 +1,90 @@
+"""Missing values: sentinels in a file ↔ a mask in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import netCDF4
+import numpy as np
+from numpy.typing import NDArray
+
+FILL_ATTRIBUTE = "_FillValue"
+SENTINEL_ATTRIBUTES = (FILL_ATTRIBUTE, "missing_value")
+
+Sentinels = list[np.generic]
+"""Distinct values that mean "missing", of the dtype of the variable; the first is the one to write."""
+
+
+def default_fill(dtype: np.dtype[Any]) -> np.generic:
+    """Return what the library pre-fills numbers of a type with."""
+    return np.array(netCDF4.default_fillvals[dtype.str[1:]], dtype)[()]
+
+
+def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool) -> Sentinels:
+    """Return the values that mean "missing" in a variable of numbers.
+
+    Parameters
+    ----------
+    attributes : dict
+        By unescaped name.
+    dtype : dtype
+        Of the values in the file.
+    is_filled : bool
+        Whether the library pre-fills the variable, so that without a `_FillValue` the default one means "missing".
+    """
+    found: Sentinels = []
+    for name in SENTINEL_ATTRIBUTES:
+        if name in attributes:
+            found += fitting(attributes[name], dtype)
+    if is_filled and FILL_ATTRIBUTE not in attributes:
+        found.append(default_fill(dtype))
+    distinct: Sentinels = []
+    for value in found:
+        if not any(is_value(np.asarray(value), known) for known in distinct):
+            distinct.append(value)
+    return distinct
+
+
+def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:
+    """Return those of an attribute's numbers that are possible values of a dtype.
+
+    Real numbers are rounded to it: a `missing_value` in double precision is meant for single precision values too.
+    """
+    given = np.atleast_1d(np.asarray(value))
+    if given.dtype.kind not in "fiub" or given.ndim != 1:
+        return []
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = given.astype(dtype)
+        if dtype.kind == "f":
+            is_fit = np.isfinite(cast) | ~np.isfinite(given)
+        else:
+            # a value beyond the range does not survive the way there and back
+            is_fit = (cast.astype(given.dtype) == given) & ((cast < 0) == (given < 0))
+    return list(cast[is_fit])
+
+
+def is_value(values: NDArray[Any], sentinel: np.generic) -> Any:
+    """Return where values equal a sentinel; NaN equals NaN."""
+    if sentinel.dtype.kind == "f" and np.isnan(sentinel):
+        return np.isnan(values)
+    return values == sentinel
+
+
+def count(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np.bool_] | None, list[int]]:
+    """Return the mask of values that mean "missing" (None if there are none), and how many are of each sentinel."""
+    mask: NDArray[np.bool_] | None = None
+    counts = []
+    for sentinel in found:
+        hits = np.asarray(is_value(values, sentinel))
+        counts.append(int(np.count_nonzero(hits)))
+        if counts[-1]:
+            mask = hits if mask is None else mask | hits
+    return mask, counts
+
+
+def filled(values: NDArray[Any], mask: NDArray[np.bool_], found: Sentinels) -> NDArray[Any]:
+    """Return values with a sentinel wherever the mask says so: the one that lies there already, or the first."""
+    others = mask.copy()
+    for sentinel in found:
+        others &= ~np.asarray(is_value(values, sentinel))
+    return np.where(others, found[0], values).astype(values.dtype, copy=False)

@@ -1,0 +1,216 @@
+"""The metadata of a dataset → what a file needs: groups, dimensions, variables, format."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...dataset import unescape
+from ...dtypes import TYPES
+from ...errors import UnsupportedError
+from ..base import Metadata
+from .groups import lineage, split
+from .kinds import CODES, file_dtype
+from .storage import DEFAULT_FORMAT, PROPERTY, names, setting
+
+
+@dataclass(frozen=True, slots=True)
+class VariablePlan:
+    """One variable of the metadata."""
+
+    name: str
+    type: str | None
+    """ds type; None: its values will tell."""
+    dims: tuple[str, ...]
+    shape: tuple[int, ...] | None
+    """None: it has no data."""
+    missing: bool | None
+    """Whether values may be missing; None: they will tell."""
+    attributes: dict[str, Any]
+    """By unescaped name."""
+    record: dict[str, Any]
+    """The property `.netcdf`."""
+
+    @property
+    def total(self) -> int:
+        """The number of values."""
+        return math.prod(self.shape) if self.shape is not None else 0
+
+    @property
+    def char_dimension(self) -> tuple[str, int] | None:
+        """Name and size of the recorded dimension of characters."""
+        record = setting(self.record, "char", dict)
+        name, size = setting(record, "dim", str), setting(record, "size", int)
+        return (name, size) if name and size is not None and size >= 0 else None
+
+
+@dataclass(slots=True)
+class FilePlan:
+    """A whole file."""
+
+    variables: dict[str, VariablePlan]
+    """By key."""
+    dimensions: dict[str, int]
+    """Sizes."""
+    unlimited: set[str]
+    groups: list[str]
+    """Without the root; outer ones first."""
+    attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By group, then by unescaped name."""
+    enums: list[Any] = field(default_factory=list)
+    """Records of enum types that no variable has."""
+    strings: list[str] = field(default_factory=list)
+    """Attributes that are text of the type string."""
+    recorded_format: str | None = None
+
+
+def plan_file(meta: Metadata) -> FilePlan:
+    """Return what a file needs to hold a dataset.
+
+    Raises
+    ------
+    UnsupportedError
+        If the metadata contradict themselves, or name something that NetCDF has no place for.
+    """
+    record = setting(meta.get(".", {}), PROPERTY, dict) or {}
+    variables = {key: _plan_variable(unescape(key), properties) for key, properties in meta.items() if key != "."}
+    dimensions = _dimension_sizes(variables)
+    for name, size in (setting(record, "dimensions", dict) or {}).items():
+        if isinstance(size, int) and size >= 0:
+            dimensions.setdefault(name, size)
+    # NetCDF has no fixed dimension of size 0
+    unlimited = {name for name in names(record, "unlimited") if name in dimensions}
+    unlimited |= {name for name, size in dimensions.items() if size == 0}
+    named = [*(split(name)[0] for name in (*(plan.name for plan in variables.values()), *dimensions))]
+    groups = list(dict.fromkeys(part for group in (*named, *names(record, "groups")) for part in lineage(group)))
+    format = setting(record, "format", str)
+    return FilePlan(
+        variables=variables,
+        dimensions=dimensions,
+        unlimited=unlimited,
+        groups=groups,
+        attributes=_group_attributes(meta.get(".", {}), groups),
+        enums=setting(record, "enums", list) or [],
+        strings=names(record, "strings"),
+        recorded_format=format if format in CODES else None,
+    )
+
+
+def _plan_variable(name: str, properties: dict[str, Any]) -> VariablePlan:
+    size = properties.get(".size")
+    shape = None if size is None else tuple(int(n) for n in size)
+    type_name = properties.get(".type")
+    if type_name is not None and type_name not in TYPES:
+        raise UnsupportedError(f'the type "{type_name}" is not possible in NetCDF', variable=name)
+    dims = properties.get(".dims")
+    if dims is None:
+        dims = [f"{name}_{i + 1}" for i in range(len(shape or ()))]
+    if shape is not None and len(dims) != len(shape):
+        raise UnsupportedError(f"found {len(dims)} dimensions ({dims}), expected {len(shape)}", variable=name)
+    missing = properties.get(".missing")
+    return VariablePlan(
+        name=name,
+        type=type_name,
+        dims=tuple(dims),
+        shape=shape,
+        missing=None if missing is None else bool(missing),
+        attributes={unescape(key): value for key, value in properties.items() if not key.startswith(".")},
+        record=setting(properties, PROPERTY, dict) or {},
+    )
+
+
+def _dimension_sizes(variables: dict[str, VariablePlan]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    owner: dict[str, str] = {}
+    for plan in variables.values():
+        for dim, size in zip(plan.dims, plan.shape or (), strict=False):
+            if sizes.setdefault(dim, size) != size:
+                raise UnsupportedError(
+                    f'dimension "{dim}": found the size {size}, expected {sizes[dim]} as in variable "{owner[dim]}"',
+                    variable=plan.name,
+                )
+            owner.setdefault(dim, plan.name)
+    return sizes
+
+
+def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
+    attributes: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
+    for key, value in properties.items():
+        if key.startswith("."):
+            continue
+        group, name = split(unescape(key))
+        if group not in attributes:
+            raise UnsupportedError(f'attribute "{unescape(key)}": there is no group "{group}", and names have no "/"')
+        attributes[group][name] = value
+    return attributes
+
+
+def misfit(file: FilePlan, format: str) -> tuple[str | None, str] | None:
+    """Return the variable (None: none alone) and the reason for which a format cannot hold a file, or None if it can."""
+    if format == "NETCDF4":
+        return None
+    if file.groups:
+        return None, f'group "{file.groups[0]}"'
+    if len(file.unlimited) > 1:
+        return None, f"unlimited dimensions {sorted(file.unlimited)}"
+    for plan in file.variables.values():
+        if plan.type is not None and not TYPES[plan.type].is_string:
+            if file_dtype(plan.type).str[1:] not in CODES[format]:
+                return plan.name, f"type {plan.type}"
+            if setting(plan.record, "enum", dict):
+                return plan.name, "an enum type"
+        if plan.shape is not None and any(dim in file.unlimited for dim in plan.dims[1:]):
+            return plan.name, "an unlimited dimension that is not the first"
+    return _too_large(file, format)
+
+
+def _too_large(file: FilePlan, format: str) -> tuple[str, str] | None:
+    """Find a variable whose place in a file or whose size its header has no room for.
+
+    Sizes (of one record, where the first dimension is unlimited) and offsets are 32 bits wide in the classic format, and
+    sizes in the 64-bit offset format. The last variable may have any size.
+    """
+    if format not in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET"):
+        return None
+    limit = 2**31 - 4 if format == "NETCDF3_CLASSIC" else 2**32 - 4
+    offset = 2**20
+    stored = [(plan, _record_size(plan, file.unlimited)) for plan in file.variables.values() if plan.shape is not None]
+    fixed = [(plan, size) for plan, (size, is_record) in stored if not is_record]
+    records = [(plan, size) for plan, (size, is_record) in stored if is_record]
+    for position, (plan, size) in enumerate([*fixed, *records], 1):
+        if format == "NETCDF3_CLASSIC" and offset > limit:
+            return plan.name, f"a place beyond {limit} bytes"
+        if size > limit and position < len(stored):
+            return plan.name, f"a size of {size} bytes"
+        offset += size
+    return None
+
+
+def _record_size(plan: VariablePlan, unlimited: set[str]) -> tuple[int, bool]:
+    shape = plan.shape or ()
+    is_record = bool(plan.dims) and plan.dims[0] in unlimited
+    item = TYPES[plan.type].size if plan.type is not None else 8
+    if plan.char_dimension is not None:
+        item = plan.char_dimension[1]
+    return max(item, 1) * math.prod(shape[1:] if is_record else shape), is_record
+
+
+def choose_format(file: FilePlan, requested: str | None) -> tuple[str, tuple[str | None, str] | None]:
+    """Return the format to write, and why it is not the recorded one (None: it is).
+
+    Raises
+    ------
+    UnsupportedError
+        If a format is demanded that does not exist, or cannot hold the dataset.
+    """
+    if requested is not None:
+        if requested not in CODES:
+            raise UnsupportedError(f'found the format "{requested}", expected one of {", ".join(CODES)}')
+        reason = misfit(file, requested)
+        if reason is not None:
+            raise UnsupportedError(f"the format {requested} cannot hold {reason[1]}", variable=reason[0])
+        return requested, None
+    format = file.recorded_format or DEFAULT_FORMAT
+    reason = misfit(file, format)
+    return (format, None) if reason is None else (DEFAULT_FORMAT, reason)

@@ -1,0 +1,124 @@
+"""Parts of arrays as hyperslabs: what the library reads and writes at the speed of the disk.
+
+Its own ways with strides and lists read value by value. Here a slab around them is read and picked from in memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import BLOCK_SIZE
+
+GAP_SIZE = 64 * 1024
+"""Bytes that are rather read and dropped than skipped by another call."""
+
+Slices = tuple[slice, ...]
+
+
+class Run(NamedTuple):
+    """Wanted positions of one axis that are read in one piece."""
+
+    source: slice
+    """In the file."""
+    target: slice
+    """Among the distinct positions of the axis."""
+    pick: NDArray[np.int64] | None
+    """Offsets in the piece; None if all of it is wanted."""
+
+
+def slab_runs(shape: Sequence[int], start: int, stop: int) -> Iterator[Slices]:
+    """Cover the positions from `start` to `stop` of a C-ordered array with as few consecutive slabs as possible."""
+    inner = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    if not shape and start < stop:
+        yield ()
+        return
+    while start < stop:
+        axis = next(i for i, n in enumerate(inner) if start % n == 0 and stop - start >= n)
+        index = np.unravel_index(start, shape)
+        count = min((stop - start) // inner[axis], shape[axis] - int(index[axis]))
+        yield (
+            *(slice(int(i), int(i) + 1) for i in index[:axis]),
+            slice(int(index[axis]), int(index[axis]) + count),
+            *(slice(0, n) for n in shape[axis + 1 :]),
+        )
+        start += count * inner[axis]
+
+
+def read_part(
+    fetch: Callable[[Slices], NDArray[Any]],
+    shape: Sequence[int],
+    index: Sequence[Any],
+    item_size: int,
+    chunk: Sequence[int] | None,
+) -> NDArray[Any]:
+    """Return the part of an array that an index selects, from few slabs.
+
+    Parameters
+    ----------
+    fetch : callable
+        Slices of step 1, one per dimension → that slab, of full rank.
+    shape : sequence of int
+    index : sequence
+        One item per dimension: an int, which removes the dimension, a range, or an (N,) int64 array of positions.
+    item_size : int
+        Bytes of one value in the file.
+    chunk : sequence of int, optional
+        Chunk lengths of the file: what shares a chunk is read together.
+    """
+    axes: list[list[Run]] = []
+    orders: list[NDArray[np.int64] | None] = []
+    inner = item_size
+    for axis in reversed(range(len(shape))):
+        runs, order = _runs(index[axis], max(GAP_SIZE // inner, 1), chunk[axis] if chunk else 1, BLOCK_SIZE // inner)
+        axes.insert(0, runs)
+        orders.insert(0, order)
+        inner *= max((run.source.stop - run.source.start for run in runs), default=1)
+    part = _assemble(fetch, axes)
+    for axis, order in enumerate(orders):
+        if order is not None:
+            part = part.take(order, axis=axis)
+    return part[tuple(0 if isinstance(item, (int, np.integer)) else slice(None) for item in index)]
+
+
+def _runs(item: Any, gap: int, chunk: int, budget: int) -> tuple[list[Run], NDArray[np.int64] | None]:
+    """Return the runs of one axis, and the places of the wanted positions among the distinct ones (None: in order)."""
+    if isinstance(item, (int, np.integer)):
+        item = range(int(item), int(item) + 1)
+    if isinstance(item, range) and item.step == 1:
+        return ([Run(slice(item.start, item.stop), slice(0, len(item)), None)] if item else []), None
+    given = np.asarray(item, dtype=np.int64)
+    distinct, order = np.unique(given, return_inverse=True)
+    steps = np.diff(distinct)
+    is_new_block = np.diff((distinct - distinct[:1]) // max(budget, 1)) > 0
+    is_break = (steps > 1) & (is_new_block | ((steps > gap) & (np.diff(distinct // chunk) > 0)))
+    edges = [0, *(np.flatnonzero(is_break) + 1).tolist(), len(distinct)] if len(distinct) else []
+    runs = []
+    for first, end in itertools.pairwise(edges):
+        start, stop = int(distinct[first]), int(distinct[end - 1]) + 1
+        pick = distinct[first:end] - start if stop - start > end - first else None
+        runs.append(Run(slice(start, stop), slice(first, end), pick))
+    return runs, None if np.array_equal(distinct, given) else order
+
+
+def _assemble(fetch: Callable[[Slices], NDArray[Any]], axes: list[list[Run]]) -> NDArray[Any]:
+    part: NDArray[Any] | None = None
+    for runs in itertools.product(*axes):
+        slab = fetch(tuple(run.source for run in runs))
+        for axis, run in enumerate(runs):
+            if run.pick is not None:
+                slab = slab.take(run.pick, axis=axis)
+        if all(len(axis) == 1 for axis in axes):
+            return slab
+        if part is None:
+            part = np.empty([axis[-1].target.stop for axis in axes], dtype=slab.dtype)
+        part[tuple(run.target for run in runs)] = slab
+    if part is None:
+        nothing = fetch(tuple(slice(0, 0) for _ in axes))
+        return np.empty([axis[-1].target.stop if axis else 0 for axis in axes], dtype=nothing.dtype)
+    return part

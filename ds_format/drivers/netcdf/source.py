@@ -1,0 +1,163 @@
+"""Reading: a NetCDF file as a Source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DsError, FormatError
+from ..base import BLOCK_SIZE, Metadata, block_slices
+from . import missing, text
+from .catalog import Entry, read_catalog
+from .library import library, open_file, real_path, warn
+from .slabs import Slices, read_part
+
+
+class NetCDFSource:
+    """An open NetCDF file; see `ds_format.drivers.base.Source`.
+
+    Values are as the file has them: `scale_factor`, `add_offset`, `_Unsigned` and `valid_range` are attributes and no
+    more. Missing are those equal to `_FillValue`, to a `missing_value`, or, without a `_FillValue`, to the default one
+    of a pre-filled variable. Under the mask lies the value of the file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    skip_unsupported : bool
+        Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`.
+
+    Raises
+    ------
+    OSError
+        As `open` would.
+    FormatError
+        If it is not a NetCDF file, or a damaged one.
+    UnsupportedError
+        If a variable or attribute is of a type that ds does not have: compound, ragged, opaque.
+    """
+
+    meta: Metadata
+
+    def __init__(self, path: Any, *, skip_unsupported: bool = False):
+        self._path = real_path(path)
+        self._file, skipped = open_file(self._path)
+        try:
+            with library(FormatError, self._path):
+                self.meta, self._entries = read_catalog(self._file, self._path, skipped, skip_unsupported)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it; see `Source.read`.
+
+        Raises
+        ------
+        FormatError
+            If the data are damaged, or not what the attributes promise.
+        """
+        entry = self._entries[name]
+        if entry.shape is None:
+            return None
+        if index is None:
+            index = tuple(range(n) for n in entry.shape)
+        raw = read_part(lambda slices: self._fetch(entry, slices), entry.shape, index, entry.size, entry.chunk)
+        counts = [0] * len(entry.sentinels)
+        values = self._decode(entry, np.asarray(raw), counts)
+        self._warn_of_several(entry, counts)
+        if values.ndim == 0 and not isinstance(values, np.ma.MaskedArray):
+            return values[()]
+        return values
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks; see `Source.blocks`."""
+        entry = self._entries[name]
+        if entry.shape is None:
+            return
+        size = entry.size + text.OBJECT_SIZE if entry.kind == "char" else entry.size
+        counts = [0] * len(entry.sentinels)
+        try:
+            for slices in block_slices(entry.shape, size, budget, entry.chunk):
+                yield self._decode(entry, self._fetch(entry, slices), counts)
+        finally:
+            self._release(entry)
+        self._warn_of_several(entry, counts)
+
+    def close(self) -> None:
+        """Close the file; closing twice is no error."""
+        if self._file.isopen():
+            with library(DsError, self._path):
+                self._file.close()
+
+    def _fetch(self, entry: Entry, slices: Slices) -> NDArray[Any]:
+        """Return a slab as the file has it: numbers in native order, byte strings of fixed size, or objects of str."""
+        if entry.kind == "char" and entry.variable.ndim:
+            slices = (*slices, slice(0, entry.variable.shape[-1]))
+        with library(FormatError, self._path, entry.name):
+            raw = entry.variable[slices if slices else ...]
+        array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
+        array = array.reshape([s.stop - s.start for s in slices])
+        if entry.kind == "char" and slices:
+            return text.joined(array)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+    def _decode(self, entry: Entry, raw: NDArray[Any], counts: list[int]) -> NDArray[Any]:
+        """Return values as ds has them; add to `counts` how many equal each sentinel."""
+        if entry.kind in ("char", "string"):
+            return self._decode_strings(entry, raw)
+        mask, found = missing.count(raw, entry.sentinels)
+        counts[:] = [a + b for a, b in zip(counts, found, strict=True)]
+        values = raw
+        if entry.kind == "bool":
+            values = self._decode_bools(entry, raw, mask)
+        if mask is None:
+            return values
+        fill_value = entry.sentinels[0] if entry.kind == "number" else None
+        return np.ma.MaskedArray(values, mask=mask, fill_value=fill_value)
+
+    def _decode_strings(self, entry: Entry, raw: NDArray[Any]) -> NDArray[Any]:
+        values = raw.astype(object)
+        if entry.kind == "char" and entry.type == "unicode":
+            try:
+                values = text.decoded(values)
+            except FormatError as error:
+                raise error.at(path=self._path, variable=entry.name) from error.__cause__
+        if entry.mark is None:
+            return values
+        mark: Any = entry.mark if entry.type == "unicode" else entry.mark.encode()
+        mask = np.asarray(values == mark, dtype=bool)
+        return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
+
+    def _decode_bools(self, entry: Entry, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+        present = raw if mask is None else np.where(mask, 0, raw)
+        wrong = present[(present != 0) & (present != 1)]
+        if wrong.size:
+            raise FormatError(
+                f'found the value {wrong.flat[0]}, expected 0 or 1 (its attribute "dtype" says that it is boolean)',
+                path=self._path,
+                variable=entry.name,
+            )
+        return present.astype(bool)
+
+    def _warn_of_several(self, entry: Entry, counts: list[int]) -> None:
+        used = [(n, value) for n, value in zip(counts, entry.sentinels, strict=True) if n]
+        if len(used) > 1:
+            which = ", ".join(f"{n} are {value}" for n, value in used)
+            warn(
+                f"missing values are marked in {len(used)} ways ({which}): a mask does not tell them apart",
+                self._path,
+                entry.name,
+            )
+
+    def _release(self, entry: Entry) -> None:
+        """Give back the memory of the cache that the library keeps for each variable."""
+        if entry.chunk is not None and self._file.isopen():
+            with library(FormatError, self._path, entry.name):
+                size, slots, preemption = entry.variable.get_var_chunk_cache()
+                entry.variable.set_var_chunk_cache(0, slots, preemption)
+                entry.variable.set_var_chunk_cache(size, slots, preemption)
+
+

@@ -1,0 +1,150 @@
+"""The property `.netcdf`: how a variable is stored in a file, where it is not as by default.
+
+============== ==========================================================================================
+`fill`         `"default"`: pre-filled by the library, and without `_FillValue`. `"none"`: not pre-filled, but with one
+`endian`       `"big"`
+`chunks`       list of int, of all dimensions in the file
+`compression`  name as the library has it: `zlib`, `szip`, `zstd`, `bzip2`, `blosc_lz4`, ...
+`level`        of compression
+`shuffle`      bool (zlib), or 0, 1, 2 (blosc)
+`szip`         [coding, pixels per block]
+`fletcher32`   true
+`char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
+`enum`         {`name`, `type`, `members`}
+`strings`      list of names: attributes of one text that have the type string
+============== ==========================================================================================
+
+That of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, where no variable
+tells), `groups` (without variables), `enums` (without variables) and `strings`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import netCDF4
+
+from .groups import dimension_names, find_type
+from .kinds import Kind
+from .library import Group, Variable
+from .missing import FILL_ATTRIBUTE
+
+PROPERTY = ".netcdf"
+
+DEFAULT_FORMAT = "NETCDF4"
+
+T = TypeVar("T")
+
+
+def setting(record: Any, name: str, kind: type[T]) -> T | None:
+    """Return a setting of a record, if it is there and of the type that it should have."""
+    value = record.get(name) if isinstance(record, dict) else None
+    return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else None
+
+
+def names(record: Any, name: str) -> list[str]:
+    """Return a setting that is a list of names."""
+    return [item for item in setting(record, name, list) or [] if isinstance(item, str)]
+
+
+def read_storage(variable: Variable, kind: Kind, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a variable of a file."""
+    record: dict[str, Any] = {}
+    if kind in ("number", "bool"):
+        is_filled = variable.get_fill_value() is not None
+        if FILL_ATTRIBUTE not in attributes and is_filled:
+            record["fill"] = "default"
+        elif FILL_ATTRIBUTE in attributes and not is_filled:
+            record["fill"] = "none"
+    if kind == "char":
+        record["char"] = {"dim": dimension_names(variable)[-1], "size": int(variable.shape[-1])} if variable.ndim else {}
+    if variable.endian() == "big" and kind == "number" and variable.dtype.itemsize > 1:
+        record["endian"] = "big"
+    if isinstance(variable.datatype, netCDF4.EnumType):
+        record["enum"] = enum_record(variable.group(), variable.datatype)
+    chunks = variable.chunking()
+    if isinstance(chunks, list) and chunks:
+        record["chunks"] = [int(n) for n in chunks]
+        record.update(_read_filters(variable.filters() or {}))
+    return record
+
+
+def enum_record(group: Group, enum: Any) -> dict[str, Any]:
+    """Return the record of an enum type."""
+    members = {name: int(value) for name, value in enum.enum_dict.items()}
+    return {"name": find_type(group, enum.name, "enumtypes"), "type": enum.dtype.name, "members": members}
+
+
+def _read_filters(filters: dict[str, Any]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if isinstance(filters.get("blosc"), dict):
+        record["compression"] = filters["blosc"]["compressor"]
+        record["shuffle"] = int(filters["blosc"]["shuffle"])
+    elif isinstance(filters.get("szip"), dict):
+        record["compression"] = "szip"
+        record["szip"] = [filters["szip"]["coding"], int(filters["szip"]["pixels_per_block"])]
+    else:
+        for name in ("zlib", "zstd", "bzip2"):
+            if filters.get(name):
+                record["compression"] = name
+        if filters.get("shuffle"):
+            record["shuffle"] = True
+    if "compression" in record and filters.get("complevel"):
+        record["level"] = int(filters["complevel"])
+    if filters.get("fletcher32"):
+        record["fletcher32"] = True
+    return record
+
+
+def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], format: str) -> dict[str, Any]:
+    """Return the keywords that make the library store a variable as its record says.
+
+    Parameters
+    ----------
+    record : dict
+        Of the variable. What is not as it should be is left out: it decides on speed and size alone.
+    shape : tuple of int
+        In the file, that is with the dimension of characters.
+    unlimited : tuple of bool
+        Which dimensions are.
+    format : str
+        Name of the file format.
+    """
+    if not format.startswith("NETCDF4") or not isinstance(record, dict):
+        return {}
+    options: dict[str, Any] = {}
+    if setting(record, "endian", str) == "big":
+        options["endian"] = "big"
+    chunks = setting(record, "chunks", list) or []
+    if len(chunks) == len(shape) and shape and all(isinstance(n, int) and n > 0 for n in chunks):
+        options["chunksizes"] = [
+            n if is_unlimited else min(n, size) for n, size, is_unlimited in zip(chunks, shape, unlimited, strict=True)
+        ]
+    if setting(record, "fletcher32", bool):
+        options["fletcher32"] = True
+    compression = setting(record, "compression", str)
+    if compression is not None and shape:
+        options["compression"] = compression
+        options.update(_filter_options(record, compression))
+    return options
+
+
+def _filter_options(record: dict[str, Any], compression: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"shuffle": bool(setting(record, "shuffle", bool))}
+    level = setting(record, "level", int)
+    if level is not None:
+        options["complevel"] = level
+    if compression.startswith("blosc"):
+        options["blosc_shuffle"] = setting(record, "shuffle", int) or 0
+    szip = setting(record, "szip", list) or []
+    if compression == "szip" and len(szip) == 2:
+        options["szip_coding"], options["szip_pixels_per_block"] = szip
+    return options
+
+
+def is_available(file: Group, compression: str) -> bool:
+    """Return whether the library of this machine knows a compression."""
+    family = compression.partition("_")[0]
+    tests = {"zlib": lambda: True, "szip": file.has_szip_filter, "zstd": file.has_zstd_filter}
+    tests |= {"bzip2": file.has_bzip2_filter, "blosc": file.has_blosc_filter}
+    return family in tests and bool(tests[family]())

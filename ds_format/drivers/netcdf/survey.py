@@ -1,0 +1,149 @@
+"""A look at all values of a variable, for what must be known before it can be defined in a file.
+
+That is the length of its longest string, its type where the metadata do not say, and a text or number for missing values
+that none of the present ones has.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dtypes import TYPE_OF_CODE, TYPES
+from ...errors import UnsupportedError
+from ..base import BLOCK_SIZE
+from . import text
+from .kinds import file_dtype
+from .missing import default_fill
+
+
+@dataclass(slots=True)
+class Facts:
+    """What the values of a variable tell."""
+
+    type: str
+    has_missing: bool
+    length: int = 0
+    """Bytes of the longest string."""
+    mark: bytes = b""
+    """A text that no present string has."""
+    fill: np.generic | None = None
+    """A number that no present value has."""
+
+
+class Spool:
+    """Blocks that can be gone through again: the only one, or a file without a name."""
+
+    def __init__(self, blocks: Iterable[Any], total: int, folder: str):
+        rest = iter(blocks)
+        first = list(_take(rest))
+        self._only = first if not first or np.size(first[0]) >= total else None
+        if self._only is None:
+            # pickle suits every kind of block; nobody else can reach what lies in between
+            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
+            try:
+                for block in (*first, *rest):
+                    pickle.dump(block, self._file, protocol=5)
+            except BaseException:
+                self._file.close()
+                raise
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._only is not None:
+            yield from self._only
+            return
+        self._file.seek(0)
+        while True:
+            try:
+                yield pickle.load(self._file)  # noqa: S301
+            except EOFError:
+                return
+
+    def close(self) -> None:
+        """Give back memory and file."""
+        if self._only is None:
+            self._file.close()
+
+
+def _take(blocks: Iterator[Any]) -> Iterator[Any]:
+    for block in blocks:
+        yield block
+        return
+
+
+def survey(blocks: Iterable[Any], type_name: str | None) -> Facts:
+    """Go through blocks, and return what they tell.
+
+    Raises
+    ------
+    UnsupportedError
+        If NetCDF has no such type, or there is no number left for missing values.
+    """
+    facts: Facts | None = None
+    mark_lengths: set[int] = set()
+    free: NDArray[Any] | None = None
+    for block in blocks:
+        if facts is None:
+            facts = Facts(type_name or type_of_block(block), has_missing=False)
+        if TYPES[facts.type].is_string:
+            values, mask = text.as_objects(block)
+            strings = text.encoded(values, mask, b"")
+            facts.length = max(facts.length, text.max_length(strings))
+            mark_lengths |= text.mark_lengths(strings, mask)
+        else:
+            mask = np.ma.getmask(block)
+            mask = mask if mask is not np.ma.nomask and mask.any() else None
+            free = _candidates(file_dtype(facts.type)) if free is None else free
+            present = np.ma.getdata(block) if mask is None else np.ma.getdata(block)[~mask]
+            free = free[~np.isin(free, present)]
+        facts.has_missing |= mask is not None
+    if facts is None:
+        return Facts(type_name or "float64", has_missing=False)
+    facts.mark = text.free_mark(mark_lengths)
+    if facts.has_missing and not TYPES[facts.type].is_string:
+        if free is None or not len(free):
+            raise UnsupportedError("every value of its type is present, so that none is left to mark missing ones")
+        facts.fill = free[0]
+    if facts.has_missing:
+        facts.length = max(facts.length, len(facts.mark))
+    return facts
+
+
+def type_of_block(block: Any) -> str:
+    """Return the ds type of values.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is none.
+    """
+    dtype = np.asarray(np.ma.getdata(block)).dtype
+    if dtype.kind in "UT":
+        return "unicode"
+    if dtype.kind == "S":
+        return "str"
+    if dtype.kind == "O":
+        values, mask = text.as_objects(block)
+        present = values.ravel() if mask is None else values[~mask]
+        return "str" if present.size and isinstance(present[0], bytes) else "unicode"
+    code = "?" if dtype.kind == "b" else dtype.str[1:]
+    if code not in TYPE_OF_CODE:
+        raise UnsupportedError(f"values of type {dtype} are not possible in NetCDF")
+    return TYPE_OF_CODE[code].name
+
+
+def _candidates(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return numbers that may stand for missing ones, the best first."""
+    default = np.array([default_fill(dtype)], dtype=dtype)
+    if dtype.kind == "f":
+        return np.concatenate([default, -default, [np.finfo(dtype).max]]).astype(dtype)
+    limits = np.iinfo(dtype)
+    if dtype.itemsize <= 2:
+        return np.concatenate([default, np.arange(limits.min, limits.max + 1).astype(dtype)])
+    return np.concatenate([default, np.array([limits.min, limits.max, limits.max - 1], dtype=dtype)])

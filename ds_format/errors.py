@@ -1,0 +1,86 @@
+"""Every error of the package, as one tree.
+
+::
+
+    DsError
+    ├── FormatError (ValueError)             the bytes of a file are wrong
+    │   ├── TruncatedError                   fewer bytes than its header promises
+    │   └── VersionError                     written by a newer program
+    ├── MissingError (NameError, KeyError)   no such variable, dimension or attribute
+    ├── UnsupportedError (ValueError)        data that a file format cannot hold
+    ├── DriverError (ValueError, OSError)    no driver for this file name, or its library is absent
+    ├── IntegrityError (ValueError)          a checksum differs
+    └── UnsafeError (ValueError)             reading on would run code from the file
+
+Each is also a builtin exception, so that code which knows nothing of this package can catch it.
+The operating system's own errors (`FileNotFoundError`, `PermissionError`, ...) pass through unchanged.
+"""
+
+from __future__ import annotations
+
+
+class DsError(Exception):
+    """Something about a file or a dataset is wrong.
+
+    Parameters
+    ----------
+    message : str
+        What was found and what was expected.
+    path : str, optional
+        The file. Layers that know no paths leave it out; the layer above fills it in with `at`.
+    variable : str, optional
+        The variable, by its unescaped name.
+    """
+
+    def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.variable = variable
+
+    def at(self, *, path: str | None = None, variable: str | None = None) -> DsError:
+        """Fill in where it happened, unless a layer below already did."""
+        self.path = self.path or path
+        self.variable = self.variable if self.variable is not None else variable
+        return self
+
+    def __str__(self) -> str:
+        where = [] if self.path is None else [self.path]
+        if self.variable is not None:
+            where.append(f'variable "{self.variable}"')
+        return ": ".join([*where, self.message])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message,), {"path": self.path, "variable": self.variable}
+
+
+class FormatError(DsError, ValueError):
+    """The bytes of a file are not what its format demands."""
+
+
+class TruncatedError(FormatError):
+    """A file ends before the data that its header promises."""
+
+
+class VersionError(FormatError):
+    """A file of a version that this package does not know."""
+
+
+class MissingError(DsError, NameError, KeyError):
+    """A variable, dimension or attribute that does not exist."""
+
+
+class UnsupportedError(DsError, ValueError):
+    """Data that a file format cannot hold."""
+
+
+class DriverError(DsError, ValueError, OSError):
+    """No driver for a file name, or the library it needs is not installed."""
+
+
+class IntegrityError(DsError, ValueError):
+    """A checksum differs."""
+
+
+class UnsafeError(DsError, ValueError):
+    """Going on would run code that a file names."""

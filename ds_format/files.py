@@ -1,0 +1,216 @@
+"""Whole files: find the driver, call it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import drivers, mode
+from .codec.encode import type_of
+from .dataset import META, Dataset, arrays_of, dims, metadata_of
+from .drivers.base import Sink, Source
+from .errors import UnsupportedError
+from .lazy import File
+from .names import escape, unescape
+from .selection import normalize, of_dims, shape_of
+
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def read(
+    path: Path,
+    variables: str | Iterable[str] | None = None,
+    sel: Mapping[str, Any] | None = None,
+    full: bool = False,
+    *,
+    mmap: bool = False,
+    strings: str = "object",
+) -> Dataset:
+    """Read a dataset from a file of any supported format.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The suffix tells the format.
+    variables : str or iterable of str, optional
+        Names of the variables to read; all by default. What happens if one does not exist depends on the mode, see
+        `ds_format.mode`.
+    sel : dict, optional
+        Dimension name → index: an int (which removes the dimension), slice, or list of int or bool. Several select a
+        grid. Only the bytes of the part are read.
+    full : bool
+        Whether to return also the metadata of variables that are not read.
+    mmap : bool
+        Map a ds file copy-on-write instead of reading it: large arrays without missing values are views of the file,
+        which do not change when it is replaced. Changing them does not change the file.
+    strings : {"object", "numpy"}
+        Text as object arrays of `str`, or as NumPy's StringDType.
+
+    Returns
+    -------
+    Dataset
+        Key → array in native byte order; MaskedArray where a value is missing; NumPy scalar, `str` or `bytes` for no
+        dimensions; None without data. `"."` → metadata.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    DriverError
+        If no driver has the suffix.
+    FormatError
+        If the file is damaged; the message names file, variable and field.
+    IndexError
+        If `sel` is out of bounds.
+    """
+    keys = None if variables is None else _keys(variables)
+    if not sel and not mmap:
+        found = _read_small(path, keys, full, strings == "numpy")
+        if found is not None:
+            arrays, meta = found
+            if keys is not None and len(arrays) != len(keys):
+                _say_missing(path, keys, arrays)
+            dataset = Dataset(arrays)
+            dataset[META] = meta
+            return dataset
+    source = drivers.open_source(path, mmap=mmap, strings=strings == "numpy")
+    try:
+        return _read(source, path, keys, sel or {}, full)
+    finally:
+        source.close()
+
+
+def _read_small(path: Path, keys: list[str] | None, full: bool, strings: bool) -> Any:
+    """Return arrays and metadata by the short cut of a driver, or None if there is none for this file."""
+    module = drivers.load(drivers.find_existing(path))
+    return module.read(path, keys, full, strings) if hasattr(module, "read") else None
+
+
+def _keys(variables: str | Iterable[str]) -> list[str]:
+    names = [variables] if isinstance(variables, str) else variables
+    return list(dict.fromkeys(escape(name) for name in names))
+
+
+def _say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> None:
+    for key in keys:
+        if key not in found or key == META:
+            mode.missing(f'{os.fsdecode(path)}: variable "{unescape(key)}" not found')
+
+
+def _read(source: Source, path: Path, keys: list[str] | None, sel: Mapping[str, Any], full: bool) -> Dataset:
+    dataset = Dataset()
+    meta: dict[str, dict[str, Any]] = {}
+    every = [key for key in source.meta if key != META]
+    if keys is not None:
+        _say_missing(path, keys, source.meta)
+    known: set[str] = set()
+    for key in every:
+        entry = {name: value for name, value in source.meta[key].items() if name != ".missing"}
+        size = entry.get(".size")
+        names = dims(key, entry, len(size or ()))
+        known.update(names)
+        if keys is None or key in keys:
+            index = None
+            if size is not None and not sel.keys().isdisjoint(names):
+                index = normalize(of_dims(sel, names), size)
+                entry[".dims"] = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
+                entry[".size"] = list(shape_of(index))
+            dataset[key] = source.read(key, index)
+            meta[key] = entry
+        elif full:
+            meta[key] = entry
+    for name in sel:
+        if name not in known:
+            mode.missing(f'{os.fsdecode(path)}: dimension "{name}" not found')
+    meta[META] = source.meta.get(META, {})
+    dataset[META] = meta
+    return dataset
+
+
+def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:  # noqa: A001 - the name users expect
+    """Open a file whose variables are read when they are indexed.
+
+    Parameters
+    ----------
+    path, mmap, strings
+        As `read`.
+
+    Returns
+    -------
+    File
+        Name → variable, which knows shape, dtype, dims and attributes, and reads the bytes that an index asks for.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError
+        As `read`.
+    """
+    return File(drivers.open_source(path, mmap=mmap, strings=strings == "numpy"), os.fsdecode(path))
+
+
+def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
+    """Write a dataset to a file of any supported format.
+
+    The file appears whole under its name or not at all; a file that stood there stays as it was until then.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The suffix tells the format.
+    dataset : dict
+        Key → data, `"."` → metadata; see `ds_format.dataset`.
+    atomic : bool, optional
+        For ds files. False: create the file, which must not exist yet, and write straight into it.
+    durable : bool, optional
+        For ds files. Flush file and folder to the disk.
+    version : {"1.0", "2.0.1"}, optional
+        Of the ds format.
+    **options
+        Of the driver.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    DriverError
+        If no driver has the suffix.
+    UnsupportedError, ValueError
+        If the format cannot hold the dataset, or its metadata do not fit its data.
+    """
+    driver = drivers.find(path)
+    module = drivers.load(driver)
+    try:
+        arrays = arrays_of(dataset)
+        meta = metadata_of(dataset, arrays)
+    except UnsupportedError as error:
+        raise error.at(path=os.fsdecode(path))
+    if hasattr(module, "write"):
+        module.write(path, arrays, meta, **options)
+        return
+    for key, array in arrays.items():
+        meta[key].update(properties_of(array))
+    sink: Sink = module.create(path, meta, **options)
+    try:
+        for key, array in arrays.items():
+            sink.write(key, [] if array is None or array.size == 0 else [array])
+        sink.commit()
+    except BaseException:
+        sink.abort()
+        raise
+
+
+def properties_of(array: Any) -> dict[str, Any]:
+    """Return the properties that a Sink wants to know of an array beforehand.
+
+    Raises
+    ------
+    UnsupportedError
+        If no ds type can hold it.
+    """
+    if array is None:
+        return {".size": None}
+    missing = bool(np.ma.getmaskarray(array).any()) if isinstance(array, np.ma.MaskedArray) else False
+    return {".size": list(array.shape), ".type": type_of(array).name, ".missing": missing}

@@ -1,0 +1,134 @@
+"""Bits, eight to a byte with the most significant first, and flags, one byte of 0 or 1 each."""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from .words cimport LITTLE_HOST, load_u64, store_u64
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define ds_popcount64(x) __builtin_popcountll(x)
+    #else
+    static int ds_popcount64(unsigned long long x) {
+        int n = 0;
+        for (; x; x &= x - 1) n++;
+        return n;
+    }
+    #endif
+    """
+    int popcount "ds_popcount64"(uint64_t bits) noexcept nogil
+
+cdef extern from *:
+    """
+    #if defined(__SSSE3__)
+    #include <tmmintrin.h>
+    /* Packs whole groups of sixteen flags; returns how many flags that were. */
+    static Py_ssize_t ds_pack_sixteens(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
+        const __m128i mirror = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+        Py_ssize_t i;
+        for (i = 0; i + 16 <= n; i += 16) {
+            __m128i group = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(flags + i)), mirror);
+            int bits = ~_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_setzero_si128()));
+            packed[i / 8] = (unsigned char)bits;
+            packed[i / 8 + 1] = (unsigned char)(bits >> 8);
+        }
+        return i;
+    }
+    #else
+    static Py_ssize_t ds_pack_sixteens(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
+        (void)flags; (void)packed; (void)n;
+        return 0;
+    }
+    #endif
+    """
+    Py_ssize_t pack_sixteens "ds_pack_sixteens"(const uint8_t* flags, uint8_t* packed, Py_ssize_t n) noexcept nogil
+
+
+cdef void _pack(const uint8_t[::1] flags, uint8_t[::1] packed) noexcept nogil:
+    cdef Py_ssize_t n = flags.shape[0], i
+    cdef uint8_t byte = 0
+    for i in range(pack_sixteens(&flags[0], &packed[0], n) if n else 0, n):
+        byte |= <uint8_t> ((flags[i] != 0) << (7 - (i & 7)))
+        if i & 7 == 7 or i == n - 1:
+            packed[i >> 3] = byte
+            byte = 0
+
+
+cdef void _unpack(const uint8_t[::1] packed, uint8_t[::1] flags) noexcept nogil:
+    cdef Py_ssize_t n = flags.shape[0], i, start
+    cdef uint64_t eight
+    for i in range(n // 8 if LITTLE_HOST else 0):
+        eight = (packed[i] * 0x0101010101010101u) & 0x0102040810204080u
+        store_u64(&flags[8 * i], ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
+    start = n - n % 8 if LITTLE_HOST else 0
+    for i in range(start, n):
+        flags[i] = (packed[i >> 3] >> (7 - (i & 7))) & 1
+
+
+cdef Py_ssize_t _count(const uint8_t[::1] packed, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, words = n // 64, count = 0
+    for i in range(words):
+        count += popcount(load_u64(&packed[8 * i], False))
+    for i in range(8 * words, n // 8):
+        count += popcount(packed[i])
+    if n % 8:
+        count += popcount(packed[n // 8] >> (8 - n % 8))
+    return count
+
+
+def pack_bits(const uint8_t[::1] flags not None, uint8_t[::1] packed not None):
+    """Pack N flags into bits.
+
+    Parameters
+    ----------
+    flags : (N,) uint8
+        Any value but 0 is true.
+    packed : (ceil(N / 8),) uint8
+        Out. The unused low bits of the last byte become 0.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not fit each other.
+    """
+    if packed.shape[0] != (flags.shape[0] + 7) // 8:
+        raise ValueError(f"{flags.shape[0]} flags do not fill {packed.shape[0]} bytes")
+    with nogil:
+        _pack(flags, packed)
+
+
+def unpack_bits(const uint8_t[::1] packed not None, uint8_t[::1] flags not None):
+    """Expand N bits into flags.
+
+    Parameters
+    ----------
+    packed : (ceil(N / 8),) uint8
+        The unused low bits of the last byte are ignored.
+    flags : (N,) uint8
+        Out: 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not fit each other.
+    """
+    if packed.shape[0] != (flags.shape[0] + 7) // 8:
+        raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags")
+    with nogil:
+        _unpack(packed, flags)
+
+
+def count_bits(const uint8_t[::1] packed not None, Py_ssize_t n):
+    """Return how many of the first `n` bits of `packed`, (ceil(n / 8) or more,) uint8, are 1.
+
+    Raises
+    ------
+    ValueError
+        If `packed` holds fewer than `n` bits.
+    """
+    cdef Py_ssize_t count
+    if n < 0 or packed.shape[0] < (n + 7) // 8:
+        raise ValueError(f"{packed.shape[0]} bytes do not hold {n} bits")
+    with nogil:
+        count = _count(packed, n)
+    return count

@@ -1,0 +1,165 @@
+"""A file whose variables are read when they are indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .dataset import META, attrs, dims
+from .drivers.base import BLOCK_SIZE, Source
+from .dtypes import TYPES
+from .errors import MissingError
+from .names import escape, unescape
+from .selection import normalize
+
+
+class Variable:
+    """A variable of an open file: what the header says, and the data when they are asked for.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int, or None
+        None if the variable has no data.
+    dims : tuple of str
+    attrs : dict
+    type : str or None
+        Its ds type.
+    """
+
+    def __init__(self, source: Source, key: str):
+        meta = source.meta[key]
+        self._source = source
+        self._key = key
+        self.name = unescape(key)
+        size = meta.get(".size")
+        self.shape: tuple[int, ...] | None = None if size is None else tuple(size)
+        self.dims = tuple(dims(key, meta, len(self.shape or ())))
+        self.type: str | None = meta.get(".type")
+        self.attrs = attrs(meta)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the array that an index returns; object for strings.
+
+        Raises
+        ------
+        ValueError
+            If the variable has no data and no type.
+        """
+        if self.type not in TYPES:
+            raise ValueError(f'variable "{self.name}" has no known type: found {self.type!r}')
+        return np.dtype(TYPES[self.type].code)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape or ())
+
+    @property
+    def size(self) -> int:
+        """Number of values; 0 without data."""
+        return 0 if self.shape is None else int(np.prod(self.shape, dtype=object))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a variable without dimensions")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Read what an index selects, and only its bytes.
+
+        Parameters
+        ----------
+        index : int, slice, list or array of int or bool, Ellipsis, or a tuple of these
+            Lists in several dimensions select a grid.
+
+        Returns
+        -------
+        ndarray, MaskedArray, scalar or None
+            As `ds_format.read`.
+
+        Raises
+        ------
+        IndexError
+            If a position is out of bounds.
+        FormatError
+            If the bytes are wrong.
+        """
+        if self.shape is None:
+            return None
+        return self._source.read(self._key, normalize(index, self.shape))
+
+    def blocks(self, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Read the whole variable as consecutive blocks along its first dimensions.
+
+        Parameters
+        ----------
+        budget : int
+            Bytes in memory that one block may take.
+        """
+        return self._source.blocks(self._key, budget)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = np.asanyarray(self[...])
+        return array.astype(dtype) if dtype is not None and array.dtype != dtype else array
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim}: {n}" for dim, n in zip(self.dims, self.shape or (), strict=False))
+        return f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>"
+
+
+class File(Mapping[str, Variable]):
+    """An open file: name → `Variable`. Close it, or use it in a `with` block.
+
+    Attributes
+    ----------
+    attrs : dict
+        Attributes of the dataset.
+    meta : dict
+        The metadata of all variables, as in a dataset.
+    """
+
+    def __init__(self, source: Source, path: str):
+        self._source = source
+        self.path = path
+        self.meta = source.meta
+        self.attrs = attrs(source.meta.get(META, {}))
+
+    @property
+    def dims(self) -> dict[str, int]:
+        """Size of each dimension, by its name."""
+        sizes: dict[str, int] = {}
+        for variable in self.values():
+            sizes.update(zip(variable.dims, variable.shape or (), strict=False))
+        return sizes
+
+    def __getitem__(self, name: str) -> Variable:
+        key = escape(name)
+        if key not in self.meta or key == META:
+            raise MissingError("variable not found", path=self.path, variable=name)
+        return Variable(self._source, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (unescape(key) for key in self.meta if key != META)
+
+    def __len__(self) -> int:
+        return len(self.meta) - (META in self.meta)
+
+    def close(self) -> None:
+        """Release the file. Arrays that were read stay valid."""
+        self._source.close()
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ds_format.File {self.path!r}: {len(self)} variables>"

@@ -1,0 +1,170 @@
+"""What part of a variable is wanted → one index per dimension.
+
+Indexes of several dimensions select a grid (the outer product), also where several are lists.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Index = int | range | NDArray[np.int64]
+"""An int removes its dimension; a range, or a 1-d array of positions, keeps it. All positions are 0 or more."""
+
+
+def normalize(index: Any, shape: Sequence[int]) -> tuple[Index, ...]:
+    """Return an index as one item per dimension, with every position checked.
+
+    Parameters
+    ----------
+    index : int, slice, list or array of int or bool, Ellipsis, or a tuple of these
+        Negative positions count from the end. Dimensions left out are taken whole.
+    shape : sequence of int
+
+    Raises
+    ------
+    IndexError
+        If a position is out of bounds, an item is no index, or there are more items than dimensions.
+    """
+    items = list(index) if isinstance(index, tuple) else [index]
+    n_ellipsis = sum(item is Ellipsis for item in items)
+    if n_ellipsis > 1:
+        raise IndexError("an index can have only one ellipsis")
+    if len(items) - n_ellipsis > len(shape):
+        raise IndexError(f"found {len(items) - n_ellipsis} indexes, expected at most {len(shape)} as there are dimensions")
+    whole = [slice(None)] * (len(shape) - len(items) + n_ellipsis)
+    at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    items[at : at + n_ellipsis] = whole
+    return tuple(_normalize_one(item, n, axis) for axis, (item, n) in enumerate(zip(items, shape, strict=True)))
+
+
+def _normalize_one(item: Any, n: int, axis: int) -> Index:
+    if isinstance(item, slice):
+        return range(n)[item]
+    if isinstance(item, (bool, np.bool_)):
+        raise IndexError(f"found {item} as index of dimension {axis}, expected a position, a slice or a list")
+    if not isinstance(item, range) and not np.ndim(item):
+        try:
+            return _position(operator.index(item), n, axis)
+        except TypeError:
+            raise IndexError(
+                f"found {item!r} as index of dimension {axis}, expected a position, a slice or a list"
+            ) from None
+    array = np.asarray(item)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
+        raise IndexError(f"found {array.dtype} in {array.ndim} dimensions as index of dimension {axis}, expected a list")
+    if array.dtype.kind == "b":
+        if array.size != n:
+            raise IndexError(f"found {array.size} booleans as index of dimension {axis}, expected {n}")
+        return np.flatnonzero(array).astype(np.int64)
+    positions = array.astype(np.int64)
+    if positions.size:
+        _position(int(positions.min()), n, axis)
+        _position(int(positions.max()), n, axis)
+    return np.where(positions < 0, positions + n, positions)
+
+
+def _position(i: int, n: int, axis: int) -> int:
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {axis} of size {n}")
+    return i + n if i < 0 else i
+
+
+def of_dims(sel: Mapping[str, Any], dims: Sequence[str]) -> tuple[Any, ...]:
+    """Return the items of `sel`, dimension name → index, that concern `dims`, as an index of a variable with them."""
+    return tuple(sel.get(dim, slice(None)) for dim in dims)
+
+
+def shape_of(index: Sequence[Index]) -> tuple[int, ...]:
+    """Return the shape of what a normalized index selects."""
+    return tuple(len(item) for item in index if not isinstance(item, int))
+
+
+def is_whole(index: Sequence[Index], shape: Sequence[int]) -> bool:
+    """Whether a normalized index selects everything as it is."""
+    return all(isinstance(item, range) and item == range(n) for item, n in zip(index, shape, strict=True))
+
+
+def count(item: Index) -> int:
+    """Return how many positions one item of a normalized index selects."""
+    return 1 if isinstance(item, int) else len(item)
+
+
+def bounds(item: Index) -> tuple[int, int]:
+    """Return the first position, and the last one plus one, of one item that selects something."""
+    if isinstance(item, int):
+        return item, item + 1
+    if isinstance(item, range):
+        return min(item[0], item[-1]), max(item[0], item[-1]) + 1
+    return int(item.min()), int(item.max()) + 1
+
+
+def take(array: Any, index: Sequence[Index]) -> Any:
+    """Apply a normalized index to an array in memory: a grid, and for no dimensions the array itself.
+
+    Returns
+    -------
+    ndarray or MaskedArray
+        Maybe a view of `array`.
+    """
+    basic = tuple(
+        _as_slice(item) if isinstance(item, range) else item if isinstance(item, int) else slice(None) for item in index
+    )
+    out = array[basic] if basic else array
+    axis = 0
+    for item in index:
+        if isinstance(item, np.ndarray):
+            out = out.take(item, axis=axis)
+        axis += not isinstance(item, int)
+    return out
+
+
+def _as_slice(item: range) -> slice:
+    stop: int | None = item.stop
+    if item.step < 0 and item.stop < 0:
+        stop = None
+    return slice(item.start, stop, item.step)
+
+
+def shifted(item: Index, start: int) -> Index:
+    """Return one item for an array that begins at position `start` of the dimension."""
+    if isinstance(item, range):
+        return range(item.start - start, item.stop - start, item.step)
+    return item - start
+
+
+def split_axis(index: Sequence[Index], shape: Sequence[int], item_size: int, seek_size: int) -> int:
+    """Choose how to read a part of an array that is stored in C order.
+
+    Dimensions before the axis are walked position by position; of the axis the stretch from its first to its last
+    position is read, and all of the dimensions behind it.
+
+    Parameters
+    ----------
+    index : sequence of Index
+        One item per dimension, each selecting something.
+    shape : sequence of int
+    item_size : int
+        Bytes of one stored value.
+    seek_size : int
+        Bytes that could be read in the time that one more read takes.
+
+    Returns
+    -------
+    int
+        The axis for which reading costs least.
+    """
+    best, best_cost, n_reads = 0, math.inf, 1
+    for axis, item in enumerate(index):
+        first, last = bounds(item)
+        size = (last - first) * math.prod(shape[axis + 1 :]) * item_size
+        cost = n_reads * (size + seek_size)
+        if cost < best_cost:
+            best, best_cost = axis, cost
+        n_reads *= count(item)
+    return best

@@ -1,0 +1,80 @@
+"""Which word of a command line is what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ds_format.cli import arguments
+from ds_format.cli.arguments import ArgumentError, UsageError
+from ds_format.cli.commands import COMMANDS, load
+from ds_format.cli.pst import Bare
+
+
+def split(line: str) -> tuple[str, list[Any], dict[str, Any]]:
+    return arguments.read(line.split())[:3]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", ("", [], {})),
+        ("a.ds", ("", ["a.ds"], {})),
+        ("ls a.ds", ("ls", ["a.ds"], {})),
+        ("a.ds ls", ("ls", ["a.ds"], {})),
+        ("ls select a.ds", ("ls", ["select", "a.ds"], {})),
+        ("-- ls a.ds", ("ls", ["a.ds"], {})),
+        ("{ ls a.ds }", ("ls", ["a.ds"], {})),
+        ("{ ls a.ds } -- b.ds", ("ls", ["a.ds", "b.ds"], {})),
+        ("ls -- -x { --", ("ls", ["-x", "{", "--"], {})),
+        ("-lj ls a: { x 5 } v.ds --noindent", ("ls", ["v.ds"], {"l": True, "j": True, "a": ["x", 5], "noindent": True})),
+        ("ls l: false a.ds", ("ls", ["a.ds"], {"l": False})),
+        ("ls { a b } a.ds", ("ls", [["a", "b"], "a.ds"], {})),
+        ("select time: 0 a b", ("select", [{"time": "0"}, "a", "b"], {})),
+        ("sel: { x: 1 } select x: 2 a b -s", ("select", [{"x": "2"}, "a", "b"], {"sel": [{"x": 1}], "s": True})),
+        ("select a b sel: {{ x: 1 }}", ("select", ["a", "b"], {"sel": {"x": 1}})),
+        ("select -F x: 1 --skip-unsupported a b", ("select", [{"x": "1"}, "a", "b"], {"F": True, "skip-unsupported": True})),
+        ("select x: true a b", ("select", [{"x": "true"}, "a", "b"], {})),
+    ],
+)
+def test_words_are_sorted(line: str, expected: tuple[str, list[Any], dict[str, Any]]) -> None:
+    assert split(line) == expected
+
+
+def test_unknown_options_are_refused() -> None:
+    command, _ = load("ls")
+    arguments.check(["a", "l", "j", "F", "sel", "version"], command)
+    with pytest.raises(UsageError, match='"skip-unsupported"'):
+        arguments.check(["l", "skip-unsupported"], command)
+
+
+@pytest.mark.parametrize("word", ["2020", "nan", "none", "true"])
+def test_names_may_look_like_values(word: str) -> None:
+    assert arguments.text(Bare(word), "file") == word
+    assert type(arguments.text(Bare(word), "file")) is str
+
+
+@pytest.mark.parametrize("word", [["a"], {"a": "b"}])
+def test_arrays_and_objects_are_no_names(word: Any) -> None:
+    with pytest.raises(ArgumentError, match="file: invalid type"):
+        arguments.text(word, "file")
+
+
+@pytest.mark.parametrize(("value", "names"), [(None, []), ("a", ["a"]), (["a", "b"], ["a", "b"]), ([], [])])
+def test_names_of_an_option(value: Any, names: list[str]) -> None:
+    assert arguments.names(value, "a") == names
+
+
+@pytest.mark.parametrize("value", [5, True, ["a", 5], [["a"]], {"a": "b"}])
+def test_other_values_are_no_names(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="a: invalid type"):
+        arguments.names(value, "a")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_of_a_command_are_its_own(name: str) -> None:
+    general = {option.name for option in (*arguments.GENERAL, *arguments.READ)}
+    own = [option.name for option in load(name)[0].options]
+    assert len(own) == len(set(own))
+    assert not general & set(own)

@@ -1,0 +1,127 @@
+"""`ds ls`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Run
+
+from ds_format import drivers
+
+META: dict[str, dict[str, Any]] = {
+    ".": {"title": "T"},
+    "temp": {".dims": ["time", "lat"], ".size": [3, 2], ".type": "float32", "units": "K", "valid": np.float32(0.5)},
+    "time": {".dims": ["time"], ".size": [3], ".type": "float64", "units": "d", "\\.n": [1, 2]},
+    "\\.hidden": {".size": [2, 4], ".type": "int8"},
+    "empty": {".dims": ["time", "run"], ".size": None, ".type": "bool"},
+    "a b": {".dims": [], ".size": [], ".type": None},
+}
+
+
+@pytest.fixture
+def meta(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], None]:
+    """Sets the metadata of every file."""
+
+    def use(found: dict[str, Any]) -> None:
+        monkeypatch.setattr(drivers, "meta", lambda path: found)
+
+    use(META)
+    return use
+
+
+@pytest.mark.usefixtures("meta")
+@pytest.mark.parametrize(
+    ("line", "out"),
+    [
+        ("ls f", '.hidden\n"a b"\nempty\ntemp\ntime\n'),
+        ("ls .* f", ".hidden\n"),
+        ("ls .hidden f", ".hidden\n"),
+        ("ls time te* time f", "time\ntemp\ntime\n"),
+        ("ls T* f", ""),
+        ("ls nope f", ""),
+        ("ls -F te* time f", "time\n"),
+        ("ls [ab]* f", '"a b"\n'),
+        ("ls ti* f a: { units .n valid .size nope }", "time d { 1 2 } none none none\n"),
+        ("ls temp f a: { units valid }", "temp K 0.500000\n"),
+        ("ls time f a: none", "time\n"),
+        ("ls time f a: { }", "time\n"),
+        ("ls -l .hidden f", ".hidden_1: 2 .hidden_2: 4\n.hidden int8 { .hidden_1 .hidden_2 }\n"),
+        ("ls -l empty f", "run: none time: none\nempty bool { time run }\n"),
+        ("ls -l empty temp f", "lat: 2 run: none time: 3\nempty bool { time run }\ntemp float32 { time lat }\n"),
+        ("ls -l 'a b' f", '{{ }}\n"a b" none { }\n'),
+        ("ls -l nope f", "{{ }}\n"),
+        ("ls -l time f a: units", "time: 3\ntime float64 { time } d\n"),
+        ("ls sel: { time: 0 } time f", "time\n"),
+    ],
+)
+def test_lines(line: str, out: str, ds: Run) -> None:
+    words = [word.strip("'").replace("_", " ") for word in line.replace("'a b'", "'a_b'").split()]
+    assert ds(*words) == (0, out, "")
+
+
+@pytest.mark.usefixtures("meta")
+def test_json_lines(ds: Run) -> None:
+    out = ds("ls", "-lj", "--noindent", "time", "empty", "f", "a:", ".n").out
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"run": None, "time": 3},
+        ["time", "float64", ["time"], [1, 2]],
+        ["empty", "bool", ["time", "run"], None],
+    ]
+
+
+def test_a_file_without_variables(meta: Callable[[dict[str, Any]], None], ds: Run) -> None:
+    meta({".": {}})
+    assert ds("ls", "f") == (0, "", "")
+    assert ds("ls", "-l", "f") == (0, "{{ }}\n", "")
+
+
+@pytest.mark.usefixtures("meta")
+def test_a_missing_variable_by_mode(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ds("ls", "nope", "time", "f") == (0, "time\n", "")
+    assert ds("ls", "-m", "nope", "time", "f") == (0, "time\n", "ds ls: warning: f: nope: variable not found\n")
+    assert ds("ls", "-s", "nope", "time", "f") == (1, "", "ds ls: f: nope: variable not found\n")
+    assert ds("ls", "-sF", "tim*", "f") == (1, "", "ds ls: f: tim*: variable not found\n")
+    assert ds("ls", "-smt", "nope", "f").status == 1
+    assert ds("ls", "-mt", "nope", "f").err.startswith("ds ls: warning: ")
+    monkeypatch.setenv("DS_MODE", "strict")
+    assert ds("ls", "nope", "f").status == 1
+    assert ds("ls", "-t", "nope", "f") == (0, "", "")
+    monkeypatch.setenv("DS_MODE", "bogus")
+    assert ds("ls", "nope", "f") == (0, "", "")
+
+
+def test_no_file_is_a_usage_error(ds: Run) -> None:
+    result = ds("ls")
+    assert result[:2] == (1, "")
+    assert result.err.splitlines()[0] == "ds ls: invalid number of arguments"
+    assert result.err.splitlines()[1].startswith("Usage: ds [ls] ")
+    assert result.err.splitlines()[-1] == "Use `ds ls --help` for help."
+
+
+def test_files_that_look_like_numbers(base: str, folder: Path, ds: Run) -> None:
+    (folder / base).rename(folder / "1.ds")
+    (folder / "1.ds").rename(folder / "2020")
+    assert "2020" in ds("ls", "2020").err
+    assert "invalid" not in ds("ls", "2020").err
+    assert "nan" in ds("ls", "nan").err
+
+
+def test_a_damaged_file_is_named(folder: Path, ds: Run) -> None:
+    (folder / "bad.ds").write_bytes(b"ds-1.0\n{bad\n")
+    result = ds("ls", "bad.ds")
+    assert result.status == 1
+    assert result.err.startswith("ds ls: bad.ds: ")
+    assert result.err.count("\n") == 1
+
+
+def test_names_that_are_not_utf8(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    from ds_format.cli import main
+
+    (folder / "a.ds").write_bytes(b'ds-1.0\n{"\\udcff": {".size": [], ".type": "int8"}, ".": {}}\n1')
+    assert main(["ls", "a.ds"]) == 0
+    assert capsysbinary.readouterr().out == b"\xff\n"

@@ -1,0 +1,130 @@
+"""`ds select`: what it asks of `convert`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Run
+
+from ds_format import convert, drivers
+
+META: dict[str, dict[str, Any]] = {
+    ".": {},
+    "temp": {".dims": ["time", "lat"], ".size": [3, 2], ".type": "float32"},
+    "time": {".dims": ["time"], ".size": [3], ".type": "float64"},
+    "\\.hidden": {".size": [2], ".type": "int8"},
+}
+
+Call = tuple[str, str, list[str] | None, dict[str, Any] | None]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """Collects the calls of `convert`."""
+    found: list[Call] = []
+
+    def record(source: str, target: str, variables: Any, sel: Any, **options: Any) -> None:
+        found.append((source, target, variables, sel))
+
+    monkeypatch.setattr(convert, "convert", record)
+    monkeypatch.setattr(drivers, "meta", lambda path: META)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "variables", "sel"),
+    [
+        ("select i o", None, None),
+        ("i select o", None, None),
+        ("select temp i o", ["temp"], None),
+        ("select t* time i o", ["temp", "time"], None),
+        ("select -F t* time i o", ["time"], None),
+        ("select .hidden i o", [".hidden"], None),
+        ("select nope i o", [], None),
+        ("select time: 0 i o", None, {"time": 0}),
+        ("select time: -1 lat: { 0 1 } i o", None, {"time": -1, "lat": [0, 1]}),
+        ("select temp time: { true false true } time i o", ["temp", "time"], {"time": [True, False, True]}),
+        ("select t*: 0 i o", None, {"time": 0}),
+        ("select time: { } i o", None, {"time": []}),
+        ("select time: 0 time: 1 i o", None, {"time": 1}),
+        ("select .hidden_1: 1 i o", None, {".hidden_1": 1}),
+        ("select nope: 1 i o", None, None),
+        ("select i o sel: { time: 0 }", None, {"time": 0}),
+        ("select i o sel: {{ time: 0 }}", None, {"time": 0}),
+        ("sel: { time: 0 } select lat: 1 i o", None, {"time": 0, "lat": 1}),
+        ("select i o sel: { }", None, None),
+        ("select i o sel: none", None, None),
+        ("select -- i o", None, None),
+    ],
+)
+def test_arguments(line: str, variables: list[str] | None, sel: dict[str, Any] | None, ds: Run, calls: list[Call]) -> None:
+    assert ds(*line.split()) == (0, "", "")
+    assert calls == [("i", "o", variables, sel)]
+
+
+def test_files_may_look_like_numbers(ds: Run, calls: list[Call]) -> None:
+    assert ds("select", "5", "2020", "nan").status == 0
+    assert calls == [("2020", "nan", [], None)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("select time: a i o", "time: expected an index or an array of indexes, found a"),
+        ("select time: 1.5 i o", "found 1.5"),
+        ("select time: none i o", "found"),
+        ("select time: true i o", "found true"),
+        ("select time: { 0 true } i o", "found { 0 true }"),
+        ("select time: { { 0 } } i o", "found { { 0 } }"),
+        ("select time: {{ a: 1 }} i o", "found a: 1"),
+        ("select { temp time } i o", "invalid type: expected a name, found { temp time }"),
+        ("select i o sel: 5", "sel: invalid type"),
+        ("select i o sel: { time: 0 5 }", "sel: invalid type"),
+    ],
+)
+def test_other_words_are_refused(line: str, message: str, ds: Run, calls: list[Call]) -> None:
+    result = ds(*line.split())
+    assert (result.status, result.out, calls) == (1, "", [])
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", ["select", "select i", "select time: 0 i", "select i o time: 0", "select -x i o"])
+def test_usage_errors(line: str, ds: Run, calls: list[Call]) -> None:
+    result = ds(*line.split())
+    assert (result.status, calls) == (1, [])
+    assert "\nUsage: ds [OPTIONS] select " in result.err
+
+
+@pytest.mark.parametrize(("line", "what"), [("nope", "nope: variable"), ("-F t*", "t*: variable"), ("nope: 0", "nope: dimension")])
+def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call]) -> None:
+    words = line.split()
+    assert ds("select", *words, "i", "o") == (0, "", "")
+    assert ds("-m", "select", *words, "i", "o") == (0, "", f"ds select: warning: i: {what} not found\n")
+    assert len(calls) == 2
+    assert ds("-s", "select", *words, "i", "o") == (1, "", f"ds select: i: {what} not found\n")
+    assert ds("select", "-s", *words, "i", "o").status == 1
+    assert len(calls) == 2
+
+
+def test_the_header_is_read_only_if_it_matters(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(drivers, "meta")
+    assert ds("select", "i", "o") == (0, "", "")
+    assert len(calls) == 1
+
+
+def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    monkeypatch.setattr(convert, "convert", lambda *_, skip_unsupported, progress: seen.append(skip_unsupported))
+    for flags in ([], ["--skip-unsupported"]):
+        assert ds("select", *flags, "i", "o").status == 0
+        assert ds(*flags, "select", "i", "o").status == 0
+    assert seen == [False, False, True, True]
+
+
+def test_nobody_watches_without_a_terminal(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(convert, "convert", lambda *_, skip_unsupported, progress: seen.append(progress))
+    assert ds("select", "i", "o").status == 0
+    assert seen == [None]
