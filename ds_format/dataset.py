@@ -56,41 +56,45 @@ def validate(dataset: Mapping[str, Any]) -> None:
         If the dataset or its metadata are no dicts, a variable has not as many dimension names as dimensions, or two
         variables disagree on the size of a dimension.
     """
-    meta = _metadata(dataset)
-    shapes = {key: None if dataset[key] is None else np.shape(dataset[key]) for key in variables(dataset)}
-    check_dims(shapes, meta)
+    check_dims(arrays_of(dataset), metadata_of(dataset))
 
 
-def _metadata(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(dataset, Mapping):
+def metadata_of(dataset: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the metadata of a dataset.
+
+    Raises
+    ------
+    UnsupportedError
+        If the dataset or its metadata are no dicts.
+    """
+    if not isinstance(dataset, dict):
         raise UnsupportedError("a dataset must be a dict")
     meta = dataset.get(META, {})
-    if not isinstance(meta, Mapping):
+    if not isinstance(meta, dict):
         raise UnsupportedError('the metadata "." of a dataset must be a dict')
     for key, entry in meta.items():
-        if not isinstance(entry, Mapping):
+        if not isinstance(entry, dict):
             raise UnsupportedError(f'the metadata of "{unescape(key)}" must be a dict')
     return meta
 
 
-def check_dims(shapes: Mapping[str, tuple[int, ...] | None], meta: Mapping[str, Any]) -> None:
-    """Check dimension names and sizes of variables of known shapes, None for those without data; see `validate`."""
-    sizes: dict[str, tuple[int, str]] = {}
-    for key, shape in shapes.items():
-        names = meta.get(key, {}).get(".dims")
-        if names is None or shape is None:
+def check_dims(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> None:
+    """Check the dimension names in metadata against data, which are arrays or None; see `validate`."""
+    sizes: dict[str, int] = {}
+    for key, array in arrays.items():
+        names = meta[key].get(".dims") if key in meta else None
+        if names is None or array is None:
             continue
+        shape = array.shape
         if len(names) != len(shape):
             raise UnsupportedError(
                 f"found {len(names)} dimension names {list(names)}, expected {len(shape)} as the data have",
                 variable=unescape(key),
             )
         for name, n in zip(names, shape, strict=True):
-            other = sizes.setdefault(name, (n, key))
-            if other[0] != n:
+            if sizes.setdefault(name, n) != n:
                 raise UnsupportedError(
-                    f'dimension "{name}" has size {n}, but {other[0]} in variable "{unescape(other[1])}"',
-                    variable=unescape(key),
+                    f'dimension "{name}" has size {n}, but {sizes[name]} in another variable', variable=unescape(key)
                 )
 
 
@@ -187,27 +191,6 @@ def _loses(values: list[Any], array: NDArray[Any]) -> bool:
     return any(int(got) != value for value, got in zip(values, array.tolist(), strict=True) if isinstance(value, int))
 
 
-def metadata_of(dataset: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the metadata of a dataset for writing: of the variables that have data, checked against these.
-
-    Parameters
-    ----------
-    dataset : dict
-    arrays : dict
-        Key → what `as_array` made of the data.
-
-    Raises
-    ------
-    ValueError
-        As `validate`.
-    """
-    meta = _metadata(dataset)
-    check_dims({key: None if array is None else array.shape for key, array in arrays.items()}, meta)
-    out = {key: dict(meta.get(key, {})) for key in arrays}
-    out[META] = dict(meta.get(META, {}))
-    return out
-
-
 def arrays_of(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """Return all data of a dataset as arrays.
 
@@ -216,11 +199,12 @@ def arrays_of(dataset: Mapping[str, Any]) -> dict[str, Any]:
     UnsupportedError
         If data cannot be made an array; the message names the variable.
     """
-    meta = _metadata(dataset)
+    meta = metadata_of(dataset)
     arrays = {}
-    for key in variables(dataset):
-        data = dataset[key]
-        if type(data) is np.ndarray and data.dtype.kind != "O":
+    for key, data in dataset.items():
+        if key == META:
+            continue
+        if type(data) is np.ndarray and data.dtype != object:
             arrays[key] = data
             continue
         try:

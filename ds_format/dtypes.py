@@ -19,39 +19,39 @@ class Type(NamedTuple):
     """Bits that one value takes in the body; for strings those of one length."""
     ordered: bool
     """Whether `.endian` applies: to values, and to the lengths of strings."""
+    size: int
+    """Bytes per value; 0 for booleans, of which eight share a byte."""
+    is_number: bool
+    """Whether values are of fixed width, each in bytes of its own."""
+    is_string: bool
+    """Whether values are length-prefixed strings."""
 
-    @property
-    def size(self) -> int:
-        """Bytes per value; 0 for booleans, of which eight share a byte."""
-        return self.bits // 8
 
-    @property
-    def is_string(self) -> bool:
-        """Whether values are length-prefixed strings."""
-        return self.code == "O"
+def _row(name: str, code: str, bits: int, ordered: bool) -> Type:
+    return Type(name, code, bits, ordered, bits // 8, code not in "?O", code == "O")
 
 
 TYPES: dict[str, Type] = {
     row.name: row
     for row in (
-        Type("float32", "f4", 32, True),
-        Type("float64", "f8", 64, True),
-        Type("int8", "i1", 8, False),
-        Type("int16", "i2", 16, True),
-        Type("int32", "i4", 32, True),
-        Type("int64", "i8", 64, True),
-        Type("uint8", "u1", 8, False),
-        Type("uint16", "u2", 16, True),
-        Type("uint32", "u4", 32, True),
-        Type("uint64", "u8", 64, True),
-        Type("bool", "?", 1, False),
-        Type("str", "O", 64, True),
-        Type("unicode", "O", 64, True),
+        _row("float32", "f4", 32, True),
+        _row("float64", "f8", 64, True),
+        _row("int8", "i1", 8, False),
+        _row("int16", "i2", 16, True),
+        _row("int32", "i4", 32, True),
+        _row("int64", "i8", 64, True),
+        _row("uint8", "u1", 8, False),
+        _row("uint16", "u2", 16, True),
+        _row("uint32", "u4", 32, True),
+        _row("uint64", "u8", 64, True),
+        _row("bool", "?", 1, False),
+        _row("str", "O", 64, True),
+        _row("unicode", "O", 64, True),
     )
 }
 """The types of ds-1.0, by name."""
 
-FLOAT16 = Type("float16", "f2", 16, True)
+FLOAT16 = _row("float16", "f2", 16, True)
 """Occurs in files of the 2.0.1 layout only; ds-1.0 has no such type."""
 
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}

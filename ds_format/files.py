@@ -10,7 +10,7 @@ import numpy as np
 
 from . import drivers, mode
 from .codec.encode import type_of
-from .dataset import META, Dataset, arrays_of, dims, metadata_of
+from .dataset import META, Dataset, arrays_of, check_dims, dims, metadata_of
 from .drivers.base import Sink, Source
 from .errors import UnsupportedError
 from .lazy import File
@@ -68,25 +68,17 @@ def read(
     """
     keys = None if variables is None else _keys(variables)
     if not sel and not mmap:
-        found = _read_small(path, keys, full, strings == "numpy")
-        if found is not None:
-            arrays, meta = found
-            if keys is not None and len(arrays) != len(keys):
-                _say_missing(path, keys, arrays)
-            dataset = Dataset(arrays)
-            dataset[META] = meta
+        module = drivers.load(drivers.find_existing(path))
+        dataset: Dataset | None = module.read(path, keys, full, strings == "numpy") if hasattr(module, "read") else None
+        if dataset is not None:
+            if keys is not None and len(dataset) <= len(keys):
+                _say_missing(path, keys, dataset)
             return dataset
     source = drivers.open_source(path, mmap=mmap, strings=strings == "numpy")
     try:
         return _read(source, path, keys, sel or {}, full)
     finally:
         source.close()
-
-
-def _read_small(path: Path, keys: list[str] | None, full: bool, strings: bool) -> Any:
-    """Return arrays and metadata by the short cut of a driver, or None if there is none for this file."""
-    module = drivers.load(drivers.find_existing(path))
-    return module.read(path, keys, full, strings) if hasattr(module, "read") else None
 
 
 def _keys(variables: str | Iterable[str]) -> list[str]:
@@ -184,14 +176,15 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
     module = drivers.load(driver)
     try:
         arrays = arrays_of(dataset)
-        meta = metadata_of(dataset, arrays)
+        given = metadata_of(dataset)
+        check_dims(arrays, given)
     except UnsupportedError as error:
         raise error.at(path=os.fsdecode(path))
     if hasattr(module, "write"):
-        module.write(path, arrays, meta, **options)
+        module.write(path, arrays, given, **options)
         return
-    for key, array in arrays.items():
-        meta[key].update(properties_of(array))
+    meta = {key: {**given.get(key, {}), **properties_of(array)} for key, array in arrays.items()}
+    meta[META] = dict(given.get(META, {}))
     sink: Sink = module.create(path, meta, **options)
     try:
         for key, array in arrays.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from .. import drivers
 from . import commands
 from .arguments import GENERAL, READ
 
@@ -50,6 +51,7 @@ def general() -> str:
             "Commands": [(name, entry.caption) for name, entry in commands.COMMANDS.items()],
             "Options": [(option.label, option.about) for option in GENERAL],
             "Options of reading": [(option.label, option.about) for option in READ],
+            "File formats, by suffix": [(name, " ".join(driver.suffixes)) for name, driver in drivers.DRIVERS.items()],
             "Environment variables": _ENVIRONMENT,
         },
         _EXAMPLES,

@@ -49,7 +49,7 @@ def run(request: Request) -> Iterator[Any]:
     if wanted:
         listed = patterns.find(wanted, listed, "variable", path, fixed=bool(request.options.get("F")))
     if long:
-        yield sizes(entries[name] for name in listed)
+        yield sizes(entries[name] for name in sorted({*listed}))
     for name in listed:
         entry = entries[name]
         facts = [entry[".type"], entry[".dims"]] if long else []
@@ -58,11 +58,11 @@ def run(request: Request) -> Iterator[Any]:
 
 
 def sizes(entries: Iterable[dict[str, Any]]) -> dict[str, int | None]:
-    """Return the size of each dimension of some variables, sorted by name; None where no variable has data along it."""
+    """Return the size of each dimension of some variables, in order of appearance; None where none has data along it."""
     found: dict[str, int | None] = {}
     for entry in entries:
         size = entry[".size"]
         for i, dim in enumerate(entry[".dims"]):
             if found.get(dim) is None:
                 found[dim] = None if size is None else size[i]
-    return dict(sorted(found.items()))
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -35,7 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         signals.mind()
     try:
-        return _run(sys.argv[1:] if argv is None else list(argv))
+        status = _run(sys.argv[1:] if argv is None else list(argv))
+        if argv is None:
+            # The process ends now: a last search for garbage would take a tenth of the time of `ds ls`.
+            gc.freeze()
+        return status
     except KeyboardInterrupt:
         number = int(signal.SIGINT)
     except BrokenPipeError:

@@ -35,5 +35,5 @@ def find(patterns: Sequence[str], names: Sequence[str], what: str, path: str, *,
         if matching or pattern in names:
             found += matching or [pattern]
         else:
-            mode.missing(f"{path}: {pattern}: {what} not found")
+            mode.missing(f'{path}: {what} "{pattern}" not found')
     return found

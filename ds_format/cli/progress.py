@@ -12,6 +12,9 @@ DELAY = 2.0
 _INTERVAL = 0.1
 """Seconds between two drawings."""
 
+_WIDTH = 80
+"""Columns of a terminal that does not say how many it has."""
+
 
 class Progress:
     """A line that is drawn over and over, and is gone at the end of the `with` block.
@@ -79,6 +82,6 @@ def _size(n: float) -> str:
 
 def _columns(stream: TextIO) -> int:
     try:
-        return os.get_terminal_size(stream.fileno()).columns
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
     except OSError:
-        return 80
+        return _WIDTH

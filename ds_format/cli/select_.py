@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import convert
+from ..convert import convert
 from . import metadata, patterns, pst
 from .arguments import ArgumentError, Request, UsageError, text
 from .commands import Command, Option
@@ -29,12 +29,16 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(Option("skip-unsupported", "Leave out what OUTPUT cannot hold, with a warning, instead of failing."),),
+    options=(
+        Option(
+            "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
+        ),
+    ),
     examples=(
         ("Convert a NetCDF file:", "ds select input.nc output.ds"),
         ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
         ("The first and the last latitude:", "ds select lat: { 0 -1 } input.ds output.ds"),
-        ("All that a NetCDF file can hold:", "ds select --skip-unsupported input.ds output.nc"),
+        ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
     ),
 )
 
@@ -62,13 +66,14 @@ def run(request: Request) -> Iterable[Any]:
     if wanted or indexes:
         fixed = bool(request.options.get("F"))
         entries = metadata.variables(source)
-        dims = sorted({dim for entry in entries.values() for dim in entry[".dims"]})
         if wanted:
             variables = list(dict.fromkeys(patterns.find(wanted, list(entries), "variable", source, fixed=fixed)))
+        chosen = list(entries) if variables is None else variables
+        dims = sorted({dim for name in chosen for dim in entries[name][".dims"]})
         for pattern, index in indexes.items():
             sel.update(dict.fromkeys(patterns.find([pattern], dims, "dimension", source, fixed=fixed), index))
     skip = bool(request.options.get("skip-unsupported"))
-    convert.convert(source, target, variables, sel or None, skip_unsupported=skip, progress=request.progress)
+    convert(source, target, variables, sel or None, skip_unsupported=skip, progress=request.progress)
     return ()
 
 

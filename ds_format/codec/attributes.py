@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..names import unescape
-
-DTYPES_PROPERTY = ".dtypes"
-"""Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
-
-Not part of the reference's format, whose readers keep and ignore unknown properties."""
+from .header import DTYPES
 
 NUMERIC = {
     name: np.dtype(name)
@@ -21,10 +18,10 @@ NUMERIC = {
         *("float16", "float32", "float64", "bool", "str"),
     )
 }
-PLAIN = (str, int, float, bool, type(None))
+PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def to_json(attributes: dict[str, Any]) -> dict[str, Any]:
+def to_json(attributes: Mapping[str, Any], without: Set[str] = frozenset()) -> dict[str, Any]:
     """Return attributes as JSON values, with `.dtypes` where one has a NumPy type.
 
     Parameters
@@ -32,6 +29,8 @@ def to_json(attributes: dict[str, Any]) -> dict[str, Any]:
     attributes : dict
         Key → value. Values are what JSON knows (tuples become lists), NumPy scalars, or NumPy arrays of numbers,
         booleans or strings. NaN and infinities are kept.
+    without : set of str
+        Keys to leave out.
 
     Raises
     ------
@@ -41,16 +40,19 @@ def to_json(attributes: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     dtypes: dict[str, Any] = {}
     for key, value in attributes.items():
-        if type(value) in PLAIN:
+        kind = type(value)
+        if key in without:
+            continue
+        if kind in PLAIN or (kind is list and PLAIN.issuperset(map(type, value))):
             out[key] = value
-        elif key != DTYPES_PROPERTY:
-            out[key] = _plain(value, unescape(key))
-            if isinstance(value, np.ndarray) and value.ndim:
-                dtypes[key] = [_dtype_name(value.dtype), *value.shape]
-            elif isinstance(value, (np.generic, np.ndarray)):
-                dtypes[key] = _dtype_name(value.dtype)
+            continue
+        out[key] = _plain(value, unescape(key))
+        if isinstance(value, np.ndarray) and value.ndim:
+            dtypes[key] = [_dtype_name(value.dtype), *value.shape]
+        elif isinstance(value, (np.generic, np.ndarray)):
+            dtypes[key] = _dtype_name(value.dtype)
     if dtypes:
-        out[DTYPES_PROPERTY] = dtypes
+        out[DTYPES] = dtypes
     return out
 
 
@@ -69,7 +71,7 @@ def _plain(value: Any, name: str) -> Any:
     elif isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: _plain(item, name) for key, item in value.items()}
-    elif isinstance(value, PLAIN):
+    elif isinstance(value, tuple(PLAIN)):
         return value
     kind = f"dtype {value.dtype}" if isinstance(value, (np.generic, np.ndarray)) else type(value).__name__
     raise UnsupportedError(f'attribute "{name}": a value of type {kind} is not possible')
@@ -77,7 +79,7 @@ def _plain(value: Any, name: str) -> Any:
 
 def from_json(attributes: dict[str, Any]) -> dict[str, Any]:
     """Give attributes their NumPy types back, in place; `.dtypes` goes. Values that do not fit their type stay plain."""
-    dtypes = attributes.pop(DTYPES_PROPERTY, None)
+    dtypes = attributes.pop(DTYPES, None)
     if type(dtypes) is dict:
         for key, spec in dtypes.items():
             name, *shape = spec if type(spec) is list and spec else [spec]

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+ndarray = np.ndarray
 Bytes = NDArray[np.uint8]
 
 
@@ -44,16 +45,17 @@ class MemoryBody:
     __slots__ = ("data", "share", "size", "start")
 
     def __init__(self, data: Any, start: int, share: bool):
+        size = len(data) - start
         self.data = data
         self.start = start
-        self.size = max(len(data) - start, 0)
+        self.size = size if size > 0 else 0
         self.share = share
 
     def view(self, offset: int, size: int) -> Bytes:
         return np.frombuffer(self.data, np.uint8, size, self.start + offset)
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        array: NDArray[Any] = np.ndarray(shape, dtype, self.data, self.start + offset)
+        array: NDArray[Any] = ndarray(shape, dtype, self.data, self.start + offset)
         return array if self.share and array.flags.aligned else array.copy()
 
     def ranges(self, offsets: NDArray[np.int64], size: int, out: Bytes) -> None:

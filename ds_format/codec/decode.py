@@ -19,7 +19,7 @@ from ..kernels.strings import decode_strings, total_length
 from ..kernels.values import scatter, swap
 from .body import Body
 from .header import VarHeader
-from .layout import Place, locate, values_size
+from .layout import Place, check_numbers, locate, values_size
 
 NATIVE_BIG = np.little_endian is False
 STEP = 1 << 19
@@ -50,23 +50,21 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
     FormatError
         If the bytes are not what the header says; nothing is allocated that the file does not hold.
     """
-    size = var.size
-    if size is None or var.type is None:
+    ds_type, size, offset, _, big, missing = var
+    if size is None or ds_type is None:
         return None
-    place = locate(var, body.size)
-    if var.missing or var.type.code in "?O" or place.n == 0:
-        array = Decoder(var, place, body, strings).all()
-    else:
-        array = body.array(place.values, size, DTYPES[var.type.code])
-        if var.big is not NATIVE_BIG and var.type.ordered:
-            array = _swapped(array, var.type.size)
-    if not size and not isinstance(array, np.ma.MaskedArray):
-        return array[()]
-    return array
+    if ds_type.is_number and not missing and 0 not in size:
+        check_numbers(var, body.size)
+        array = body.array(offset, size, DTYPES[ds_type.code])
+        if big is not NATIVE_BIG and ds_type.ordered:
+            array = _swapped(array, ds_type.size)
+        return array if size else array[()]
+    array = Decoder(var, locate(var, body.size), body, strings).all()
+    return array if size or isinstance(array, np.ma.MaskedArray) else array[()]
 
 
 def _swapped(array: NDArray[Any], size: int) -> NDArray[Any]:
-    out = array if array.base is None else np.empty_like(array)
+    out = array if array.flags.owndata else np.empty_like(array)
     swap(_bytes(array), _bytes(out), size)
     return out
 
@@ -167,7 +165,7 @@ class Decoder:
     @property
     def is_plain(self) -> bool:
         """Whether all values are stored, each with the same whole number of bytes."""
-        return self.present == self.place.n and not self.type.is_string and self.type.code != "?"
+        return self.present == self.place.n and self.type.is_number
 
     def rows(self, starts: NDArray[np.int64], n: int) -> NDArray[Any]:
         """Decode stretches of `n` values each of a plain variable, as an array of shape (len(starts), n)."""

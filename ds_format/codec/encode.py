@@ -34,6 +34,10 @@ class Encoded(NamedTuple):
     """Bytes of all buffers."""
 
 
+STORED_AS_IS = {np.dtype(f"<{row.code}"): row for row in TYPES.values() if row.is_number}
+"""The dtypes whose arrays lie in memory as a file wants them."""
+
+
 def type_of(array: NDArray[Any]) -> Type:
     """Return the type that stores an array.
 
@@ -86,6 +90,10 @@ def encode(array: NDArray[Any], as_type: Type | None = None) -> Encoded:
     UnsupportedError
         If the ds format cannot hold a value.
     """
+    if type(array) is np.ndarray and array.flags.c_contiguous:
+        stored = STORED_AS_IS.get(array.dtype)
+        if stored is not None:
+            return Encoded(stored, array.size, None, [array], array.nbytes)
     ds_type = as_type or type_of(array)
     mask = np.ma.getmask(array)
     flat = np.ascontiguousarray(np.ma.getdata(array)).reshape(-1)

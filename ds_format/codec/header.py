@@ -14,7 +14,10 @@ and 5.0.2 where those are silent.
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
+import re
 from typing import Any, NamedTuple
 
 from ..dtypes import FLOAT16, TYPES, Type
@@ -33,23 +36,17 @@ MAX_DIMS = 64
 """Dimensions of a variable: as many as NumPy allows."""
 ALIGNMENT = 64
 """Bytes: the body and large variables start at a multiple of this. A reader accepts any offset."""
-PRIVATE = (".offset", ".len", ".endian", ".missing", ".dsize", ".dtypes")
+DTYPES = ".dtypes"
+"""Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
+
+Not part of the reference's format, whose readers keep and ignore unknown properties."""
+PRIVATE = frozenset({".offset", ".len", ".endian", ".missing", ".dsize"})
 """Properties that say where and how a variable is stored; the others belong to the metadata of the dataset."""
+REMEMBERED_SIZE = 4096
+"""Bytes of the longest header that is remembered."""
+FLAT = frozenset({str, int, float, bool, type(None)})
 
 Entry = dict[str, Any]
-
-
-class Header(NamedTuple):
-    """What the first bytes of a file say."""
-
-    version: str
-    """`1.0` or `2.0.1`."""
-    body: int
-    """Where the body starts, in bytes from the start of the file."""
-    attributes: Entry
-    """Attributes of the dataset: the entry `"."`."""
-    entries: dict[str, Any]
-    """Key of a dataset → JSON value. Each is checked only when its variable is read, by `variable`."""
 
 
 class VarHeader(NamedTuple):
@@ -69,9 +66,45 @@ class VarHeader(NamedTuple):
     """`.missing`: a mask of one bit per value comes first."""
 
 
+SPACED_COLON = re.compile(r"[ \t\r]:")
+
+class Described(NamedTuple):
+    """What a header says of one variable."""
+
+    var: VarHeader | None
+    """None if a property is wrong."""
+    error: str
+    """Which one, and how."""
+    meta: Entry
+    """What the metadata of a dataset keep: attributes, `.dims`, `.size`, `.type`, and properties unknown here."""
+    is_flat: bool
+    """Whether nothing in `meta` but `.dims` and `.size` could be changed in place."""
+
+
+class Header(NamedTuple):
+    """What the first bytes of a file say. Headers are shared: nothing in them may be changed."""
+
+    version: str
+    """`1.0` or `2.0.1`."""
+    body: int
+    """Where the body starts, in bytes from the start of the file."""
+    attributes: Entry
+    """Attributes of the dataset: the entry `"."`."""
+    variables: dict[str, Described]
+    """By the keys of a dataset, in the order of the file."""
+
+
 # The scanner behind `json.loads`, without its search for white space on both sides.
 _scan = json.JSONDecoder().scan_once
-_encode = json.JSONEncoder().encode
+_encode = json.JSONEncoder(check_circular=False).encode
+if json.encoder.c_make_encoder is not None:
+    # What `encode` would make anew for each call.
+    _pieces = json.encoder.c_make_encoder(
+        None, None, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
+    )
+
+    def _encode(value: Any) -> str:
+        return "".join(_pieces(value, 0))
 
 
 def find_end(data: bytes | bytearray, whole: bool) -> int:
@@ -122,47 +155,70 @@ def parse(data: bytes | bytearray, end: int) -> Header:
     FormatError
         If the line is not a JSON object of the form the format wants.
     """
-    start = _start(data)
+    line = bytes(data[:end])
+    return _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
+
+
+def _parse(line: bytes) -> Header:
+    versioned = line.startswith(VERSION_LINE)
+    start = len(VERSION_LINE) if versioned else _start(line)
     try:
-        text = data[start:end].decode().rstrip(" \t\r")
+        text = line[start:].decode()
         entries, stop = _scan(text, 0)
     except UnicodeDecodeError as error:
         raise FormatError(f"header: not UTF-8 at byte {start + error.start}") from None
+    except (json.JSONDecodeError, StopIteration):
+        text, entries, stop = _scan_spaced(text)
+    except RecursionError:
+        raise FormatError("header: nested too deeply") from None
+    if type(entries) is not dict:
+        raise FormatError(f"header: found {_kind(entries)}, expected an object")
+    if stop != len(text) and text[stop:].strip(" \t\r"):
+        raise FormatError(f"header: found more after the JSON value, at character {stop}")
+    _check_keys(text, entries)
+    attributes = entries.pop(".", {})
+    if type(attributes) is not dict:
+        raise FormatError(f'header: ".": found {_kind(attributes)}, expected an object')
+    if versioned:
+        version = "1.0"
+    else:
+        version, attributes = "2.0.1", _escaped(attributes)
+        entries = {escape(key): _escaped(entry) for key, entry in entries.items()}
+    return Header(version, len(line) + 1, attributes, {key: describe(entry, version) for key, entry in entries.items()})
+
+
+_parse_once = functools.lru_cache(maxsize=16)(_parse)
+"""Files written by one program tend to have one header. The last few small ones are remembered."""
+
+
+def _scan_spaced(text: str) -> tuple[str, Any, int]:
+    """Scan a header line that may begin with white space, or tell what is wrong with it."""
+    text = text.strip(" \t\r")
+    try:
+        return text, *_scan(text, 0)
     except json.JSONDecodeError as error:
         raise FormatError(f"header: {error.msg} at character {error.pos}") from None
     except StopIteration as error:
         raise FormatError(f"header: no JSON value at character {error.value}") from None
-    except RecursionError:
-        raise FormatError("header: nested too deeply") from None
-    if stop != len(text):
-        raise FormatError(f"header: found more after the JSON value, at character {stop}")
-    if type(entries) is not dict:
-        raise FormatError(f"header: found {_kind(entries)}, expected an object")
-    _refuse_duplicates(text, entries)
-    attributes = entries.pop(".", {})
-    if type(attributes) is not dict:
-        raise FormatError(f'header: ".": found {_kind(attributes)}, expected an object')
-    if not data.startswith(VERSION_LINE):
-        return Header("2.0.1", end + 1, _escaped(attributes), _escaped_entries(entries))
-    reserved = [key for key in entries if key.startswith(".")]
-    for key in reserved:
-        del entries[key]
-    return Header("1.0", end + 1, attributes, entries)
 
 
-def _refuse_duplicates(text: str, entries: Entry) -> None:
-    """Raise if a JSON object has a key twice.
+def _check_keys(text: str, entries: Entry) -> None:
+    """Raise if a JSON object has a key twice, and remove variables with reserved names.
 
-    Each key of the text is followed by a colon; when there are as many `":` as keys came out, none can have got lost.
-    Other text, such as a string with a quote and a colon in it, only means that the slow test has to decide.
+    Each key of the text is followed by a colon, and most by `":`; where there are as many of these as keys came out, none
+    can have got lost. Strings with colons only mean that a slower test has to decide.
     """
     n = len(entries)
-    for entry in entries.values():
+    reserved = []
+    for key, entry in entries.items():
         if type(entry) is dict:
             n += len(entry)
-    if text.count('":') == n and " :" not in text and "\t:" not in text and "\r:" not in text:
-        return
-    json.loads(text, object_pairs_hook=_unique)
+        if key.startswith(".") and key != ".":
+            reserved.append(key)
+    if text.count(":") != n and (text.count('":') != n or SPACED_COLON.search(text)):
+        json.loads(text, object_pairs_hook=_unique)
+    for key in reserved:
+        del entries[key]
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Entry:
@@ -174,20 +230,54 @@ def _unique(pairs: list[tuple[str, Any]]) -> Entry:
     return entry
 
 
-def _escaped_entries(entries: Entry) -> Entry:
-    """Give the variables of a 2.0.1 header, whose names are not escaped, the keys of a dataset."""
-    return {
-        escape(key): _escaped(entry) if type(entry) is dict else entry
-        for key, entry in entries.items()
-        if not key.startswith(".")
-    }
-
-
-def _escaped(entry: Entry) -> Entry:
-    """Escape the names of attributes, which in 2.0.1 cannot begin with `.`."""
-    if any(key.startswith("\\") for key in entry):
+def _escaped(entry: Any) -> Any:
+    """Escape the names of attributes of a 2.0.1 header, which cannot begin with `.`."""
+    if type(entry) is dict and any(key.startswith("\\") for key in entry):
         return {escape(key) if key.startswith("\\") else key: value for key, value in entry.items()}
     return entry
+
+
+def describe(entry: Any, version: str) -> Described:
+    """Read the entry of one variable, and keep what can be kept of a damaged one."""
+    meta = {key: value for key, value in entry.items() if key not in PRIVATE} if type(entry) is dict else {}
+    is_flat = all(type(value) in FLAT for key, value in meta.items() if key not in (".dims", ".size"))
+    try:
+        var = variable(entry, version)
+    except FormatError as error:
+        name, size = meta.get(".type"), meta.get(".size")
+        meta[".type"] = name if type(name) is str else None
+        if type(size) is not list or not all(type(count) is int and count >= 0 for count in size):
+            meta[".size"] = size = None
+        try:
+            _check_dims(meta.get(".dims", []), size and tuple(size))
+        except FormatError:
+            del meta[".dims"]
+        return Described(None, str(error), meta, False)
+    meta[".size"] = None if var.size is None else list(var.size)
+    meta[".type"] = None if var.type is None else var.type.name
+    return Described(var, "", meta, is_flat and DTYPES not in meta)
+
+
+def attributes(header: Header) -> Entry:
+    """Return the attributes of the dataset, for somebody to keep and change."""
+    for value in header.attributes.values():
+        if type(value) not in FLAT:
+            return copy.deepcopy(header.attributes)
+    return header.attributes.copy()
+
+
+def metadata(described: Described) -> Entry:
+    """Return the metadata of one variable, for somebody to keep and change."""
+    if not described.is_flat:
+        return copy.deepcopy(described.meta)
+    meta = described.meta.copy()
+    if ".dims" in meta:
+        meta[".dims"] = meta[".dims"].copy()
+    if meta[".size"]:
+        meta[".size"] = meta[".size"].copy()
+    elif meta[".size"] is not None:
+        meta[".size"] = []
+    return meta
 
 
 def variable(entry: Any, version: str = "1.0") -> VarHeader:
@@ -208,55 +298,58 @@ def variable(entry: Any, version: str = "1.0") -> VarHeader:
     if type(entry) is not dict:
         raise FormatError(f"found {_kind(entry)}, expected an object")
     get = entry.get
-    size, offset, length, missing = get(".size", []), get(".offset", 0), get(".len", 0), get(".missing", False)
+    size = get(".size", ())
     if type(size) is list:
-        if len(size) > MAX_DIMS:
-            raise FormatError(f".size: found {len(size)} dimensions, expected at most {MAX_DIMS}")
         for count in size:
             if type(count) is not int or count < 0:
                 raise _wrong(".size", size, "integers of 0 or more")
-        shape: tuple[int, ...] | None = tuple(size)
-    elif size is None:
-        shape = None
-    elif version == "2.0.1" and type(size) is int and size == 1:
-        shape = ()
-    else:
+        if len(size) > MAX_DIMS:
+            raise FormatError(f".size: found {len(size)} dimensions, expected at most {MAX_DIMS}")
+        size = tuple(size)
+    elif size == 1 and type(size) is int and version == "2.0.1":
+        size = ()
+    elif size is not None and size != ():
         raise _wrong(".size", size, "a list of integers, or null")
+    offset = get(".offset", 0)
     if type(offset) is not int or offset < 0:
         raise _wrong(".offset", offset, "an integer of 0 or more")
+    length = get(".len", 0)
     if type(length) is not int or length < 0:
         raise _wrong(".len", length, "an integer of 0 or more")
+    missing = get(".missing", False)
     if missing is not True and missing is not False:
         raise _wrong(".missing", missing, "true or false")
     endian = get(".endian", "b")
     if endian != "l" and endian != "b":
         raise _wrong(".endian", endian, '"b" or "l"')
     if ".dims" in entry:
-        _check_dims(entry[".dims"], shape)
-    return VarHeader(_type(entry, shape, version), shape, offset, length, endian == "b", missing)
+        _check_dims(entry[".dims"], size)
+    name = get(".type", "float64")
+    ds_type = TYPES.get(name) if type(name) is str else None
+    if ds_type is None and (name is not None or size is not None):
+        ds_type = _sized_type(name, entry, version)
+    return VarHeader(ds_type, size, offset, length, endian == "b", missing)
 
 
-def _type(entry: Entry, shape: tuple[int, ...] | None, version: str) -> Type | None:
-    name = entry.get(".type", "float64")
-    if name is None and shape is None:
-        return None
-    if type(name) is str:
-        if version == "2.0.1" and name in ("float", "int", "uint"):
-            bits = entry.get(".dsize")
-            found = f"{name}{bits}"
-            if found == FLOAT16.name:
-                return FLOAT16
-            if type(bits) is int and found in TYPES:
-                return TYPES[found]
-            raise _wrong(".dsize", bits, f"the bits of a known {name}")
-        if name in TYPES:
-            return TYPES[name]
+def _sized_type(name: Any, entry: Entry, version: str) -> Type:
+    """Return a type of the 2.0.1 format, which gives the bits of numbers apart from their kind."""
+    if version == "2.0.1" and name in ("float", "int", "uint"):
+        bits = entry.get(".dsize")
+        found = f"{name}{bits}"
+        if found == FLOAT16.name:
+            return FLOAT16
+        if type(bits) is int and found in TYPES:
+            return TYPES[found]
+        raise _wrong(".dsize", bits, f"the bits of a known {name}")
     raise _wrong(".type", name, "a type of the format")
 
 
 def _check_dims(dims: Any, shape: tuple[int, ...] | None) -> None:
-    if type(dims) is not list or not all(type(dim) is str for dim in dims):
+    if type(dims) is not list:
         raise _wrong(".dims", dims, "a list of names")
+    for dim in dims:
+        if type(dim) is not str:
+            raise _wrong(".dims", dims, "a list of names")
     if shape is not None and len(dims) != len(shape):
         raise FormatError(f".dims: found {len(dims)} names, expected {len(shape)} as .size has")
 
@@ -271,24 +364,23 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def metadata(entry: Entry) -> Entry:
-    """Return what the metadata of a dataset keep of the entry of a variable: all but where and how it is stored."""
-    return {key: value for key, value in entry.items() if key not in PRIVATE}
-
-
 def properties(var: VarHeader, version: str) -> Entry:
     """Return the properties of a variable as a header has them: all of them, which the oldest readers need."""
-    name = None if var.type is None else var.type.name
-    entry: Entry = {".size": None if var.size is None else list(var.size), ".offset": var.offset, ".len": var.length}
-    if version == "2.0.1" and var.type is not None:
-        entry[".type"] = name if var.type.is_string or name == "bool" else name.rstrip("0123456789")  # type: ignore[union-attr]
-        entry[".dsize"] = 8 if var.type.is_string else var.type.bits
-        if var.size == ():
+    ds_type, size, offset, length, big, missing = var
+    entry: Entry = {
+        ".size": None if size is None else list(size),
+        ".offset": offset,
+        ".len": length,
+        ".type": None if ds_type is None else ds_type.name,
+        ".missing": missing,
+        ".endian": "b" if big else "l",
+    }
+    if version == "2.0.1" and ds_type is not None:
+        if ds_type.is_number:
+            entry[".type"] = ds_type.name.rstrip("0123456789")
+        entry[".dsize"] = 8 if ds_type.is_string else ds_type.bits
+        if size == ():
             entry[".size"] = 1
-    else:
-        entry[".type"] = name
-    entry[".missing"] = var.missing
-    entry[".endian"] = "b" if var.big else "l"
     return entry
 
 

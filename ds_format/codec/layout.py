@@ -12,6 +12,23 @@ from ..errors import FormatError, TruncatedError
 from .header import VarHeader
 
 
+def check_numbers(var: VarHeader, body_size: int) -> None:
+    """Check that numbers without a mask lie inside of the body.
+
+    Raises
+    ------
+    TruncatedError
+        If they need bytes beyond the end of the file.
+    """
+    if var.size is not None and var.type is not None:
+        end = var.offset + math.prod(var.size) * var.type.size
+        if end > body_size:
+            raise TruncatedError(
+                f".size {list(var.size)}: the data end at byte {end} of the body (.offset {var.offset}), "
+                f"which has {body_size} bytes"
+            )
+
+
 class Place(NamedTuple):
     """Where one variable lies. All but `n` are bytes, counted from the start of the body."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any, NamedTuple
 
 from ..errors import DriverError
@@ -50,8 +51,10 @@ def find(path: Any) -> Driver:
     DriverError
         If no driver has the suffix.
     """
-    name = os.fsdecode(path)
-    driver = BY_SUFFIX.get(os.path.splitext(name)[1].lower())
+    name = path if type(path) is str else os.fsdecode(path)
+    driver = BY_SUFFIX.get(name[name.rfind(".") :])
+    if driver is None:
+        driver = BY_SUFFIX.get(os.path.splitext(name)[1].lower())
     if driver is None:
         raise DriverError(f"unknown file format: expected one of {' '.join(sorted(BY_SUFFIX))}", path=name)
     return driver
@@ -74,6 +77,8 @@ def load(driver: Driver) -> Any:
     DriverError
         If the library it needs is not installed.
     """
+    if driver.module in sys.modules:
+        return sys.modules[driver.module]
     try:
         return importlib.import_module(driver.module)
     except ImportError as error:

@@ -7,8 +7,8 @@ import os
 import stat
 from typing import Any
 
-from ..codec.header import Header, find_end, metadata, parse, variable
-from ..errors import DsError, FormatError
+from ..codec.header import Header, attributes, find_end, metadata, parse
+from ..errors import DsError
 from ..kernels import files
 
 FIRST_SIZE = 64 * 1024
@@ -76,30 +76,6 @@ def meta(path: Any) -> dict[str, dict[str, Any]]:
         raise error.at(path=os.fsdecode(path))
     finally:
         os.close(fd)
-    out = {key: listed(entry, header.version) for key, entry in header.entries.items()}
-    out["."] = metadata(header.attributes)
-    return out
-
-
-def listed(entry: Any, version: str) -> dict[str, Any]:
-    """Return the metadata of one variable with `.size` and `.type` as the ds-1.0 format has them."""
-    if type(entry) is not dict:
-        return {".size": None, ".type": None}
-    out = metadata(entry)
-    try:
-        var = variable(entry, version)
-    except FormatError:
-        dims, name = out.get(".dims"), out.get(".type")
-        n = len(dims) if isinstance(dims, list) and all(isinstance(dim, str) for dim in dims) else -1
-        size = out.get(".size", [])
-        if not isinstance(size, list) or not all(type(count) is int and count >= 0 for count in size):
-            size = out[".size"] = None
-        if n >= 0 and size is not None and n != len(size):
-            n = -1
-        if n < 0:
-            out.pop(".dims", None)
-        out[".type"] = name if isinstance(name, str) else None
-        return out
-    out[".size"] = None if var.size is None else list(var.size)
-    out[".type"] = None if var.type is None else var.type.name
+    out = {key: metadata(described) for key, described in header.variables.items()}
+    out["."] = attributes(header)
     return out

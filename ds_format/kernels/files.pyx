@@ -9,12 +9,11 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals, PyErr_SetFromErrnoWithFilenameObject
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc cimport errno
-from libc.stdint cimport int64_t
-from libc.stdio cimport snprintf
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, strrchr
 from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY
 from posix.fcntl cimport open as c_open
-from posix.stat cimport S_ISDIR, S_ISLNK, S_ISREG, fchmod, fstat, lstat, struct_stat
+from posix.stat cimport S_ISDIR, S_ISREG, chmod, fstat, lstat, struct_stat
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.types cimport mode_t, off_t
 from posix.uio cimport iovec, pwritev
@@ -32,6 +31,8 @@ cdef extern from "<stdio.h>" nogil:
 cdef extern from *:
     """
     #include <errno.h>
+    #include <fcntl.h>
+    #include <stdio.h>
     #include <unistd.h>
     #if defined(__linux__) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 27)
     #define ds_copy_file_range copy_file_range
@@ -42,8 +43,14 @@ cdef extern from *:
         return -1;
     }
     #endif
+    #if defined(__linux__) && defined(RENAME_NOREPLACE)
+    #define ds_rename_new(a, b) renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE)
+    #else
+    #define ds_rename_new(a, b) ((void)(a), (void)(b), -1)
+    #endif
     #define DS_IOV_MAX 1024
     """
+    int rename_new "ds_rename_new"(const char* old, const char* new) nogil
     Py_ssize_t copy_file_range "ds_copy_file_range"(
         int source, off_t* source_offset, int target, off_t* target_offset, size_t size, unsigned int flags) nogil
     enum:
@@ -303,17 +310,30 @@ def write_at(int fd, int64_t offset, list buffers not None):
     return _Vectors(buffers).write(fd, offset, None)
 
 
-cdef int _temporary_name(const char* name, Py_ssize_t size, char* out, Py_ssize_t room) noexcept nogil:
-    """Make a name in the same folder that nobody else uses: folder/.name.process.time.tmp"""
+cdef char* _hex(char* out, uint64_t value) noexcept nogil:
+    while value:
+        out[0] = b"0123456789abcdef"[value & 15]
+        out += 1
+        value >>= 4
+    return out
+
+
+cdef void _temporary_name(const char* name, Py_ssize_t size, char* out) noexcept nogil:
+    """Make a name in the same folder that nobody else uses: folder/.name.process-time.tmp, at most 40 bytes longer."""
     cdef timespec now
     cdef const char* slash = strrchr(name, b"/")
     cdef Py_ssize_t folder = slash - name + 1 if slash != NULL else 0
-    cdef int kept = <int> min(size - folder, NAME_SIZE - 40)
+    cdef Py_ssize_t kept = min(size - folder, NAME_SIZE - 40)
     clock_gettime(CLOCK_MONOTONIC, &now)
     memcpy(out, name, folder)
-    return snprintf(
-        out + folder, room - folder, ".%.*s.%x.%llx%09lx.tmp", kept, name + folder, <unsigned int> getpid(),
-        <unsigned long long> now.tv_sec, <unsigned long> now.tv_nsec)
+    out += folder
+    out[0] = b"."
+    memcpy(out + 1, name + folder, kept)
+    out[kept + 1] = b"."
+    out = _hex(out + kept + 2, <uint64_t> getpid())
+    out[0] = b"-"
+    out = _hex(out + 1, <uint64_t> now.tv_sec * 1000000000u + <uint64_t> now.tv_nsec)
+    memcpy(out, b".tmp", 5)
 
 
 def write_file(object path not None, list buffers not None, bint atomic=True, bint durable=False):
@@ -332,7 +352,7 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     Returns
     -------
     bool
-        False, and nothing is done, if a link or something else than a file stands under the name: see `resolve_target`.
+        False, and nothing is left behind, if a link or something else than a file stands under the name.
 
     Raises
     ------
@@ -341,49 +361,58 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     """
     cdef bytes encoded = _encoded(path), room
     cdef const char* name = PyBytes_AS_STRING(encoded)
-    cdef char* target = <char*> name
+    cdef char* written = <char*> name
     cdef Py_ssize_t size = PyBytes_GET_SIZE(encoded)
-    cdef struct_stat status
     cdef int fd = -1, failed
-    cdef bint exists = False, placed = False
+    cdef bint placed = False
+    cdef struct_stat status
     cdef _Vectors vectors = _Vectors(buffers)
     if atomic:
         room = PyBytes_FromStringAndSize(NULL, size + 64)
-        target = PyBytes_AS_STRING(room)
+        written = PyBytes_AS_STRING(room)
     while fd < 0:
         with nogil:
             if atomic:
-                exists = lstat(name, &status) == 0
-                if not exists or S_ISREG(status.st_mode):
-                    _temporary_name(name, size, target, size + 64)
-                    fd = c_open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> 0o666)
-            else:
-                fd = c_open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> 0o666)
-        if exists and not S_ISREG(status.st_mode):
-            return False
+                _temporary_name(name, size, written)
+            fd = c_open(written, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> 0o666)
         if fd < 0 and not (atomic and errno.errno == errno.EEXIST):
             _fail(path)
     try:
-        if exists:
-            fchmod(fd, status.st_mode & 0o7777)
         vectors.write(fd, 0, path)
         if durable:
             _sync(fd, path)
         with nogil:
-            failed = c_close(fd) < 0
+            failed = -(fstat(fd, &status) < 0)
+            failed |= -(c_close(fd) < 0)
             fd = -1
-            if not failed and atomic:
-                failed = c_rename(target, name) < 0
-        if failed:
+            if atomic and not failed:
+                failed = _place(written, name, status.st_mode)
+        if failed < 0:
             PyErr_SetFromErrnoWithFilenameObject(OSError, path)
-        placed = True
+        placed = failed == 0
     finally:
         if not placed:
             _close_quietly(fd)
-            unlink(target)
-    if durable:
+            unlink(written)
+    if placed and durable:
         sync_folder(path)
-    return True
+    return placed
+
+
+cdef int _place(const char* written, const char* name, mode_t mode) noexcept nogil:
+    """Rename a file of some mode; 1 if something that is not a file is in the way, -1 on an error.
+
+    The first attempt suffices where nothing stands under the name, and saves looking.
+    """
+    cdef struct_stat status
+    if rename_new(written, name) == 0:
+        return 0
+    if lstat(name, &status) == 0:
+        if not S_ISREG(status.st_mode):
+            return 1
+        if status.st_mode != mode and chmod(written, status.st_mode & 0o7777) < 0:
+            return -1
+    return -1 if c_rename(written, name) < 0 else 0
 
 
 cdef void _close_quietly(int fd) noexcept:

@@ -26,11 +26,6 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def golden() -> Path:
-    return GOLDEN
-
-
-@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, in soft mode."""
     monkeypatch.chdir(tmp_path)

@@ -28,13 +28,19 @@ def split(line: str) -> tuple[str, list[Any], dict[str, Any]]:
         ("{ ls a.ds }", ("ls", ["a.ds"], {})),
         ("{ ls a.ds } -- b.ds", ("ls", ["a.ds", "b.ds"], {})),
         ("ls -- -x { --", ("ls", ["-x", "{", "--"], {})),
-        ("-lj ls a: { x 5 } v.ds --noindent", ("ls", ["v.ds"], {"l": True, "j": True, "a": ["x", 5], "noindent": True})),
+        (
+            "-lj ls a: { x 5 } v.ds --noindent",
+            ("ls", ["v.ds"], {"l": True, "j": True, "a": ["x", 5], "noindent": True}),
+        ),
         ("ls l: false a.ds", ("ls", ["a.ds"], {"l": False})),
         ("ls { a b } a.ds", ("ls", [["a", "b"], "a.ds"], {})),
         ("select time: 0 a b", ("select", [{"time": "0"}, "a", "b"], {})),
         ("sel: { x: 1 } select x: 2 a b -s", ("select", [{"x": "2"}, "a", "b"], {"sel": [{"x": 1}], "s": True})),
         ("select a b sel: {{ x: 1 }}", ("select", ["a", "b"], {"sel": {"x": 1}})),
-        ("select -F x: 1 --skip-unsupported a b", ("select", [{"x": "1"}, "a", "b"], {"F": True, "skip-unsupported": True})),
+        (
+            "select -F x: 1 --skip-unsupported a b",
+            ("select", [{"x": "1"}, "a", "b"], {"F": True, "skip-unsupported": True}),
+        ),
         ("select x: true a b", ("select", [{"x": "true"}, "a", "b"], {})),
     ],
 )

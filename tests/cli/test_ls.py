@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from conftest import Run
 
 from ds_format import drivers
+from ds_format.cli import main
+
+if TYPE_CHECKING:
+    from conftest import Run
 
 META: dict[str, dict[str, Any]] = {
     ".": {"title": "T"},
@@ -51,8 +54,8 @@ def meta(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], None]:
         ("ls time f a: none", "time\n"),
         ("ls time f a: { }", "time\n"),
         ("ls -l .hidden f", ".hidden_1: 2 .hidden_2: 4\n.hidden int8 { .hidden_1 .hidden_2 }\n"),
-        ("ls -l empty f", "run: none time: none\nempty bool { time run }\n"),
-        ("ls -l empty temp f", "lat: 2 run: none time: 3\nempty bool { time run }\ntemp float32 { time lat }\n"),
+        ("ls -l empty f", "time: none run: none\nempty bool { time run }\n"),
+        ("ls -l empty temp f", "time: 3 run: none lat: 2\nempty bool { time run }\ntemp float32 { time lat }\n"),
         ("ls -l 'a b' f", '{{ }}\n"a b" none { }\n'),
         ("ls -l nope f", "{{ }}\n"),
         ("ls -l time f a: units", "time: 3\ntime float64 { time } d\n"),
@@ -68,7 +71,7 @@ def test_lines(line: str, out: str, ds: Run) -> None:
 def test_json_lines(ds: Run) -> None:
     out = ds("ls", "-lj", "--noindent", "time", "empty", "f", "a:", ".n").out
     assert [json.loads(line) for line in out.splitlines()] == [
-        {"run": None, "time": 3},
+        {"time": 3, "run": None},
         ["time", "float64", ["time"], [1, 2]],
         ["empty", "bool", ["time", "run"], None],
     ]
@@ -83,9 +86,9 @@ def test_a_file_without_variables(meta: Callable[[dict[str, Any]], None], ds: Ru
 @pytest.mark.usefixtures("meta")
 def test_a_missing_variable_by_mode(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ds("ls", "nope", "time", "f") == (0, "time\n", "")
-    assert ds("ls", "-m", "nope", "time", "f") == (0, "time\n", "ds ls: warning: f: nope: variable not found\n")
-    assert ds("ls", "-s", "nope", "time", "f") == (1, "", "ds ls: f: nope: variable not found\n")
-    assert ds("ls", "-sF", "tim*", "f") == (1, "", "ds ls: f: tim*: variable not found\n")
+    assert ds("ls", "-m", "nope", "time", "f") == (0, "time\n", 'ds ls: warning: f: variable "nope" not found\n')
+    assert ds("ls", "-s", "nope", "time", "f") == (1, "", 'ds ls: f: variable "nope" not found\n')
+    assert ds("ls", "-sF", "tim*", "f") == (1, "", 'ds ls: f: variable "tim*" not found\n')
     assert ds("ls", "-smt", "nope", "f").status == 1
     assert ds("ls", "-mt", "nope", "f").err.startswith("ds ls: warning: ")
     monkeypatch.setenv("DS_MODE", "strict")
@@ -120,8 +123,6 @@ def test_a_damaged_file_is_named(folder: Path, ds: Run) -> None:
 
 
 def test_names_that_are_not_utf8(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    from ds_format.cli import main
-
     (folder / "a.ds").write_bytes(b'ds-1.0\n{"\\udcff": {".size": [], ".type": "int8"}, ".": {}}\n1')
     assert main(["ls", "a.ds"]) == 0
     assert capsysbinary.readouterr().out == b"\xff\n"

@@ -77,7 +77,7 @@ def test_odd_words(word: str, value: Any) -> None:
         ("{{ { 1 } {{ b: 2 }} a: 1 }}", {"a": 1}),
         ("a: } 1", [{"a": None}, 1]),
         (r"a\ b c", ["a b", "c"]),
-        (r'a\"b c', ['a"b', "c"]),
+        (r"a\"b c", ['a"b', "c"]),
     ],
 )
 def test_odd_texts(text: str, value: Any) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import Run
 
-from ds_format import convert, drivers
+from ds_format import drivers
+from ds_format.cli import select_
+
+if TYPE_CHECKING:
+    from conftest import Run
 
 META: dict[str, dict[str, Any]] = {
     ".": {},
@@ -27,7 +30,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     def record(source: str, target: str, variables: Any, sel: Any, **options: Any) -> None:
         found.append((source, target, variables, sel))
 
-    monkeypatch.setattr(convert, "convert", record)
+    monkeypatch.setattr(select_, "convert", record)
     monkeypatch.setattr(drivers, "meta", lambda path: META)
     return found
 
@@ -58,7 +61,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         ("select -- i o", None, None),
     ],
 )
-def test_arguments(line: str, variables: list[str] | None, sel: dict[str, Any] | None, ds: Run, calls: list[Call]) -> None:
+def test_arguments(
+    line: str, variables: list[str] | None, sel: dict[str, Any] | None, ds: Run, calls: list[Call]
+) -> None:
     assert ds(*line.split()) == (0, "", "")
     assert calls == [("i", "o", variables, sel)]
 
@@ -97,7 +102,9 @@ def test_usage_errors(line: str, ds: Run, calls: list[Call]) -> None:
     assert "\nUsage: ds [OPTIONS] select " in result.err
 
 
-@pytest.mark.parametrize(("line", "what"), [("nope", "nope: variable"), ("-F t*", "t*: variable"), ("nope: 0", "nope: dimension")])
+@pytest.mark.parametrize(
+    ("line", "what"), [("nope", 'variable "nope"'), ("-F t*", 'variable "t*"'), ("nope: 0", 'dimension "nope"')]
+)
 def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call]) -> None:
     words = line.split()
     assert ds("select", *words, "i", "o") == (0, "", "")
@@ -116,7 +123,7 @@ def test_the_header_is_read_only_if_it_matters(ds: Run, calls: list[Call], monke
 
 def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    monkeypatch.setattr(convert, "convert", lambda *_, skip_unsupported, progress: seen.append(skip_unsupported))
+    monkeypatch.setattr(select_, "convert", lambda *_, skip_unsupported, progress: seen.append(skip_unsupported))
     for flags in ([], ["--skip-unsupported"]):
         assert ds("select", *flags, "i", "o").status == 0
         assert ds(*flags, "select", "i", "o").status == 0
@@ -125,6 +132,6 @@ def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.Monkey
 
 def test_nobody_watches_without_a_terminal(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(convert, "convert", lambda *_, skip_unsupported, progress: seen.append(progress))
+    monkeypatch.setattr(select_, "convert", lambda *_, skip_unsupported, progress: seen.append(progress))
     assert ds("select", "i", "o").status == 0
     assert seen == [None]

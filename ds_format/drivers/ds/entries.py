@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...codec.attributes import to_json
-from ...codec.header import PRIVATE, VarHeader, properties
+from ...codec.header import DTYPES, PRIVATE, VarHeader, properties
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
 
-STORED = {*PRIVATE, ".size", ".type"}
+STORED = PRIVATE | {".size", ".type", DTYPES}
 """Properties that are made anew from the data."""
 
 
-def entry_of(key: str, meta: dict[str, Any], var: VarHeader, version: str) -> dict[str, Any]:
+def entry_of(key: str, meta: Mapping[str, Any], var: VarHeader, version: str) -> dict[str, Any]:
     """Return the entry of one variable.
 
     Parameters
@@ -33,24 +34,22 @@ def entry_of(key: str, meta: dict[str, Any], var: VarHeader, version: str) -> di
     """
     if version == "2.0.1" and var.size is None:
         raise UnsupportedError("the 2.0.1 format has no variables without data", variable=unescape(key))
-    entry = _attributes(meta, version, unescape(key))
+    entry = _attributes(meta, version, key)
     entry.update(properties(var, version))
     return entry
 
 
-def dataset_entry(meta: dict[str, Any], version: str) -> dict[str, Any]:
+def dataset_entry(meta: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return the entry `"."` from the metadata of the dataset itself."""
     return _attributes(meta, version, None)
 
 
-def _attributes(meta: dict[str, Any], version: str, variable: str | None) -> dict[str, Any]:
-    if not STORED.isdisjoint(meta):
-        meta = {key: value for key, value in meta.items() if key not in STORED}
+def _attributes(meta: Mapping[str, Any], version: str, key: str | None) -> dict[str, Any]:
     try:
-        out = to_json(meta)
-        return {header_key(key, version): value for key, value in out.items()} if version == "2.0.1" else out
+        out = to_json(meta, STORED)
+        return out if version == "1.0" else {header_key(name, version): value for name, value in out.items()}
     except DsError as error:
-        raise error.at(variable=variable)
+        raise error.at(variable=None if key is None else unescape(key))
 
 
 def header_key(key: str, version: str) -> str:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ...codec.attributes import from_json
 from ...codec.body import Body, Bytes, MemoryBody
 from ...codec.decode import STEP, Decoder
-from ...codec.header import VarHeader, metadata
+from ...codec.header import VarHeader, attributes, metadata
 from ...codec.layout import locate
 from ...errors import DsError, MissingError, TruncatedError
 from ...kernels import files
 from ...names import unescape
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
-from ..ds_header import listed, open_file, read_header
+from ..ds_header import open_file, read_header
 from .partial import read_part
 from .variables import decode_variable, read_headers
 
@@ -97,18 +97,14 @@ class DsSource:
 
     def _metadata(self) -> Metadata:
         out: Metadata = {}
-        for key, entry in self.header.entries.items():
-            out[key] = listed(entry, self.header.version)
-            if type(entry) is dict:
-                out[key][".missing"] = entry.get(".missing") is True
-                if ".dtypes" in entry:
-                    out[key] = from_json({**out[key], ".dtypes": entry[".dtypes"]})
-        attributes = self.header.attributes
-        out["."] = from_json(dict(attributes)) if ".dtypes" in attributes else metadata(attributes)
+        for key, described in self.header.variables.items():
+            out[key] = from_json(metadata(described))
+            out[key][".missing"] = described.var is None or described.var.missing
+        out["."] = from_json(attributes(self.header))
         return out
 
     def _variable(self, name: str) -> VarHeader:
-        if name not in self.header.entries:
+        if name not in self.header.variables:
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
         if name not in self._headers:
             self._headers.update(read_headers(self.header, self.body, [name]))

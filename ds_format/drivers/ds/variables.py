@@ -8,7 +8,7 @@ from typing import Any
 from ...codec import legacy
 from ...codec.body import Body
 from ...codec.decode import decode
-from ...codec.header import Header, VarHeader, variable
+from ...codec.header import Header, VarHeader
 from ...errors import DsError, FormatError
 from ...names import unescape
 
@@ -24,18 +24,19 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
     variables: dict[str, VarHeader] = {}
     doubtful = False
     for key in keys:
-        try:
-            var = variables[key] = variable(header.entries[key], header.version)
-        except FormatError as error:
-            raise error.at(variable=unescape(key))
-        doubtful = doubtful or legacy.is_doubtful(var, header.version)
+        described = header.variables[key]
+        var = described.var
+        if var is None:
+            raise FormatError(described.error, variable=unescape(key))
+        variables[key] = var
+        if var.type is not None and var.type.is_string and legacy.is_doubtful(var, header.version):
+            doubtful = True
     return _repaired(header, body, variables) if doubtful else variables
 
 
 def _repaired(header: Header, body: Body, wanted: dict[str, VarHeader]) -> dict[str, VarHeader]:
-    try:
-        every = {key: variable(entry, header.version) for key, entry in header.entries.items()}
-    except FormatError:
+    every = {key: described.var for key, described in header.variables.items() if described.var is not None}
+    if len(every) < len(header.variables):
         return wanted
     every = legacy.true_offsets(every, body, header.version)
     return {key: every[key] for key in wanted}

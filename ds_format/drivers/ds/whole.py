@@ -9,13 +9,13 @@ from typing import Any
 from ...codec.attributes import from_json
 from ...codec.body import MemoryBody
 from ...codec.encode import Encoded, encode
-from ...codec.header import ALIGNMENT, PRIVATE, VarHeader, build, find_end, parse
+from ...codec.header import ALIGNMENT, DTYPES, VarHeader, attributes, build, find_end, metadata, parse
+from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels import files
 from ...names import unescape
 from ..base import Metadata
-from ..ds_header import listed
 from ..target import resolve
 from .entries import dataset_entry, entry_of, header_key
 from .variables import decode_variable, read_headers
@@ -26,7 +26,7 @@ LARGE_SIZE = 4096
 """Bytes from which on a variable starts at a multiple of `ALIGNMENT`; a smaller one at one of its item size."""
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> tuple[dict[str, Any], Metadata] | None:
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset | None:
     """Read a small file.
 
     Parameters
@@ -41,39 +41,29 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> 
 
     Returns
     -------
-    (dict, Metadata) or None
-        Key → data, and the metadata. None if the file is not small.
+    Dataset or None
+        None if the file is not small.
     """
     data = files.read_file(path, WHOLE_SIZE)
     if data is None:
         return None
     try:
         header = parse(data, find_end(data, whole=True))
-        body = MemoryBody(data, header.body, share=keys is None)
-        wanted = header.entries if keys is None else [key for key in header.entries if key in keys]
-        variables = read_headers(header, body, wanted)
-        arrays = {key: decode_variable(header, key, var, body, strings) for key, var in variables.items()}
+        every = header.variables
+        body = MemoryBody(data, header.body, keys is None)
+        variables = read_headers(header, body, every if keys is None else [key for key in every if key in keys])
+        dataset = Dataset()
+        for key, var in variables.items():
+            dataset[key] = decode_variable(header, key, var, body, strings)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
-    meta: Metadata = {}
-    for key, var in variables.items():
-        meta[key] = entry = header.entries[key]
-        _forget_storage(entry)
-        entry[".size"] = None if var.size is None else list(var.size)
-        entry[".type"] = None if var.type is None else var.type.name
-    if full:
-        for key, entry in header.entries.items():
-            meta.setdefault(key, listed(entry, header.version))
-    meta["."] = header.attributes
-    _forget_storage(header.attributes)
-    return arrays, meta
-
-
-def _forget_storage(entry: dict[str, Any]) -> None:
-    if ".dtypes" in entry:
-        from_json(entry)
-    for key in PRIVATE:
-        entry.pop(key, None)
+    meta: Metadata = {key: metadata(every[key]) for key in (every if full else variables)}
+    meta["."] = attributes(header)
+    for entry in meta.values():
+        if DTYPES in entry:
+            from_json(entry)
+    dataset["."] = meta
+    return dataset
 
 
 def aligned(offset: int, encoded: Encoded) -> int:
@@ -83,7 +73,7 @@ def aligned(offset: int, encoded: Encoded) -> int:
 
 
 def write(
-    path: Any, arrays: Mapping[str, Any], meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False
+    path: Any, arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], *, version: str = "1.0", atomic: bool = True, durable: bool = False
 ) -> None:
     """Write a whole file in one piece.
 
@@ -106,12 +96,12 @@ def write(
         files.write_file(resolve(path)[0], buffers, atomic, durable)
 
 
-def _encode_all(arrays: Mapping[str, Any], meta: Metadata, version: str) -> list[Any]:
+def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str) -> list[Any]:
     entries: dict[str, Any] = {}
     buffers: list[Any] = [b""]
     end = 0
     for key, array in arrays.items():
-        entry = meta.get(key, {})
+        entry = meta[key] if key in meta else {}
         if array is None:
             ds_type = TYPES.get(entry.get(".type") or "")
             var = VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered)

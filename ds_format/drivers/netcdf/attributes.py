@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import numpy as np
+from typing import Any, Self
 
 from ...errors import UnsupportedError
 from .attribute_values import Encoded
@@ -25,7 +23,7 @@ class _RawName(str):
 
     real: str
 
-    def __new__(cls, name: str) -> _RawName:
+    def __new__(cls, name: str) -> Self:
         self = super().__new__(cls, "_FillValue")
         self.real = name
         return self
@@ -99,7 +97,7 @@ def write_attributes(owner: Group | Variable, attributes: dict[str, Encoded]) ->
             # as characters if it went with the others
             owner.setncatts(batch)
             batch = {}
-            owner.setncattr_string(name, value)
+            owner.setncattr_string(name, value if len(value) > 1 else value[0])
         else:
             batch[name] = value
     owner.setncatts(batch)

@@ -16,7 +16,7 @@ from .groups import dimension_names, split, walk
 from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
 from .library import Group, Variable, warn
 from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
-from .text import OBJECT_SIZE
+from .text import ENCODING_ATTRIBUTE, OBJECT_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,7 @@ class _Reader:
             del attributes[BOOL_ATTRIBUTE[0]]
         if kind == "char" and marker.get("type") == "unicode":
             type_name = "unicode"
+            attributes.pop(ENCODING_ATTRIBUTE, None)
         record = read_storage(variable, kind, attributes)
         if strings:
             record["strings"] = strings
@@ -158,9 +159,11 @@ class _Reader:
         return entry, properties
 
     def warn_of_types(self, file: Group) -> None:
-        """Warn of types that no variable of ds can keep."""
-        for prefix, group in walk(file):
-            for name in (*group.cmptypes, *group.vltypes):
+        """Warn of types unknown to ds which no variable has: those that one has were refused with it."""
+        groups = list(walk(file))
+        used = {getattr(v.datatype, "name", None) for _, group in groups for v in group.variables.values()}
+        for prefix, group in groups:
+            for name in {*group.cmptypes, *group.vltypes} - used:
                 warn(f'left out: the type "{prefix}{name}" is not possible in ds', self.path)
 
 

@@ -17,7 +17,8 @@ Sentinels = list[np.generic]
 
 def default_fill(dtype: np.dtype[Any]) -> np.generic:
     """Return what the library pre-fills numbers of a type with."""
-    return np.array(netCDF4.default_fillvals[dtype.str[1:]], dtype)[()]
+    fill: np.generic = dtype.type(netCDF4.default_fillvals[dtype.str[1:]])
+    return fill
 
 
 def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool) -> Sentinels:

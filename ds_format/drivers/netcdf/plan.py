@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,6 +77,9 @@ def plan_file(meta: Metadata) -> FilePlan:
     record = setting(meta.get(".", {}), PROPERTY, dict) or {}
     variables = {key: _plan_variable(unescape(key), properties) for key, properties in meta.items() if key != "."}
     dimensions = _dimension_sizes(variables)
+    for plan in variables.values():
+        if plan.char_dimension is not None:
+            dimensions.setdefault(*plan.char_dimension)
     for name, size in (setting(record, "dimensions", dict) or {}).items():
         if isinstance(size, int) and size >= 0:
             dimensions.setdefault(name, size)
@@ -84,6 +88,8 @@ def plan_file(meta: Metadata) -> FilePlan:
     unlimited |= {name for name, size in dimensions.items() if size == 0}
     named = [*(split(name)[0] for name in (*(plan.name for plan in variables.values()), *dimensions))]
     groups = list(dict.fromkeys(part for group in (*named, *names(record, "groups")) for part in lineage(group)))
+    for name in (*(plan.name for plan in variables.values()), *dimensions, *groups):
+        _check_name(name)
     format = setting(record, "format", str)
     return FilePlan(
         variables=variables,
@@ -95,6 +101,14 @@ def plan_file(meta: Metadata) -> FilePlan:
         strings=names(record, "strings"),
         recorded_format=format if format in CODES else None,
     )
+
+
+def _check_name(name: str) -> None:
+    """Refuse what the library would take for a path or store under another name; the rest it checks itself."""
+    if any(part in ("", ".", "..") for part in name.split("/")):
+        raise UnsupportedError(f'the name "{name}" is not possible in NetCDF')
+    if not unicodedata.is_normalized("NFC", name):
+        raise UnsupportedError(f'the name "{name}" is not possible in NetCDF, which composes accents with their letters')
 
 
 def _plan_variable(name: str, properties: dict[str, Any]) -> VariablePlan:

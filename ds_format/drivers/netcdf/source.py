@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...errors import DsError, FormatError
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from . import missing, text
+from .caches import fit, release
 from .catalog import Entry, read_catalog
 from .library import library, open_file, real_path, warn
 from .slabs import Slices, read_part
@@ -43,6 +44,7 @@ class NetCDFSource:
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = real_path(path)
+        self._cached: Entry | None = None
         self._file, skipped = open_file(self._path)
         try:
             with library(FormatError, self._path):
@@ -79,11 +81,13 @@ class NetCDFSource:
             return
         size = entry.size + text.OBJECT_SIZE if entry.kind == "char" else entry.size
         counts = [0] * len(entry.sentinels)
+        with library(FormatError, self._path, entry.name):
+            fit(entry.variable)
         try:
             for slices in block_slices(entry.shape, size, budget, entry.chunk):
                 yield self._decode(entry, self._fetch(entry, slices), counts)
         finally:
-            self._release(entry)
+            self._release()
         self._warn_of_several(entry, counts)
 
     def close(self) -> None:
@@ -94,6 +98,9 @@ class NetCDFSource:
 
     def _fetch(self, entry: Entry, slices: Slices) -> NDArray[Any]:
         """Return a slab as the file has it: numbers in native order, byte strings of fixed size, or objects of str."""
+        if self._cached is not entry:
+            self._release()
+            self._cached = entry
         if entry.kind == "char" and entry.variable.ndim:
             slices = (*slices, slice(0, entry.variable.shape[-1]))
         with library(FormatError, self._path, entry.name):
@@ -152,12 +159,9 @@ class NetCDFSource:
                 entry.name,
             )
 
-    def _release(self, entry: Entry) -> None:
-        """Give back the memory of the cache that the library keeps for each variable."""
-        if entry.chunk is not None and self._file.isopen():
+    def _release(self) -> None:
+        """Let the library keep a cache for one variable at a time."""
+        entry, self._cached = self._cached, None
+        if entry is not None and entry.chunk is not None and self._file.isopen():
             with library(FormatError, self._path, entry.name):
-                size, slots, preemption = entry.variable.get_var_chunk_cache()
-                entry.variable.set_var_chunk_cache(0, slots, preemption)
-                entry.variable.set_var_chunk_cache(size, slots, preemption)
-
-
+                release(entry.variable)

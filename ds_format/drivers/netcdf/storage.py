@@ -57,7 +57,9 @@ def read_storage(variable: Variable, kind: Kind, attributes: dict[str, Any]) -> 
         elif FILL_ATTRIBUTE in attributes and not is_filled:
             record["fill"] = "none"
     if kind == "char":
-        record["char"] = {"dim": dimension_names(variable)[-1], "size": int(variable.shape[-1])} if variable.ndim else {}
+        record["char"] = (
+            {"dim": dimension_names(variable)[-1], "size": int(variable.shape[-1])} if variable.ndim else {}
+        )
     if variable.endian() == "big" and kind == "number" and variable.dtype.itemsize > 1:
         record["endian"] = "big"
     if isinstance(variable.datatype, netCDF4.EnumType):
@@ -84,12 +86,13 @@ def _read_filters(filters: dict[str, Any]) -> dict[str, Any]:
         record["compression"] = "szip"
         record["szip"] = [filters["szip"]["coding"], int(filters["szip"]["pixels_per_block"])]
     else:
+        # zlib of level 0 is none, and the library does not make it
         for name in ("zlib", "zstd", "bzip2"):
-            if filters.get(name):
+            if filters.get(name) and (name != "zlib" or filters["complevel"]):
                 record["compression"] = name
         if filters.get("shuffle"):
             record["shuffle"] = True
-    if "compression" in record and filters.get("complevel"):
+    if "compression" in record and "szip" not in record:
         record["level"] = int(filters["complevel"])
     if filters.get("fletcher32"):
         record["fletcher32"] = True
@@ -102,7 +105,7 @@ def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool,
     Parameters
     ----------
     record : dict
-        Of the variable. What is not as it should be is left out: it decides on speed and size alone.
+        Of the variable. Settings that are not of their type are left out: they decide on speed and size alone.
     shape : tuple of int
         In the file, that is with the dimension of characters.
     unlimited : tuple of bool
@@ -122,15 +125,17 @@ def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool,
         ]
     if setting(record, "fletcher32", bool):
         options["fletcher32"] = True
-    compression = setting(record, "compression", str)
-    if compression is not None and shape:
-        options["compression"] = compression
-        options.update(_filter_options(record, compression))
+    if shape:
+        options.update(_filter_options(record))
     return options
 
 
-def _filter_options(record: dict[str, Any], compression: str) -> dict[str, Any]:
-    options: dict[str, Any] = {"shuffle": bool(setting(record, "shuffle", bool))}
+def _filter_options(record: dict[str, Any]) -> dict[str, Any]:
+    compression = setting(record, "compression", str)
+    shuffle = bool(setting(record, "shuffle", bool))
+    if compression is None:
+        return {"compression": "zlib", "complevel": _NoLevel(), "shuffle": True} if shuffle else {}
+    options: dict[str, Any] = {"compression": compression, "shuffle": shuffle}
     level = setting(record, "level", int)
     if level is not None:
         options["complevel"] = level
@@ -140,6 +145,13 @@ def _filter_options(record: dict[str, Any], compression: str) -> dict[str, Any]:
     if compression == "szip" and len(szip) == 2:
         options["szip_coding"], options["szip_pixels_per_block"] = szip
     return options
+
+
+class _NoLevel(int):
+    """The level 0 in a guise that the library does not take for "no filters": with it, it shuffles alone."""
+
+    def __bool__(self) -> bool:
+        return True
 
 
 def is_available(file: Group, compression: str) -> bool:

@@ -61,7 +61,7 @@ class Spool:
         self._file.seek(0)
         while True:
             try:
-                yield pickle.load(self._file)  # noqa: S301
+                yield pickle.load(self._file)
             except EOFError:
                 return
 

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from ...errors import FormatError, UnsupportedError
 
+ENCODING_ATTRIBUTE = "_Encoding"
+"""Of a variable: encoding of its strings; UTF-8 without it."""
+
 MARK = b"\x1a"
 """Missing strings are written as the shortest run of this character (SUBSTITUTE) that is not among the present ones: mostly
 the empty string."""
@@ -84,7 +87,12 @@ def as_objects(block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 
 def encoded(
-    values: NDArray[Any], mask: NDArray[np.bool_] | None, mark: bytes, *, inner_nul: bool = True
+    values: NDArray[Any],
+    mask: NDArray[np.bool_] | None,
+    mark: bytes,
+    *,
+    encoding: str = "utf-8",
+    inner_nul: bool = True,
 ) -> NDArray[Any]:
     """Return strings as byte strings, with `mark` for missing ones; `inner_nul` says whether they may contain NULs.
 
@@ -96,18 +104,18 @@ def encoded(
     out = np.empty(values.size, dtype=object)
     items = values.ravel().tolist()
     skip = mask.ravel().tolist() if mask is not None else [False] * len(items)
-    out[:] = [mark if missing else _bytes(item, inner_nul) for item, missing in zip(items, skip, strict=True)]
+    out[:] = [mark if missing else _bytes(item, encoding, inner_nul) for item, missing in zip(items, skip, strict=True)]
     return out.reshape(values.shape)
 
 
-def _bytes(item: Any, inner_nul: bool) -> bytes:
+def _bytes(item: Any, encoding: str, inner_nul: bool) -> bytes:
     if isinstance(item, bytes):
         raw = bytes(item)
     elif isinstance(item, str):
         try:
-            raw = item.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise UnsupportedError(f"the text {item!r} has no UTF-8 form") from error
+            raw = item.encode(encoding)
+        except (UnicodeEncodeError, LookupError) as error:
+            raise UnsupportedError(f"the text {item!r} has no form in {encoding}") from error
     else:
         raise UnsupportedError(f"found a value of type {type(item).__name__}, expected a string")
     if raw.endswith(b"\0") or (not inner_nul and b"\0" in raw):

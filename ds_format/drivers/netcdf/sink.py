@@ -1,0 +1,240 @@
+"""Writing: a NetCDF file as a Sink."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ...dtypes import TYPES
+from ...errors import DsError, UnsupportedError
+from ..base import Metadata
+from . import missing
+from .attributes import write_attributes
+from .caches import fit, release
+from .definition import Definer, Target, define_enum
+from .groups import split
+from .kinds import file_dtype, file_kind
+from .library import create_file, library, real_path, target_folder, warn
+from .plan import FilePlan, VariablePlan, choose_format, plan_file
+from .slabs import slab_runs
+from .storage import setting
+from .survey import Facts, Spool, survey
+from .values import any_enum_value, file_values
+
+
+class NetCDFSink:
+    """A NetCDF file being written; see `ds_format.drivers.base.Sink`.
+
+    It grows under another name in the folder of its target, and takes the target's place as a whole.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The target; behind a link, what the link points to.
+    meta : dict
+        Metadata of the dataset. The property `.netcdf` (see `ds_format.drivers.netcdf.storage`) restores how a file was
+        stored that it was read from; nothing depends on it.
+    format : str, optional
+        `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
+        one that the dataset was read from, if it can hold it (a `NetCDFWarning` otherwise); else `NETCDF4`.
+
+    Raises
+    ------
+    OSError
+        As `open` in mode `x` would; IsADirectoryError if the target is a folder.
+    UnsupportedError
+        If NetCDF, or the format asked for, cannot hold the dataset.
+    """
+
+    def __init__(self, path: Any, meta: Metadata, *, format: str | None = None):
+        self._path = real_path(path)
+        folder = target_folder(self._path)
+        try:
+            self._plan = plan_file(meta)
+            self._format, reason = choose_format(self._plan, format)
+        except DsError as error:
+            raise error.at(path=self._path) from error.__cause__
+        if reason is not None:
+            variable, what = reason
+            recorded = self._plan.recorded_format
+            warn(f"the format {recorded} cannot hold {what}: written as {self._format}", self._path, variable)
+        self._folder = folder
+        self._targets: dict[str, Target] = {}
+        self._temporary = os.path.join(folder, f".{os.path.basename(self._path)[:100]}.{secrets.token_hex(6)}.tmp")
+        self._file = None
+        try:
+            self._file = create_file(self._temporary, self._format)
+            self._definer = Definer(self._file, self._path, self._format)
+            with library(UnsupportedError, self._path):
+                self._define_file(self._plan)
+            for key, plan in self._plan.variables.items():
+                facts = self._known(plan)
+                if facts is not None:
+                    self._define(key, plan, facts)
+        except BaseException:
+            self.abort()
+            raise
+
+    def write(self, name: str, blocks: Iterable[Any]) -> None:
+        """Write one variable; see `Sink.write`.
+
+        Parameters
+        ----------
+        name : str
+            A key of the metadata.
+        blocks : iterable
+            Arrays, masked arrays or scalars: together the values in C order.
+
+        Raises
+        ------
+        UnsupportedError
+            If values do not fit the type, the number or what NetCDF can hold.
+        DsError
+            If the library cannot write.
+        """
+        plan = self._plan.variables[name]
+        target = self._targets.get(name)
+        if target is not None:
+            self._write_blocks(target, blocks)
+            return
+        spool = Spool(blocks, plan.total, self._folder)
+        try:
+            try:
+                facts = survey(spool, plan.type)
+            except UnsupportedError as error:
+                raise error.at(path=self._path, variable=plan.name) from error.__cause__
+            self._write_blocks(self._define(name, plan, facts), spool)
+        finally:
+            spool.close()
+
+    def commit(self) -> None:
+        """Finish the file, and move it to its name.
+
+        Raises
+        ------
+        UnsupportedError
+            If values of a variable have not been written.
+        DsError
+            If the library cannot finish the file; the target is then as it was.
+        """
+        try:
+            for key, plan in self._plan.variables.items():
+                if key not in self._targets:
+                    self._define(key, plan, Facts(plan.type or "float64", has_missing=False))
+                written = self._targets[key].written
+                if written != plan.total:
+                    message = f"found {written} values, expected {plan.total}"
+                    raise UnsupportedError(message, path=self._path, variable=plan.name)
+            if self._file is not None:
+                with library(DsError, self._path):
+                    self._file.close()
+            os.replace(self._temporary, self._path)
+        except BaseException:
+            self.abort()
+            raise
+        self._file = None
+
+    def abort(self) -> None:
+        """Leave no trace."""
+        file, self._file = self._file, None
+        self._targets.clear()
+        try:
+            if file is not None and file.isopen():
+                with library(DsError, self._path):
+                    file.close()
+        except DsError:
+            # what made the library fail before makes it fail again
+            pass
+        finally:
+            if os.path.lexists(self._temporary):
+                os.unlink(self._temporary)
+
+    def _define_file(self, plan: FilePlan) -> None:
+        """Define all but variables."""
+        file: Any = self._file
+        if self._format.startswith("NETCDF3"):
+            # every value is written, so that none need be pre-filled
+            file.set_fill_off()
+        for group in plan.groups:
+            file.createGroup(group)
+        for name, size in plan.dimensions.items():
+            group, base = split(name)
+            is_unlimited = name in plan.unlimited
+            self._definer.group(group).createDimension(base, None if is_unlimited else size)
+        for record in plan.enums:
+            define_enum(self._definer, record)
+        for group, values in plan.attributes.items():
+            prefix = f"{group}/" if group else ""
+            strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
+            encoded = self._definer.attributes(values, strings, {}, None, prefix)
+            write_attributes(self._definer.group(group), encoded)
+
+    def _known(self, plan: VariablePlan) -> Facts | None:
+        """Return what is to be known of a variable before it can be defined, if the metadata tell it."""
+        if plan.shape is None:
+            return Facts(plan.type or "int8", has_missing=False)
+        if plan.type is None or plan.total == 0:
+            return None if plan.total else Facts(plan.type or "float64", has_missing=False)
+        if TYPES[plan.type].is_string:
+            if plan.missing is not False:
+                return None
+            if file_kind(plan.type, self._format) == "string" and setting(plan.record, "char", dict) is None:
+                return Facts(plan.type, has_missing=False)
+            dimension = plan.char_dimension
+            if setting(plan.record, "char", dict) == {}:
+                return Facts(plan.type, has_missing=False, length=1)
+            return Facts(plan.type, has_missing=False, length=dimension[1]) if dimension is not None else None
+        dtype = file_dtype(plan.type)
+        if missing.sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
+            return Facts(plan.type, has_missing=bool(plan.missing))
+        if plan.missing is False:
+            return Facts(plan.type, has_missing=False)
+        if plan.missing and dtype.itemsize > 2:
+            return Facts(plan.type, has_missing=True, fill=missing.default_fill(dtype))
+        return None
+
+    def _define(self, key: str, plan: VariablePlan, facts: Facts) -> Target:
+        with library(UnsupportedError, self._path, plan.name):
+            self._targets[key] = self._definer.define(plan, facts)
+        return self._targets[key]
+
+    def _write_blocks(self, target: Target, blocks: Iterable[Any]) -> None:
+        plan = target.plan
+        with library(DsError, self._path, plan.name):
+            fit(target.variable)
+        for block in blocks:
+            with library(UnsupportedError, self._path, plan.name):
+                values = file_values(target, block)
+                if target.written + len(values) > plan.total:
+                    raise UnsupportedError(f"found more than {plan.total} values")
+            with library(DsError, self._path, plan.name):
+                self._put(target, values)
+        with library(DsError, self._path, plan.name):
+            release(target.variable)
+        for position, n in target.clashes.items():
+            value = target.sentinels[position]
+            warn(f"{n} present values equal {value}, which means missing", self._path, plan.name)
+        target.clashes.clear()
+
+    def _put(self, target: Target, values: NDArray[Any]) -> None:
+        """Write values in the form of the file, after those already written."""
+        variable = target.variable
+        start = target.written
+        shape = target.plan.shape or ()
+        with any_enum_value(variable, values):
+            for slices in slab_runs(shape, start, start + len(values)):
+                sizes = [s.stop - s.start for s in slices]
+                n = math.prod(sizes)
+                part = values[target.written - start : target.written - start + n]
+                if target.length is not None:
+                    slices, sizes = (*slices, slice(0, target.length)), [*sizes, target.length]
+                if not slices:
+                    variable[...] = part[0]
+                elif target.length != 0:
+                    variable[slices] = part.reshape(sizes)
+                target.written += n

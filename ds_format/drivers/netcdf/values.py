@@ -1,0 +1,109 @@
+"""Blocks of values as a dataset has them → as a file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import netCDF4
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UnsupportedError
+from . import missing, text
+from .definition import Target
+from .kinds import file_dtype
+from .library import Variable
+
+
+def file_values(target: Target, block: Any) -> NDArray[Any]:
+    """Return values in the form of the file.
+
+    Parameters
+    ----------
+    target : Target
+    block : ndarray, MaskedArray or scalar
+
+    Returns
+    -------
+    (N,) array of numbers, (N, L) array of S1, or (N,) array of objects
+        In C order.
+
+    Raises
+    ------
+    UnsupportedError
+        If a value is not possible in the variable.
+    """
+    if target.kind in ("char", "string"):
+        return _strings(target, block)
+    return _numbers(target, block)
+
+
+def _strings(target: Target, block: Any) -> NDArray[Any]:
+    values, mask = text.as_objects(block)
+    if mask is not None and target.mark is None:
+        raise UnsupportedError('found missing strings, expected none (property ".missing")')
+    is_char = target.kind == "char"
+    encoding = "utf-8" if is_char else str(target.plan.attributes.get(text.ENCODING_ATTRIBUTE, "utf-8"))
+    strings = text.encoded(values, mask, target.mark or b"", encoding=encoding, inner_nul=is_char).ravel()
+    if not is_char:
+        return strings
+    if target.length is None:
+        return text.characters(strings, 1)[:, 0]
+    return text.characters(strings, target.length)
+
+
+def _numbers(target: Target, block: Any) -> NDArray[Any]:
+    values = np.asarray(np.ma.getdata(block)).ravel()
+    mask = np.ma.getmask(block)
+    is_missing = np.asarray(mask).ravel() if mask is not np.ma.nomask and np.any(mask) else None
+    values = _cast(values, is_missing, target)
+    for position, sentinel in enumerate(target.sentinels):
+        hits = missing.is_value(values, sentinel)
+        n = int(np.count_nonzero(hits if is_missing is None else hits & ~is_missing))
+        if n and target.is_own_fill and position == 0:
+            raise UnsupportedError(
+                f"{n} present values equal {sentinel}, which was to mark missing ones; "
+                f'the attribute "{missing.FILL_ATTRIBUTE}" can name another'
+            )
+        if n:
+            target.clashes[position] = target.clashes.get(position, 0) + n
+    if is_missing is None:
+        return values
+    if not target.sentinels:
+        raise UnsupportedError('found missing values, expected none (property ".missing")')
+    return missing.filled(values, is_missing, target.sentinels)
+
+
+def _cast(values: NDArray[Any], is_missing: NDArray[np.bool_] | None, target: Target) -> NDArray[Any]:
+    """Return numbers in the dtype of the file, if that keeps them as they are."""
+    dtype = file_dtype(target.type)
+    if values.dtype == dtype and target.kind == "number":
+        return values.astype(dtype.newbyteorder("="), copy=False)
+    if values.dtype.kind not in "fiub":
+        raise UnsupportedError(f"found values of type {values.dtype}, expected {target.type}")
+    if values.dtype.kind != "b" or target.kind != "bool":
+        present = values if is_missing is None else values[~is_missing]
+        expected = np.dtype(bool) if target.kind == "bool" else dtype
+        with np.errstate(invalid="ignore", over="ignore"):
+            back = present.astype(expected).astype(values.dtype)
+        if not np.array_equal(back, present, equal_nan=values.dtype.kind == "f"):
+            raise UnsupportedError(f"found values of type {values.dtype} that do not fit {target.type}")
+    with np.errstate(invalid="ignore", over="ignore"):
+        return values.astype(dtype)
+
+
+@contextmanager
+def any_enum_value(variable: Variable, values: NDArray[Any]) -> Iterator[None]:
+    """Let the library write what files may hold: values of an enum type that have no name."""
+    enum = variable.datatype
+    if not isinstance(enum, netCDF4.EnumType):
+        yield
+        return
+    members = enum.enum_dict
+    enum.enum_dict = {str(value): value for value in np.unique(values).tolist()}
+    try:
+        yield
+    finally:
+        enum.enum_dict = members

@@ -1,0 +1,100 @@
+"""What the tests of the NetCDF driver share: whole reads and writes by way of Source and Sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+
+from ds_format.drivers import netcdf
+
+Data = dict[str, Any]
+
+
+def read_all(path: Any, budget: int | None = None, **options: Any) -> tuple[dict[str, dict[str, Any]], Data]:
+    """Return metadata and values; by blocks if a budget is given."""
+    source = netcdf.open(path, **options)
+    try:
+        names = [name for name in source.meta if name != "."]
+        if budget is None:
+            return source.meta, {name: source.read(name) for name in names}
+        return source.meta, {name: list(source.blocks(name, budget)) for name in names}
+    finally:
+        source.close()
+
+
+def write_all(path: Any, meta: dict[str, dict[str, Any]], data: Data, **options: Any) -> None:
+    """Write a dataset, each variable as one block."""
+    sink = netcdf.create(path, meta, **options)
+    try:
+        for name, value in data.items():
+            if value is not None:
+                sink.write(name, [value])
+        sink.commit()
+    except BaseException:
+        sink.abort()
+        raise
+
+
+def convert(source: Any, target: Any, budget: int = 1 << 20, **options: Any) -> None:
+    """Convert a file to another one by way of what ds holds: beneath a mask lies nothing."""
+    reader = netcdf.open(source)
+    try:
+        writer = netcdf.create(target, reader.meta, **options)
+        try:
+            for name in reader.meta:
+                if name != ".":
+                    writer.write(name, blanked(reader.blocks(name, budget)))
+            writer.commit()
+        except BaseException:
+            writer.abort()
+            raise
+    finally:
+        reader.close()
+
+
+def blanked(blocks: Iterator[Any]) -> Iterator[Any]:
+    """Clear the values beneath masks."""
+    for block in blocks:
+        if isinstance(block, np.ma.MaskedArray):
+            data = block.data.copy()
+            data[block.mask] = b"" if data.dtype == object else 0
+            yield np.ma.MaskedArray(data, mask=block.mask)
+        else:
+            yield block
+
+
+def make(path: Path, format: str = "NETCDF4", **dimensions: int | None) -> netCDF4.Dataset:
+    """Return a new file with dimensions, to be filled and closed."""
+    file = netCDF4.Dataset(path, "w", format=format)
+    file.set_auto_maskandscale(False)
+    for name, size in dimensions.items():
+        file.createDimension(name, size)
+    return file
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two results are of one type, shape, mask and value; NaN equals NaN."""
+    if isinstance(one, np.ma.MaskedArray) != isinstance(other, np.ma.MaskedArray):
+        return False
+    mask = _mask(one)
+    if not np.array_equal(mask, _mask(other)):
+        return False
+    a, b = (np.asarray(np.ma.getdata(each), dtype=object if isinstance(each, (str, bytes)) else None) for each in (one, other))
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool(np.array_equal(a[~mask], b[~mask], equal_nan=a.dtype.kind == "f"))
+
+
+def _mask(value: Any) -> Any:
+    return np.ma.getmaskarray(np.ma.asarray(value))
+
+
+def var(dims: list[str], size: list[int] | None, type: str | None, **attributes: Any) -> dict[str, Any]:
+    """Return the metadata of a variable."""
+    properties = {".dims": dims, ".size": size, ".type": type}
+    properties |= {f".{name}": attributes.pop(name) for name in ("missing", "netcdf") if name in attributes}
+    return {**properties, **attributes}
