@@ -1,38 +1,32 @@
-"""The compiled kernels; everything else about the package is in pyproject.toml."""
+"""The compiled kernels; all else about the package is in pyproject.toml."""
 
 import os
 import platform
 import sys
-from glob import glob
+from pathlib import Path
 
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # bounds checks on, for the tests
-POSIX_ONLY = {"files"}  # elsewhere kernels/portable.py takes its place
+POSIX = os.name == "posix"  # elsewhere kernels/portable.py takes the place of files.pyx
+X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
-LINUX_X86 = sys.platform == "linux" and platform.machine() == "x86_64"
-FLAGS = ["-O3", *(["-march=x86-64-v2"] if LINUX_X86 else [])] if os.name == "posix" else []  # v2: what NumPy asks for
-
-names = sorted(os.path.splitext(os.path.basename(path))[0] for path in glob("ds_format/kernels/*.pyx"))
 kernels = [
     Extension(
-        f"ds_format.kernels.{name}",
-        [f"ds_format/kernels/{name}.pyx"],
+        f"ds_format.kernels.{path.stem}",
+        [path.as_posix()],
         include_dirs=[np.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
-        extra_compile_args=FLAGS,
+        define_macros=[(f"NPY_{which}", "NPY_2_0_API_VERSION") for which in ("NO_DEPRECATED_API", "TARGET_VERSION")],
+        extra_compile_args=(["-O3"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
     )
-    for name in names
-    if os.name == "posix" or name not in POSIX_ONLY
+    for path in sorted(Path("ds_format/kernels").glob("*.pyx"))
+    if POSIX or path.stem != "files"
 ]
 directives = {
-    "language_level": 3,
-    "boundscheck": CHECKED,
-    "initializedcheck": CHECKED,
-    "wraparound": False,
-    "cdivision": True,
-    "freethreading_compatible": True,
+    **dict.fromkeys(("boundscheck", "initializedcheck"), CHECKED),
+    **dict.fromkeys(("wraparound", "auto_pickle", "autotestdict"), False),
+    **dict.fromkeys(("cdivision", "freethreading_compatible"), True),
 }
-setup(ext_modules=cythonize(kernels, compiler_directives=directives, force=CHECKED))
+setup(ext_modules=cythonize(kernels, compiler_directives=directives, language_level=3, force=CHECKED))

@@ -60,7 +60,8 @@ def convert(
         If a format cannot hold a variable.
     """
     creator = drivers.load(drivers.find(target)) if os.path.exists(source) else None
-    reader = drivers.open_source(source, skip_unsupported=skip_unsupported and "skip_unsupported")
+    skip = skip_unsupported and "skip_unsupported" in drivers.find_existing(source).options
+    reader = drivers.open_source(source, skip_unsupported=skip)
     creator = creator or drivers.load(drivers.find(target))
     try:
         keys = _keys(reader, source, variables)
@@ -122,6 +123,7 @@ def _copy(
     done = 0
     for key, index in indexes.items():
         if meta[key].get(".size") is None:
+            reader.read(key)  # no data, or a damaged header: this tells
             continue
         start = done
 

@@ -183,7 +183,7 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
     if hasattr(module, "write"):
         module.write(path, arrays, given, **options)
         return
-    meta = {key: {**given.get(key, {}), **properties_of(array)} for key, array in arrays.items()}
+    meta = {key: {**given.get(key, {}), **properties_of(array, given.get(key, {}).get(".type"))} for key, array in arrays.items()}
     meta[META] = dict(given.get(META, {}))
     sink: Sink = module.create(path, meta, **options)
     try:
@@ -195,7 +195,7 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
         raise
 
 
-def properties_of(array: Any) -> dict[str, Any]:
+def properties_of(array: Any, hint: str | None) -> dict[str, Any]:
     """Return the properties that a Sink wants to know of an array beforehand.
 
     Raises
@@ -206,4 +206,4 @@ def properties_of(array: Any) -> dict[str, Any]:
     if array is None:
         return {".size": None}
     missing = bool(np.ma.getmaskarray(array).any()) if isinstance(array, np.ma.MaskedArray) else False
-    return {".size": list(array.shape), ".type": type_of(array).name, ".missing": missing}
+    return {".size": list(array.shape), ".type": type_of(array, hint).name, ".missing": missing}

@@ -90,7 +90,7 @@ class Variable:
             If the bytes are wrong.
         """
         if self.shape is None:
-            return None
+            return self._source.read(self._key)
         return self._source.read(self._key, normalize(index, self.shape))
 
     def blocks(self, budget: int = BLOCK_SIZE) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FormatError
+from ..errors import FormatError, TruncatedError
 from ..kernels.bits import count_bits, unpack_bits
 from ..kernels.numpy_strings import decode_numpy_strings
 from ..kernels.strings import decode_strings, total_length
@@ -134,7 +134,7 @@ class Decoder:
             try:
                 ends.append(ends[-1] + total_length(lengths, self.big, room - ends[-1]))
             except ValueError as error:
-                raise FormatError(str(error)) from None
+                raise TruncatedError(f"lengths of strings: {error}") from None
         return ends
 
     def all(self) -> Any:

@@ -38,8 +38,14 @@ STORED_AS_IS = {np.dtype(f"<{row.code}"): row for row in TYPES.values() if row.i
 """The dtypes whose arrays lie in memory as a file wants them."""
 
 
-def type_of(array: NDArray[Any]) -> Type:
+def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
     """Return the type that stores an array.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+    hint : str, optional
+        `str` or `unicode`: the type of an object array in which no value is present to tell it.
 
     Raises
     ------
@@ -56,34 +62,34 @@ def type_of(array: NDArray[Any]) -> Type:
     elif kind == "S":
         return TYPES["str"]
     elif kind == "O":
-        return _type_of_objects(array)
+        return _type_of_objects(array, hint)
     raise UnsupportedError(f"dtype: found {array.dtype}, expected a float of 32 or 64 bits, an integer, bool or strings")
 
 
-def _type_of_objects(array: NDArray[Any]) -> Type:
+def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:
     flags = np.ma.getmask(array)
     values = np.ma.getdata(array)
     present = values[~flags] if flags is not np.ma.nomask else values.reshape(-1)
     kinds = set(map(type, present.tolist()))
-    if all(issubclass(kind, str) for kind in kinds) and kinds:
-        return TYPES["unicode"]
-    if all(issubclass(kind, bytes) for kind in kinds) and kinds:
-        return TYPES["str"]
     if not kinds:
+        return TYPES[hint if hint in ("str", "unicode") else "unicode" if array.size else "str"]
+    if all(issubclass(kind, str) for kind in kinds):
         return TYPES["unicode"]
+    if all(issubclass(kind, bytes) for kind in kinds):
+        return TYPES["str"]
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise UnsupportedError(f"an object array holds {names}; expected all str or all bytes")
 
 
-def encode(array: NDArray[Any], as_type: Type | None = None) -> Encoded:
+def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
     """Encode an array.
 
     Parameters
     ----------
     array : ndarray or MaskedArray
         Of any shape, byte order and memory layout.
-    as_type : Type, optional
-        The type, where it is known already; by default what `type_of` says.
+    hint : str, optional
+        As `type_of`.
 
     Raises
     ------
@@ -94,7 +100,7 @@ def encode(array: NDArray[Any], as_type: Type | None = None) -> Encoded:
         stored = STORED_AS_IS.get(array.dtype)
         if stored is not None:
             return Encoded(stored, array.size, None, [array], array.nbytes)
-    ds_type = as_type or type_of(array)
+    ds_type = type_of(array, hint)
     mask = np.ma.getmask(array)
     flat = np.ascontiguousarray(np.ma.getdata(array)).reshape(-1)
     flags = None

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ..dtypes import FLOAT16, TYPES, Type
 from ..errors import FormatError, VersionError
-from ..names import escape
+from ..names import escape, unescape
 
 VERSION_LINE = b"ds-1.0\n"
 """First bytes of a ds-1.0 file."""
@@ -40,7 +40,10 @@ DTYPES = ".dtypes"
 """Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
 
 Not part of the reference's format, whose readers keep and ignore unknown properties."""
-PRIVATE = frozenset({".offset", ".len", ".endian", ".missing", ".dsize"})
+WRITER = ".writer"
+"""Property of the entry `"."` that this package puts into files of the 2.0.1 layout, to tell them from those of
+ds-format 2.0.1 with its faults."""
+PRIVATE = frozenset({".offset", ".len", ".endian", ".missing", ".dsize", WRITER})
 """Properties that say where and how a variable is stored; the others belong to the metadata of the dataset."""
 REMEMBERED_SIZE = 4096
 """Bytes of the longest header that is remembered."""
@@ -66,6 +69,7 @@ class VarHeader(NamedTuple):
     """`.missing`: a mask of one bit per value comes first."""
 
 
+BACKSLASH = "\\"
 SPACED_COLON = re.compile(r"[ \t\r]:")
 
 class Described(NamedTuple):
@@ -92,6 +96,8 @@ class Header(NamedTuple):
     """Attributes of the dataset: the entry `"."`."""
     variables: dict[str, Described]
     """By the keys of a dataset, in the order of the file."""
+    is_doubtful: bool
+    """Whether there is a variable whose `.len`, and with it the offsets of all behind it, some older writer gets wrong."""
 
 
 # The scanner behind `json.loads`, without its search for white space on both sides.
@@ -142,6 +148,8 @@ def _start(data: bytes | bytearray) -> int:
     if not data.startswith(VERSION_MARK):
         raise FormatError(f"not a ds file: found {bytes(data[:16])!r}, expected {VERSION_LINE!r} or a JSON object")
     line = bytes(data[:MAX_VERSION_SIZE]).partition(b"\n")[0]
+    if line == VERSION_LINE[:-1]:
+        raise FormatError("the file ends with the version line: no header follows")
     if line == b"ds-1.0\r":
         raise FormatError("the version line ends with CR LF: a transfer in text mode changed the file")
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
@@ -179,12 +187,13 @@ def _parse(line: bytes) -> Header:
     attributes = entries.pop(".", {})
     if type(attributes) is not dict:
         raise FormatError(f'header: ".": found {_kind(attributes)}, expected an object')
-    if versioned:
-        version = "1.0"
-    else:
-        version, attributes = "2.0.1", _escaped(attributes)
-        entries = {escape(key): _escaped(entry) for key, entry in entries.items()}
-    return Header(version, len(line) + 1, attributes, {key: describe(entry, version) for key, entry in entries.items()})
+    version = "1.0" if versioned else "2.0.1"
+    if BACKSLASH in text:
+        entries = {name: _renamed(entry, version) for name, entry in _renamed(entries, version).items()}
+        attributes = _renamed(attributes, version)
+    variables = {key: describe(entry, version) for key, entry in entries.items()}
+    doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
+    return Header(version, len(line) + 1, attributes, variables, doubtful)
 
 
 _parse_once = functools.lru_cache(maxsize=16)(_parse)
@@ -197,8 +206,10 @@ def _scan_spaced(text: str) -> tuple[str, Any, int]:
     try:
         return text, *_scan(text, 0)
     except json.JSONDecodeError as error:
-        raise FormatError(f"header: {error.msg} at character {error.pos}") from None
+        raise FormatError(f"header: {error.msg.removesuffix(' at')} at character {error.pos}") from None
     except StopIteration as error:
+        if text.startswith("\ufeff"):
+            raise FormatError("header: begins with a byte order mark") from None
         raise FormatError(f"header: no JSON value at character {error.value}") from None
 
 
@@ -230,11 +241,24 @@ def _unique(pairs: list[tuple[str, Any]]) -> Entry:
     return entry
 
 
-def _escaped(entry: Any) -> Any:
-    """Escape the names of attributes of a 2.0.1 header, which cannot begin with `.`."""
-    if type(entry) is dict and any(key.startswith("\\") for key in entry):
-        return {escape(key) if key.startswith("\\") else key: value for key, value in entry.items()}
-    return entry
+def _renamed(entry: Any, version: str) -> Any:
+    """Give names that begin with `\\` the keys of a dataset: in 2.0.1 they are not escaped, in 1.0 not always.
+
+    Raises
+    ------
+    FormatError
+        If two names are the same.
+    """
+    if type(entry) is not dict:
+        return entry
+    out: Entry = {}
+    for key, value in entry.items():
+        if key.startswith(BACKSLASH):
+            key = escape(key if version == "2.0.1" else unescape(key))
+        if key in out:
+            raise FormatError(f'header: "{unescape(key)}" occurs twice in one object')
+        out[key] = value
+    return out
 
 
 def describe(entry: Any, version: str) -> Described:
@@ -244,26 +268,37 @@ def describe(entry: Any, version: str) -> Described:
     try:
         var = variable(entry, version)
     except FormatError as error:
-        name, size = meta.get(".type"), meta.get(".size")
+        name, size = meta.get(".type"), meta.get(".size", [])
         meta[".type"] = name if type(name) is str else None
         if type(size) is not list or not all(type(count) is int and count >= 0 for count in size):
-            meta[".size"] = size = None
+            size = None
+        meta[".size"] = size
         try:
-            _check_dims(meta.get(".dims", []), size and tuple(size))
+            _check_dims(meta.get(".dims", []), None if size is None else tuple(size))
         except FormatError:
-            del meta[".dims"]
+            meta.pop(".dims", None)
         return Described(None, str(error), meta, False)
     meta[".size"] = None if var.size is None else list(var.size)
     meta[".type"] = None if var.type is None else var.type.name
     return Described(var, "", meta, is_flat and DTYPES not in meta)
 
 
+def _is_doubtful(var: VarHeader | None, version: str) -> bool:
+    if var is None or var.type is None or not var.type.is_string:
+        return False
+    return var.type.name == "str" or var.missing or version == "2.0.1"
+
+
 def attributes(header: Header) -> Entry:
     """Return the attributes of the dataset, for somebody to keep and change."""
-    for value in header.attributes.values():
+    out = header.attributes.copy()
+    for value in out.values():
         if type(value) not in FLAT:
-            return copy.deepcopy(header.attributes)
-    return header.attributes.copy()
+            out = copy.deepcopy(out)
+            break
+    if WRITER in out:
+        del out[WRITER]
+    return out
 
 
 def metadata(described: Described) -> Entry:
@@ -403,7 +438,9 @@ def build(entries: Entry, attributes: Entry, version: str = "1.0", room: int = 0
     ValueError
         If the header does not fit `room`.
     """
-    lead = VERSION_LINE if version == "1.0" else b""
+    lead = VERSION_LINE
+    if version == "2.0.1":
+        lead, attributes = b"", {**attributes, WRITER: "ds_format"}
     text = _encode({**entries, ".": attributes}).encode()
     size = len(lead) + len(text) + 1
     padded = room or size + -size % ALIGNMENT

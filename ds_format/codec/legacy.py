@@ -2,14 +2,17 @@
 
 ds-format 3.0 to 5.0 counts some strings too long in `.len`, so that the offsets of all later variables are too large;
 2.0.1 counts byte strings too short, the lengths of non-ASCII text in characters, and stores the Python notation of
-byte strings in object arrays. What can be recognised for sure is read as it was meant, with a warning.
+byte strings in object arrays. What can be recognised for sure is read as it was meant; where that takes more than a look
+at the variable itself, with a warning.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -44,7 +47,7 @@ def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> d
         if var.offset != total and var.size is not None:
             return variables
         total += var.length
-    if total == body.size or not any(is_doubtful(var, version) for var in variables.values()):
+    if total == body.size:
         return variables
     walked: dict[str, VarHeader] = {}
     offset = 0
@@ -54,17 +57,10 @@ def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> d
             offset += _true_length(walked[key], body, version)
     except DsError:
         return variables
-    if offset != body.size:
+    if offset != body.size or walked == variables:
         return variables
     warnings.warn("the offsets in the header are wrong, as older writers make them; read by the true lengths", stacklevel=2)
     return walked
-
-
-def is_doubtful(var: VarHeader, version: str) -> bool:
-    """Whether some older writer gives such a variable a wrong `.len`."""
-    if var.type is None or var.size is None:
-        return False
-    return var.type.name == "str" or (var.type.name == "unicode" and (var.missing or version == "2.0.1"))
 
 
 def _true_length(var: VarHeader, body: Body, version: str) -> int:
@@ -73,6 +69,21 @@ def _true_length(var: VarHeader, body: Body, version: str) -> int:
     if version == "2.0.1" and var.type.is_string:
         return _StoredStrings(var, body).size
     return Decoder(var, locate(var, body.size), body).end - var.offset
+
+
+def warn_of_masks(variables: Iterable[VarHeader], body: Body) -> None:
+    """Warn if the masks of a 2.0.1 file may stand with the wrong variables.
+
+    ds-format 2.0.1 stores with each variable the mask of the one before it. That does no harm only if all are equal.
+    """
+    masks = set()
+    for var in variables:
+        if var.missing and var.size is not None:
+            with contextlib.suppress(FormatError):
+                place = locate(var, body.size)
+                masks.add(body.view(place.start, place.values - place.start).tobytes())
+    if len(masks) > 1:
+        warnings.warn("ds-format 2.0.1 mixes up the masks of variables: missing values may be elsewhere", stacklevel=3)
 
 
 def check_mask(var: VarHeader, body: Body) -> None:
@@ -135,7 +146,7 @@ class _StoredStrings:
         total = sum(lengths)
         self.values: NDArray[Any] | None = None
         self.size = data - place.start + total
-        if var.type is None or var.length == present or total > place.end - data:
+        if var.length in (present, self.size):
             stored = total
         else:
             stored = var.length - 2 * n_missing - (data - place.start)
@@ -147,7 +158,7 @@ class _StoredStrings:
             self.values = _cut_text(raw, lengths)
         else:
             self.values = _evaluate_literals(raw, lengths)
-        warnings.warn("lengths of strings are wrong, as ds-format 2.0.1 makes them; read by the strings", stacklevel=4)
+            warnings.warn("byte strings are stored in Python's notation, as ds-format 2.0.1 does; evaluated", stacklevel=4)
 
 
 def _cut_text(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:

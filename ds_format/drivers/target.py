@@ -6,14 +6,10 @@ import contextlib
 import errno
 import os
 import stat
-import time
 from typing import Any
 
 from ..kernels import files
-
-NAME_SIZE = 200
-"""Bytes of the target's name that a temporary name repeats; file systems allow 255 in all."""
-
+from ..kernels.portable import temporary_name
 
 def resolve(path: Any) -> tuple[str, int | None]:
     """Follow links, and return the path of the file behind them with its permission bits (None: it does not exist).
@@ -60,9 +56,7 @@ class Target:
         self.durable = durable
         self.written = self.final
         if atomic:
-            folder, name = os.path.split(self.final)
-            short = os.fsdecode(os.fsencode(name)[:NAME_SIZE])
-            self.written = os.path.join(folder, f".{short}.{os.getpid():x}.{time.monotonic_ns():x}.tmp")
+            self.written = temporary_name(self.final)
         elif self.mode is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(path))
 

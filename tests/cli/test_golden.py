@@ -13,7 +13,7 @@ from ds_format import files
 from ds_format._version import __version__
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from .conftest import Run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 CASES = json.loads((GOLDEN / "cli_cases.json").read_text())
@@ -45,6 +45,7 @@ COPIES = {
 """Cases whose output shall equal their input, where the reference writes nothing or a damaged file."""
 
 
+@pytest.mark.filterwarnings("ignore:the offsets in the header are wrong")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_recorded_run(case: dict[str, Any], folder: Path, ds: Run) -> None:
     for name, source in case["files"].items():

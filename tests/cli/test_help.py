@@ -11,7 +11,7 @@ from ds_format.cli import arguments, commands
 from ds_format.cli import help as explain
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from .conftest import Run
 
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]
 

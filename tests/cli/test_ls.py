@@ -14,7 +14,7 @@ from ds_format import drivers
 from ds_format.cli import main
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from .conftest import Run
 
 META: dict[str, dict[str, Any]] = {
     ".": {"title": "T"},

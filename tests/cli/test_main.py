@@ -13,7 +13,7 @@ from ds_format.cli import commands, signals
 from ds_format.cli.commands import Command
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from .conftest import Run
 
 
 @pytest.fixture

@@ -164,6 +164,7 @@ def _chunks(fd: int) -> Iterator[bytes]:
 
 def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_a_terminal("a.ds")
+    assert b"\r[" in shown
     assert b"%  " in shown
     assert b"kB/s" in shown
     assert shown.endswith(b"\r\x1b[K")

@@ -10,7 +10,7 @@ from ds_format import drivers
 from ds_format.cli import select_
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from .conftest import Run
 
 META: dict[str, dict[str, Any]] = {
     ".": {},

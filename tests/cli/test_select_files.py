@@ -14,7 +14,7 @@ import pytest
 from ds_format import files
 
 if TYPE_CHECKING:
-    from conftest import Run
+    from .conftest import Run
 
 
 @pytest.fixture

@@ -77,9 +77,9 @@ def _attribute(owner: Any, name: str) -> Any:
 def _variables(a: Any, b: Any, where: str, storage: bool) -> Iterator[str]:
     yield from _same(f"{where}: dimensions", a.dimensions, b.dimensions)
     yield from _same(f"{where}: dtype", _dtype(a), _dtype(b))
-    yield from _same(f"{where}: byte order", a.endian(), b.endian())
     yield from _attributes(a, b, where)
     if storage:
+        yield from _same(f"{where}: byte order", a.endian(), b.endian())
         yield from _same(f"{where}: fill", str(a.get_fill_value()), str(b.get_fill_value()))
         yield from _same(f"{where}: chunks", a.chunking(), b.chunking())
         yield from _same(f"{where}: filters", _filters(a), _filters(b))

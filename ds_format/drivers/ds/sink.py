@@ -10,6 +10,7 @@ import numpy as np
 
 from ...codec.encode import encode, type_of
 from ...codec.header import VarHeader, build
+from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError
 from ...kernels import files
@@ -83,14 +84,15 @@ class DsSink:
         first = next(blocks, None)
         if first is None or size is None:
             return self._empty(name)
-        first = np.ma.asanyarray(first)
-        ds_type = TYPES.get(self.meta[name].get(".type") or "") or type_of(first)
+        first = as_array(first)
+        hint = self.meta[name].get(".type")
         if first.size == np.prod(size, dtype=object):
-            encoded = encode(first, ds_type)
+            encoded = encode(first, hint)
             offset = aligned(self._end - self._body, encoded)
             self._end = self._body + offset + files.write_at(self._fd, self._body + offset, encoded.buffers)
-            return VarHeader(ds_type, tuple(size), offset, encoded.size, not ds_type.ordered, encoded.mask is not None)
-        return self._write_stream(name, ds_type, first, blocks)
+            big = not encoded.type.ordered
+            return VarHeader(encoded.type, tuple(size), offset, encoded.size, big, encoded.mask is not None)
+        return self._write_stream(name, type_of(first, hint), first, blocks)
 
     def _write_stream(self, name: str, ds_type: Type, first: Any, blocks: Iterator[Any]) -> VarHeader:
         may_miss = self.meta[name].get(".missing") is not False
@@ -100,7 +102,7 @@ class DsSink:
         try:
             stream.add(first)
             for block in blocks:
-                stream.add(block)
+                stream.add(as_array(block))
             header, self._end = stream.finish()
         finally:
             stream.close()

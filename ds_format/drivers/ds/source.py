@@ -15,6 +15,7 @@ from ...codec.body import Body, Bytes, MemoryBody
 from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader, attributes, metadata
 from ...codec.layout import locate
+from ...dataset import as_array
 from ...errors import DsError, MissingError, TruncatedError
 from ...kernels import files
 from ...names import unescape
@@ -122,7 +123,7 @@ class DsSource:
             if index is None or var.size is None or is_whole(index, var.size):
                 return self._whole(name, var)
             if self.header.version == "2.0.1":
-                part = take(np.ma.asanyarray(self._whole(name, var)), index)
+                part = take(as_array(self._whole(name, var)), index)
             else:
                 part = read_part(self._decoder(var), index)
         except DsError as error:
@@ -135,7 +136,7 @@ class DsSource:
             if var.size is None or var.type is None or 0 in var.size:
                 return
             if self.header.version == "2.0.1":
-                yield np.ma.asanyarray(self._whole(name, var))
+                yield as_array(self._whole(name, var))
                 return
             decoder = self._decoder(var)
             size = decoder.item_size

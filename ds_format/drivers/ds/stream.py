@@ -88,7 +88,9 @@ class VariableStream:
 
     def add(self, block: NDArray[Any]) -> None:
         """Append a block, whose values follow the last ones in C order."""
-        encoded = encode(block, self.type)
+        encoded = encode(block, self.type.name)
+        if encoded.type is not self.type:
+            raise DsError(f"found values of type {encoded.type.name}, expected {self.type.name}")
         if encoded.mask is not None and not self.may_miss:
             raise DsError("a value is missing, although the metadata say that none can be")
         if self.may_miss:

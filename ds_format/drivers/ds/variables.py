@@ -8,7 +8,7 @@ from typing import Any
 from ...codec import legacy
 from ...codec.body import Body
 from ...codec.decode import decode
-from ...codec.header import Header, VarHeader
+from ...codec.header import WRITER, Header, VarHeader
 from ...errors import DsError, FormatError
 from ...names import unescape
 
@@ -22,16 +22,16 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
         If one is wrong; the message names it.
     """
     variables: dict[str, VarHeader] = {}
-    doubtful = False
     for key in keys:
         described = header.variables[key]
         var = described.var
         if var is None:
             raise FormatError(described.error, variable=unescape(key))
         variables[key] = var
-        if var.type is not None and var.type.is_string and legacy.is_doubtful(var, header.version):
-            doubtful = True
-    return _repaired(header, body, variables) if doubtful else variables
+    if header.version == "2.0.1" and header.attributes.get(WRITER) is None and any(v.missing for v in variables.values()):
+        every = [described.var for described in header.variables.values() if described.var is not None]
+        legacy.warn_of_masks(every, body)
+    return _repaired(header, body, variables) if header.is_doubtful else variables
 
 
 def _repaired(header: Header, body: Body, wanted: dict[str, VarHeader]) -> dict[str, VarHeader]:

@@ -107,7 +107,7 @@ def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]
             var = VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered)
         else:
             try:
-                encoded = encode(array)
+                encoded = encode(array, entry.get(".type"))
             except DsError as error:
                 raise error.at(variable=unescape(key))
             offset = aligned(end, encoded)

@@ -94,10 +94,11 @@ def write_attributes(owner: Group | Variable, attributes: dict[str, Encoded]) ->
     batch: dict[str, Any] = {}
     for name, (form, value, _) in attributes.items():
         if form == "string":
-            # as characters if it went with the others
+            # with the others it would become characters
             owner.setncatts(batch)
             batch = {}
             owner.setncattr_string(name, value if len(value) > 1 else value[0])
         else:
             batch[name] = value
-    owner.setncatts(batch)
+    if batch:
+        owner.setncatts(batch)

@@ -12,7 +12,7 @@ from ...errors import UnsupportedError
 from ..base import Metadata
 from . import missing
 from .attributes import read_attribute, take_marker
-from .groups import dimension_names, split, walk
+from .groups import dimension_names, walk
 from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
 from .library import Group, Variable, warn
 from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
@@ -77,7 +77,7 @@ def read_catalog(
                 continue
             entries[escape(entry.name)] = entry
             meta[escape(entry.name)] = properties
-    record = _dataset_record(file, meta, [entry.name for entry in entries.values()])
+    record = _dataset_record(file, meta)
     if strings:
         record["strings"] = strings
     meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
@@ -180,7 +180,7 @@ def _item_size(variable: Variable, kind: Kind) -> int:
     return int(np.dtype(variable.dtype).itemsize)
 
 
-def _dataset_record(file: Group, meta: Metadata, variables: list[str]) -> dict[str, Any]:
+def _dataset_record(file: Group, meta: Metadata) -> dict[str, Any]:
     """Return what the variables do not tell about a file."""
     record: dict[str, Any] = {}
     if file.data_model != DEFAULT_FORMAT:
@@ -200,9 +200,8 @@ def _dataset_record(file: Group, meta: Metadata, variables: list[str]) -> dict[s
             if prefix + name not in told:
                 dimensions[prefix + name] = int(dimension.size)
         enums += [enum_record(group, enum) for name, enum in group.enumtypes.items() if prefix + name not in used]
-        path = prefix.rstrip("/")
-        if path and not any((split(name)[0] + "/").startswith(prefix) for name in variables):
-            groups.append(path)
+        if prefix:
+            groups.append(prefix.rstrip("/"))
     found = {"unlimited": unlimited, "dimensions": dimensions, "groups": groups, "enums": enums}
     record.update({name: value for name, value in found.items() if value})
     return record

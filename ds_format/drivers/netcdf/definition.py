@@ -148,9 +148,7 @@ class Definer:
         is_filled = recorded == "default"
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
-            if missing.FILL_ATTRIBUTE in values:
-                warn(f'attribute "{missing.FILL_ATTRIBUTE}" is written as {facts.fill}', self.path, plan.name)
-            values = {missing.FILL_ATTRIBUTE: facts.fill, **values, missing.FILL_ATTRIBUTE: facts.fill}
+            values = {missing.FILL_ATTRIBUTE: facts.fill, **values}
             is_own_fill = True
         options = self._options(plan, plan.dims)
         # the library wants to be told twice
@@ -186,16 +184,12 @@ class Definer:
         for name, value in values.items():
             is_typed = isinstance(value, (np.generic, np.ndarray))
             if name == missing.FILL_ATTRIBUTE:
-                # classic files may hold any
-                if self.format.startswith("NETCDF3") and (is_typed or isinstance(value, str)):
-                    fitted[name] = value
-                    continue
                 fits = missing.fitting(value, dtype)
-                if len(fits) != 1 or np.size(value) != 1:
+                if not fits:
                     warn(f'left out: attribute "{name}", {value!r} is no value of type {dtype}', self.path, plan.name)
                     continue
-                if is_typed and np.asarray(value).dtype != dtype:
-                    warn(f'attribute "{name}" is written as {dtype}', self.path, plan.name)
+                if np.size(value) != 1 or (is_typed and np.asarray(value).dtype != dtype):
+                    warn(f'attribute "{name}", {value!r}, is written as {fits[0]!r}', self.path, plan.name)
                 fitted[name] = fits[0]
             elif name in VALUE_ATTRIBUTES and not is_typed and np.size(value):
                 fits = missing.fitting(value, dtype)
@@ -222,7 +216,6 @@ class Definer:
             del encoded[missing.FILL_ATTRIBUTE]
             options = {**options, "fill_value": fill.value}
         group, name = split(plan.name)
-        # the library's own way with paths would take a name like ".." for one
         variable = self.group(group).createVariable(name, datatype, [self._dimension(dim) for dim in dims], **options)
         variable.set_auto_maskandscale(False)
         variable.set_auto_chartostring(False)

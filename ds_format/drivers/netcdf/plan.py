@@ -108,7 +108,9 @@ def _check_name(name: str) -> None:
     if any(part in ("", ".", "..") for part in name.split("/")):
         raise UnsupportedError(f'the name "{name}" is not possible in NetCDF')
     if not unicodedata.is_normalized("NFC", name):
-        raise UnsupportedError(f'the name "{name}" is not possible in NetCDF, which composes accents with their letters')
+        raise UnsupportedError(
+            f'the name "{name}" is not possible in NetCDF, which composes accents with their letters'
+        )
 
 
 def _plan_variable(name: str, properties: dict[str, Any]) -> VariablePlan:

@@ -10,20 +10,16 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ..base import Metadata
-from . import missing
 from .attributes import write_attributes
 from .caches import fit, release
 from .definition import Definer, Target, define_enum
 from .groups import split
-from .kinds import file_dtype, file_kind
 from .library import create_file, library, real_path, target_folder, warn
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
 from .slabs import slab_runs
-from .storage import setting
-from .survey import Facts, Spool, survey
+from .survey import Facts, Spool, known_facts, survey
 from .values import any_enum_value, file_values
 
 
@@ -66,14 +62,13 @@ class NetCDFSink:
         self._folder = folder
         self._targets: dict[str, Target] = {}
         self._temporary = os.path.join(folder, f".{os.path.basename(self._path)[:100]}.{secrets.token_hex(6)}.tmp")
-        self._file = None
+        self._open: Definer | None = None
         try:
-            self._file = create_file(self._temporary, self._format)
-            self._definer = Definer(self._file, self._path, self._format)
+            self._open = Definer(create_file(self._temporary, self._format), self._path, self._format)
             with library(UnsupportedError, self._path):
                 self._define_file(self._plan)
             for key, plan in self._plan.variables.items():
-                facts = self._known(plan)
+                facts = known_facts(plan, self._format)
                 if facts is not None:
                     self._define(key, plan, facts)
         except BaseException:
@@ -130,23 +125,16 @@ class NetCDFSink:
                 if written != plan.total:
                     message = f"found {written} values, expected {plan.total}"
                     raise UnsupportedError(message, path=self._path, variable=plan.name)
-            if self._file is not None:
-                with library(DsError, self._path):
-                    self._file.close()
+            self._close()
             os.replace(self._temporary, self._path)
         except BaseException:
             self.abort()
             raise
-        self._file = None
 
     def abort(self) -> None:
         """Leave no trace."""
-        file, self._file = self._file, None
-        self._targets.clear()
         try:
-            if file is not None and file.isopen():
-                with library(DsError, self._path):
-                    file.close()
+            self._close()
         except DsError:
             # what made the library fail before makes it fail again
             pass
@@ -154,9 +142,22 @@ class NetCDFSink:
             if os.path.lexists(self._temporary):
                 os.unlink(self._temporary)
 
+    def _close(self) -> None:
+        definer, self._open = self._open, None
+        self._targets.clear()
+        if definer is not None:
+            with library(DsError, self._path):
+                definer.file.close()
+
+    @property
+    def _definer(self) -> Definer:
+        if self._open is None:
+            raise DsError("the file is finished, or given up", path=self._path)
+        return self._open
+
     def _define_file(self, plan: FilePlan) -> None:
         """Define all but variables."""
-        file: Any = self._file
+        file = self._definer.file
         if self._format.startswith("NETCDF3"):
             # every value is written, so that none need be pre-filled
             file.set_fill_off()
@@ -173,30 +174,6 @@ class NetCDFSink:
             strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
             encoded = self._definer.attributes(values, strings, {}, None, prefix)
             write_attributes(self._definer.group(group), encoded)
-
-    def _known(self, plan: VariablePlan) -> Facts | None:
-        """Return what is to be known of a variable before it can be defined, if the metadata tell it."""
-        if plan.shape is None:
-            return Facts(plan.type or "int8", has_missing=False)
-        if plan.type is None or plan.total == 0:
-            return None if plan.total else Facts(plan.type or "float64", has_missing=False)
-        if TYPES[plan.type].is_string:
-            if plan.missing is not False:
-                return None
-            if file_kind(plan.type, self._format) == "string" and setting(plan.record, "char", dict) is None:
-                return Facts(plan.type, has_missing=False)
-            dimension = plan.char_dimension
-            if setting(plan.record, "char", dict) == {}:
-                return Facts(plan.type, has_missing=False, length=1)
-            return Facts(plan.type, has_missing=False, length=dimension[1]) if dimension is not None else None
-        dtype = file_dtype(plan.type)
-        if missing.sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
-            return Facts(plan.type, has_missing=bool(plan.missing))
-        if plan.missing is False:
-            return Facts(plan.type, has_missing=False)
-        if plan.missing and dtype.itemsize > 2:
-            return Facts(plan.type, has_missing=True, fill=missing.default_fill(dtype))
-        return None
 
     def _define(self, key: str, plan: VariablePlan, facts: Facts) -> Target:
         with library(UnsupportedError, self._path, plan.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,14 +82,19 @@ class NetCDFSource:
             return
         size = entry.size + text.OBJECT_SIZE if entry.kind == "char" else entry.size
         counts = [0] * len(entry.sentinels)
+        left = math.prod(entry.shape)
         with library(FormatError, self._path, entry.name):
             fit(entry.variable)
         try:
             for slices in block_slices(entry.shape, size, budget, entry.chunk):
-                yield self._decode(entry, self._fetch(entry, slices), counts)
+                block = self._decode(entry, self._fetch(entry, slices), counts)
+                left -= block.size
+                if not left:
+                    # before the last block: who has counted does not come back
+                    self._warn_of_several(entry, counts)
+                yield block
         finally:
             self._release()
-        self._warn_of_several(entry, counts)
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""

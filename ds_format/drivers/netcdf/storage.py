@@ -15,7 +15,7 @@
 ============== ==========================================================================================
 
 That of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, where no variable
-tells), `groups` (without variables), `enums` (without variables) and `strings`.
+tells), `groups`, `enums` (without variables) and `strings`.
 """
 
 from __future__ import annotations

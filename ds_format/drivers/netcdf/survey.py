@@ -19,8 +19,10 @@ from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from ..base import BLOCK_SIZE
 from . import text
-from .kinds import file_dtype
-from .missing import default_fill
+from .kinds import file_dtype, file_kind
+from .missing import default_fill, sentinels
+from .plan import VariablePlan
+from .storage import setting
 
 
 @dataclass(slots=True)
@@ -75,6 +77,34 @@ def _take(blocks: Iterator[Any]) -> Iterator[Any]:
     for block in blocks:
         yield block
         return
+
+
+def known_facts(plan: VariablePlan, format: str) -> Facts | None:
+    """Return what is to be known of a variable before it can be defined, if the metadata tell it; else None."""
+    if plan.shape is None:
+        return Facts(plan.type or "int8", has_missing=False)
+    if plan.type is None or plan.total == 0:
+        return None if plan.total else Facts(plan.type or "float64", has_missing=False)
+    if TYPES[plan.type].is_string:
+        return _known_strings(plan, plan.type, format) if plan.missing is False else None
+    dtype = file_dtype(plan.type)
+    if sentinels(plan.attributes, dtype, setting(plan.record, "fill", str) == "default"):
+        return Facts(plan.type, has_missing=bool(plan.missing))
+    if plan.missing is False:
+        return Facts(plan.type, has_missing=False)
+    # of the small types any value may well be present
+    if plan.missing and dtype.itemsize > 2:
+        return Facts(plan.type, has_missing=True, fill=default_fill(dtype))
+    return None
+
+
+def _known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | None:
+    record = setting(plan.record, "char", dict)
+    if record is None:
+        return Facts(type_name, has_missing=False) if file_kind(type_name, format) == "string" else None
+    if plan.char_dimension is not None:
+        return Facts(type_name, has_missing=False, length=plan.char_dimension[1])
+    return Facts(type_name, has_missing=False, length=1) if not record and not plan.shape else None
 
 
 def survey(blocks: Iterable[Any], type_name: str | None) -> Facts:

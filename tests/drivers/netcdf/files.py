@@ -83,7 +83,10 @@ def same(one: Any, other: Any) -> bool:
     mask = _mask(one)
     if not np.array_equal(mask, _mask(other)):
         return False
-    a, b = (np.asarray(np.ma.getdata(each), dtype=object if isinstance(each, (str, bytes)) else None) for each in (one, other))
+    a, b = (
+        np.asarray(np.ma.getdata(each), dtype=object if isinstance(each, (str, bytes)) else None)
+        for each in (one, other)
+    )
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     return bool(np.array_equal(a[~mask], b[~mask], equal_nan=a.dtype.kind == "f"))

@@ -112,7 +112,7 @@ def test_python_numbers(format: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", CLASSIC)
 def test_numbers_too_large_for_classic_files_do_not_wrap(format: str, tmp_path: Path) -> None:
-    with pytest.warns(NetCDFWarning, match='variable "x": attribute "i" is written as float64'):
+    with pytest.warns(NetCDFWarning, match='attribute "i" is written as float64'):
         found = round_trip(tmp_path, {"i": 2**40}, format)
     assert found["i"] == 2.0**40
     with pytest.warns(NetCDFWarning, match="is written as JSON text"):
@@ -166,7 +166,8 @@ def test_lists_of_text_in_classic_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [datetime.date(2000, 1, 1), 1j, np.ma.array([1, 2], mask=[0, 1]), np.datetime64("2000-01-01"), {1, 2}, {"a": 1j}]
+    "value",
+    [datetime.date(2000, 1, 1), 1j, np.ma.array([1, 2], mask=[0, 1]), np.datetime64("2000-01-01"), {1, 2}, {"a": 1j}],
 )
 def test_what_cannot_be_written_is_named(value: Any, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=r'a\.nc: variable "x": attribute "bad": '):

@@ -61,9 +61,7 @@ def test_metadata_are_those_of_the_file(name: str) -> None:
 
 
 def check_attribute(value: Any, told: dict[str, Any]) -> None:
-    if told["type"] == "str":
-        assert value == told["value"]
-    elif told["type"] == "list":
+    if told["type"] == "str" or told["type"] == "list":
         assert value == told["value"]
     else:
         want = told["value"]

@@ -1,0 +1,79 @@
+"""Arrays and datasets to write, and whether two arrays are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Data = dict[str, Any]
+"""A dataset as `ds_format.write` takes it."""
+
+
+def dataset(dims: list[str] | None = None, **arrays: Any) -> Data:
+    """Return a dataset of arrays with one attribute each, and dimensions `n`, or `dims`."""
+    meta = {name: {".dims": dims or ["n"], "units": "m"} for name in arrays}
+    return {**arrays, ".": {**meta, ".": {}}}
+
+
+def floats(n: int) -> NDArray[np.float64]:
+    """Return n distinct values."""
+    return np.random.default_rng(1).random(n)
+
+
+def masked_floats(n: int) -> Any:
+    """Return n values, 30 % of them missing."""
+    return np.ma.MaskedArray(floats(n), np.random.default_rng(2).random(n) < 0.3)
+
+
+def flags(n: int, share: float = 0.5) -> NDArray[np.bool_]:
+    """Return n booleans, a share of them true."""
+    return np.random.default_rng(3).random(n) < share
+
+
+def words(n: int) -> list[str]:
+    """Return n short strings, some of them not ASCII, no two the same object."""
+    return [f"{'žluť' if i % 10 == 0 else 'name'}{i % 9973}" for i in range(n)]
+
+
+def text(n: int) -> NDArray[Any]:
+    """Return n short strings as an object array."""
+    return np.array(words(n), object)
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two arrays have the same shape, the same values missing, and the others equal; dtypes may differ."""
+    found, expected = np.ma.asanyarray(found), np.ma.asanyarray(expected)
+    if found.shape != expected.shape:
+        return False
+    gone = np.ma.getmaskarray(expected)
+    if not np.array_equal(np.ma.getmaskarray(found), gone):
+        return False
+    there, wanted = np.ma.getdata(found), np.ma.getdata(expected)
+    if gone.any():
+        there, wanted = there[~gone], wanted[~gone]
+    if there.dtype.kind in "OTUS":
+        return bool(there.tolist() == wanted.tolist())
+    return bool(np.array_equal(there, wanted))
+
+
+class UnequalError(Exception):
+    """Two ways of doing the same work gave different values."""
+
+
+def expect(way: str, found: Any, expected: Any) -> None:
+    """Compare arrays, or all variables of datasets.
+
+    Raises
+    ------
+    UnequalError
+        If they are not the same.
+    """
+    if isinstance(expected, Mapping):
+        for name, value in expected.items():
+            if name != ".":
+                expect(f"{way}: {name}", found[name], value)
+    elif not same(found, expected):
+        raise UnequalError(f"{way}: found {found!r}, expected {expected!r}")

@@ -1,0 +1,76 @@
+"""What others would write: netCDF4, and the system calls as Python has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from netCDF4 import Dataset as NetCDF
+
+def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCDF4", endian: str = "native") -> None:
+    """Write a dataset as one would with netCDF4: dimensions, variables with their attributes, values."""
+    meta = data["."]
+    with NetCDF(path, "w", format=format) as file:  # type: ignore[call-overload]
+        for name, array in data.items():
+            if name == ".":
+                continue
+            for dim, n in zip(meta[name][".dims"], array.shape, strict=True):
+                if dim not in file.dimensions:
+                    file.createDimension(dim, n)
+            kind = str if array.dtype.kind in "OT" else "i1" if array.dtype.kind == "b" else array.dtype
+            variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian)
+            for key, value in meta[name].items():
+                if key != ".dims":
+                    variable.setncattr(key, value)
+            variable[...] = array.view("i1") if array.dtype.kind == "b" else array
+        for key, value in meta["."].items():
+            file.setncattr(key, value)
+
+
+def read_netcdf(path: str | Path) -> dict[str, Any]:
+    """Read all variables of a file, with the masks that netCDF4 makes by default; no attributes."""
+    with NetCDF(path) as file:
+        return {name: variable[...] for name, variable in file.variables.items()}
+
+
+def read_netcdf_part(path: str | Path, name: str, index: Any = ...) -> Any:
+    """Read one variable of a file, or a part of it."""
+    with NetCDF(path) as file:
+        return file.variables[name][index]
+
+
+def read_bare(path: str) -> bytes:
+    """Read a file as bytes."""
+    fd = os.open(path, os.O_RDONLY)
+    data = os.read(fd, os.fstat(fd).st_size)
+    os.close(fd)
+    return data
+
+
+def write_bare(path: str, buffers: Sequence[Any]) -> None:
+    """Write a file that does not exist yet."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    os.writev(fd, buffers)
+    os.close(fd)
+
+
+def write_bare_renamed(path: str, temporary: str, buffers: Sequence[Any]) -> None:
+    """Write a file under another name, and rename it."""
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    os.writev(fd, buffers)
+    os.close(fd)
+    os.rename(temporary, path)
+
+
+def body_of(path: str | Path) -> int:
+    """Return where the body of a ds-1.0 file starts: behind two lines."""
+    with open(path, "rb") as file:
+        return len(file.readline()) + len(file.readline())
+
+
+def from_file(path: str | Path, offset: int, shape: Sequence[int], dtype: Any = "<f8") -> Any:
+    """Read an array with `np.fromfile`."""
+    return np.fromfile(path, dtype, int(np.prod(shape)), offset=offset).reshape(shape)

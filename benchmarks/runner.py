@@ -1,0 +1,94 @@
+"""One case after another, each in a folder of its own that is removed afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from .sizes import Sizes
+from .timing import Result, Trial, measure
+from .worker import Worker
+
+
+class Bench(NamedTuple):
+    """What all cases share."""
+
+    sizes: Sizes
+    folder: Path
+    """Where files are written: a memory file system, if the cost of the disk is not to be measured."""
+    reference: Worker | None
+    """ds-format 5.0.2, if it is there."""
+    repetitions: int
+
+
+class Case(NamedTuple):
+    """One thing to measure."""
+
+    name: str
+    build: Callable[[Bench, Path], Trial]
+    """Prepares the files in an empty folder."""
+
+
+class Group(NamedTuple):
+    """Cases that are printed together."""
+
+    title: str
+    note: str
+    cases: tuple[Case, ...]
+
+
+class SkippedError(Exception):
+    """A case cannot run here; the message says why."""
+
+
+def need_room(folder: Path, size: int) -> None:
+    """Raise SkippedError if the file system of a folder has not `size` bytes left."""
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise SkippedError(f"needs {size / 1e9:.1f} GB in {folder}, where {free / 1e9:.1f} GB are free")
+
+
+def run(bench: Bench, cases: Iterable[Case]) -> tuple[list[Result], dict[str, str]]:
+    """Run cases, and tell on stderr which one runs.
+
+    Returns
+    -------
+    list of Result
+    dict
+        Case → why it was left out.
+    """
+    results: list[Result] = []
+    skipped: dict[str, str] = {}
+    for case in cases:
+        start = time.perf_counter()
+        print(f"{case.name} ...", end=" ", file=sys.stderr, flush=True)
+        try:
+            results.append(run_case(bench, case))
+        except SkippedError as reason:
+            skipped[case.name] = str(reason)
+        print(f"{time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    return results, skipped
+
+
+def run_case(bench: Bench, case: Case) -> Result:
+    """Run one case.
+
+    Raises
+    ------
+    SkippedError
+        If it cannot run here.
+    UnequalError
+        If two ways do not give equal values.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="ds-bench-", dir=bench.folder))
+    try:
+        return measure(case.name, case.build(bench, folder), bench.repetitions)
+    finally:
+        shutil.rmtree(folder)
+        if bench.reference is not None:
+            bench.reference.ask("load", path=None)

@@ -1,0 +1,44 @@
+"""How much data each case has."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Sizes(NamedTuple):
+    """Counts of values, but where a field says otherwise. The defaults are those of the full run."""
+
+    files: int = 2000
+    """Distinct small files that a round reads or writes."""
+    calls: int = 2000
+    """Calls in a row where one is too short to be timed."""
+    large: int = 50_000_000
+    """float64: 400 MB."""
+    masked: int = 20_000_000
+    booleans: int = 10_000_000
+    strings: int = 300_000
+    fifty: int = 100_000
+    """In each of fifty variables."""
+    kernel: int = 10_000_000
+    converted: int = 200_000_000
+    """Bytes of the file that is converted."""
+    larger: int = 1_500_000_000
+    """Bytes of the file that must not be held in memory."""
+    starts: int = 10
+    """Fewest runs of a program."""
+
+
+FULL = Sizes()
+SMOKE = Sizes(
+    files=50,
+    calls=100,
+    large=500_000,
+    masked=200_000,
+    booleans=1_000_000,
+    strings=10_000,
+    fifty=2_000,
+    kernel=500_000,
+    converted=4_000_000,
+    larger=0,
+    starts=3,
+)

@@ -1,0 +1,170 @@
+"""How ways are timed and checked: reading, writing, calling, and the reference program in its own environment."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .data import Data, expect
+from .peers import read_netcdf
+from .runner import Bench
+from .timing import Way, stopwatch
+
+OURS = "ds_format"
+NETCDF = "netCDF4"
+CLASSIC = "netCDF4, classic format"
+REFERENCE = "ds-format 5.0.2"
+BARE = "bare"
+NUMPY = "NumPy"
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def reads(
+    name: str,
+    read: Callable[[Any], Any],
+    paths: Sequence[Any],
+    expected: Any,
+    *,
+    note: str = "",
+    value: Callable[[Any], Any] = _itself,
+) -> Way:
+    """A way to read files one after another.
+
+    Parameters
+    ----------
+    name, note : str
+        As in `Way`.
+    read : callable
+        Path → what was read.
+    paths : sequence
+    expected : array or dict of arrays
+    value : callable
+        Turns what `read` returned into what can be compared with `expected`; not timed.
+    """
+
+    def work() -> Any:
+        for path in paths:
+            found = read(path)
+        return found
+
+    def check() -> None:
+        for path in (paths[0], paths[-1]):
+            expect(name, value(read(path)), expected)
+
+    return Way(name, stopwatch(work), check, note)
+
+
+def writes(
+    name: str,
+    write: Callable[[str], Any],
+    paths: Sequence[str],
+    expected: Any,
+    read: Callable[[str], Any] = read_netcdf,
+    *,
+    note: str = "",
+) -> Way:
+    """A way to write files one after another, none of which exists.
+
+    Parameters
+    ----------
+    name, note : str
+        As in `Way`.
+    write : callable
+        Writes to a path.
+    paths : sequence of str
+    expected : array or dict of arrays
+    read : callable
+        Path → what can be compared with `expected`.
+    """
+
+    def work() -> None:
+        for path in paths:
+            write(path)
+
+    def check() -> None:
+        remove(paths)
+        work()
+        for path in (paths[0], paths[-1]):
+            expect(name, read(path), expected)
+
+    return Way(name, stopwatch(work, lambda: remove(paths)), check, note)
+
+
+def remove(paths: Sequence[str]) -> None:
+    """Remove those files that exist."""
+    for path in paths:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def calls(name: str, call: Callable[[], Any], expected: Any, n: int = 1, *, note: str = "") -> Way:
+    """A way to compute something, n times in a row."""
+
+    def work() -> Any:
+        for _ in range(n):
+            found = call()
+        return found
+
+    return Way(name, stopwatch(work), lambda: expect(name, call(), expected), note)
+
+
+def reference_reads(
+    bench: Bench, folder: Path, paths: Sequence[str], expected: Any, *, note: str = "", **options: Any
+) -> list[Way]:
+    """The reference's way to read files; none without a reference.
+
+    Parameters
+    ----------
+    bench : Bench
+    folder : Path
+        For a temporary file.
+    paths : sequence of str
+    expected : dict of arrays
+    **options
+        `variables`, and `sel` with lists in place of slices.
+    """
+    worker = bench.reference
+    if worker is None:
+        return []
+    files = list(paths)
+
+    def check() -> None:
+        pickled = folder / "read.pickle"
+        worker.ask("dump", path=files[0], pickled=str(pickled), **options)
+        with open(pickled, "rb") as file:
+            found = pickle.load(file)
+        pickled.unlink()
+        expect(REFERENCE, found, expected)
+
+    return [Way(REFERENCE, lambda: float(worker.ask("read", paths=files, **options)), check, note)]
+
+
+def reference_writes(
+    bench: Bench, folder: Path, paths: Sequence[str], data: Data, read: Callable[[str], Any]
+) -> list[Way]:
+    """The reference's way to write a dataset to files, none of which exists; none without a reference."""
+    worker = bench.reference
+    if worker is None:
+        return []
+    files = list(paths)
+
+    def run() -> float:
+        remove(files)
+        return float(worker.ask("write", paths=files))
+
+    def check() -> None:
+        pickled = folder / "write.pickle"
+        with open(pickled, "wb") as file:
+            pickle.dump(data, file, protocol=5)
+        worker.ask("load", path=str(pickled))
+        pickled.unlink()
+        run()
+        expect(REFERENCE, read(files[0]), data)
+
+    return [Way(REFERENCE, run, check)]

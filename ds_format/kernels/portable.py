@@ -1,0 +1,139 @@
+"""What `files` does, in Python, for systems that lack its calls. Same names, arguments, results and errors."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from typing import Any
+
+COPY_SIZE = 1 << 20
+NAME_SIZE = 255  # bytes of the longest file name of common file systems
+BINARY = getattr(os, "O_BINARY", 0)
+
+
+def read_file(path: Any, limit: int) -> bytearray | None:
+    """Read a whole file; None if it is larger than `limit` bytes."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    with open(path, "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.ESPIPE, os.strerror(errno.ESPIPE), path)
+        if status.st_size > limit:
+            return None
+        data = bytearray(status.st_size)
+        del data[_read_into(file.fileno(), data) :]
+        return data
+
+
+def _read_into(fd: int, buffer: Any) -> int:
+    view = memoryview(buffer).cast("B")
+    done = 0
+    while done < len(view):
+        piece = os.read(fd, min(len(view) - done, COPY_SIZE))
+        if not piece:
+            break
+        view[done : done + len(piece)] = piece
+        done += len(piece)
+    return done
+
+
+def read_at(fd: int, offset: int, buffer: Any) -> int:
+    """Fill a buffer from a position of an open file; return the bytes read."""
+    os.lseek(fd, offset, os.SEEK_SET)
+    return _read_into(fd, buffer)
+
+
+def read_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
+    """Read ranges of one size, one after another, into a buffer; return the bytes read."""
+    view = memoryview(buffer).cast("B")
+    if size < 0 or len(view) != len(offsets) * size:
+        raise ValueError(f"{len(offsets)} ranges of {size} bytes do not fill {len(view)} bytes")
+    for i, offset in enumerate(offsets.tolist()):
+        got = read_at(fd, offset, view[i * size : (i + 1) * size])
+        if got < size:
+            return i * size + got
+    return len(view)
+
+
+def write_at(fd: int, offset: int, buffers: list[Any]) -> int:
+    """Write buffers one after another at a position of an open file; return the bytes written."""
+    os.lseek(fd, offset, os.SEEK_SET)
+    return sum(_write(fd, buffer) for buffer in buffers)
+
+
+def _write(fd: int, buffer: Any) -> int:
+    view = memoryview(buffer)
+    view = view.cast("B") if view.nbytes else memoryview(b"")
+    done = 0
+    while done < len(view):
+        done += os.write(fd, view[done : done + COPY_SIZE])
+    return done
+
+
+def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool = False) -> bool:
+    """Write a whole file from buffers; False if something that is not a file stands under the name."""
+    name = os.fsdecode(path)
+    written = name
+    if atomic:
+        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
+            return False
+        written = temporary_name(name)
+    try:
+        fd = os.open(written, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    try:
+        try:
+            write_at(fd, 0, buffers)
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        if atomic:
+            if os.path.exists(name):
+                os.chmod(written, stat.S_IMODE(os.stat(name).st_mode))
+            os.replace(written, name)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(written)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, path) from None
+        raise
+    if durable:
+        sync_folder(path)
+    return True
+
+
+def temporary_name(path: str) -> str:
+    """Return a name in the same folder that nobody else uses."""
+    folder, name = os.path.split(path)
+    short = os.fsdecode(os.fsencode(name)[: NAME_SIZE - 40])
+    return os.path.join(folder, f".{short}.{os.getpid():x}-{time.monotonic_ns():x}.tmp")
+
+
+def sync_folder(path: Any) -> None:
+    """Flush the folder of a file to the disk, where the system can."""
+    try:
+        fd = os.open(os.path.dirname(os.fsdecode(path)) or ".", os.O_RDONLY)
+    except PermissionError:
+        return  # Windows opens no folders; it also needs no flush of them
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def copy_range(source: int, source_offset: int, target: int, target_offset: int, size: int) -> int:
+    """Copy bytes from one open file to another; return how many, fewer than `size` if the source ends before."""
+    done = 0
+    while done < size:
+        os.lseek(source, source_offset + done, os.SEEK_SET)
+        piece = os.read(source, min(size - done, COPY_SIZE))
+        if not piece:
+            break
+        done += write_at(target, target_offset + done, [piece])
+    return done

@@ -1,0 +1,253 @@
+"""Files: paths, damage, whole or absent."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ds_format.drivers import netcdf
+from ds_format.drivers.base import Metadata, Sink, Source
+from ds_format.errors import DsError, FormatError, UnsupportedError
+
+from .files import convert, make, read_all, var, write_all
+
+META: Metadata = {"x": var(["n"], [3], "int32", missing=False)}
+DATA = {"x": np.arange(3, dtype="i4")}
+
+
+def test_the_protocols_hold(tmp_path: Path) -> None:
+    sink: Sink = netcdf.create(tmp_path / "a.nc", META)
+    sink.write("x", [DATA["x"]])
+    sink.commit()
+    source: Source = netcdf.open(tmp_path / "a.nc")
+    source.close()
+
+
+@pytest.mark.parametrize("name", ["a.nc", "žluť 😀.nc", "with space.nc", "a#b?c%20.nc", "http:a.nc", "-x", "l" * 250])
+def test_any_name(name: str, tmp_path: Path) -> None:
+    for path in (tmp_path / name, str(tmp_path / name), os.fsencode(tmp_path / name)):
+        write_all(path, META, DATA)
+        assert read_all(path)[1]["x"].tolist() == [0, 1, 2]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux alone")
+def test_names_that_are_not_text(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff\xfe.nc"
+    write_all(path, META, DATA)
+    assert read_all(path)[1]["x"].tolist() == [0, 1, 2]
+    assert os.listdir(os.fsencode(tmp_path)) == [b"\xff\xfe.nc"]
+
+
+@pytest.mark.skipif(os.sep != "/", reason="a backslash is no character of a name")
+def test_a_backslash_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "a\\b.nc").write_bytes(b"CDF\x01")
+    with pytest.raises(UnsupportedError, match="backslash"):
+        netcdf.open(tmp_path / "a\\b.nc")
+
+
+def test_relative_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_all("a.nc", META, DATA)
+    assert read_all("a.nc")[1]["x"].tolist() == [0, 1, 2]
+
+
+def test_errors_of_the_system_stay(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        netcdf.open(tmp_path / "nowhere.nc")
+    with pytest.raises(IsADirectoryError):
+        netcdf.open(tmp_path)
+    with pytest.raises(IsADirectoryError):
+        netcdf.create(tmp_path, META)
+    with pytest.raises(FileNotFoundError):
+        netcdf.create(tmp_path / "nowhere" / "a.nc", META)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        netcdf.create(tmp_path / "file" / "a.nc", META)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
+def test_lack_of_permission(tmp_path: Path) -> None:
+    write_all(tmp_path / "a.nc", META, DATA)
+    (tmp_path / "a.nc").chmod(0)
+    with pytest.raises(PermissionError):
+        netcdf.open(tmp_path / "a.nc")
+
+
+DAMAGED = {
+    "nothing": b"",
+    "text": b"hello\n" * 100,
+    "classic magic": b"CDF\x01",
+    "HDF5 magic": b"\x89HDF\r\n\x1a\n" + b"\0" * 50,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_is_no_netcdf_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.nc").write_bytes(DAMAGED[name])
+    with pytest.raises(FormatError, match=r"a\.nc: NetCDF: "):
+        netcdf.open(tmp_path / "a.nc")
+
+
+def test_damaged_data_name_the_variable(tmp_path: Path) -> None:
+    with make(tmp_path / "a.nc", n=10_000) as file:
+        v = file.createVariable("v", "i4", ("n",), zlib=True, fletcher32=True, chunksizes=(10_000,))
+        v[:] = np.random.default_rng(0).integers(0, 2**31 - 1, 10_000)
+    raw = bytearray((tmp_path / "a.nc").read_bytes())
+    raw[len(raw) // 2 : len(raw) // 2 + 64] = bytes(64)
+    (tmp_path / "a.nc").write_bytes(raw)
+    source = netcdf.open(tmp_path / "a.nc")
+    with pytest.raises(FormatError, match=r'a\.nc: variable "v": NetCDF: '):
+        source.read("v")
+    with pytest.raises(FormatError, match=r'a\.nc: variable "v": NetCDF: '):
+        list(source.blocks("v"))
+    source.close()
+
+
+def test_a_file_replaces_another_as_a_whole(tmp_path: Path) -> None:
+    target = tmp_path / "a.nc"
+    target.write_bytes(b"old")
+    sink = netcdf.create(target, META)
+    sink.write("x", [DATA["x"]])
+    assert target.read_bytes() == b"old"
+    sink.commit()
+    sink.abort()
+    assert read_all(target)[1]["x"].tolist() == [0, 1, 2]
+    assert list(tmp_path.iterdir()) == [target]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~current_umask()
+
+
+def current_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_nothing_is_left_of_what_failed(format: str, tmp_path: Path) -> None:
+    target = tmp_path / "a.nc"
+    target.write_bytes(b"old")
+    sink = netcdf.create(target, META, format=format)
+    sink.abort()
+    sink.abort()
+
+    def failing() -> Any:
+        yield DATA["x"][:1]
+        raise KeyboardInterrupt
+
+    sink = netcdf.create(target, META, format=format)
+    with pytest.raises(KeyboardInterrupt):
+        sink.write("x", failing())
+    sink.abort()
+    sink = netcdf.create(target, {"s": var(["n"], [3], "str")}, format=format)
+    with pytest.raises(KeyboardInterrupt):
+        sink.write("s", (block.astype("S") for block in failing()))
+    sink.abort()
+    sink = netcdf.create(target, META, format=format)
+    with pytest.raises(UnsupportedError, match="found 0 values, expected 3"):
+        sink.commit()
+    assert target.read_bytes() == b"old" and list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    link = tmp_path / "link.nc"
+    link.symlink_to(Path("data") / "a.nc")
+    write_all(link, META, DATA)
+    write_all(link, META, DATA)
+    assert link.is_symlink() and (tmp_path / "data" / "a.nc").is_file()
+    assert read_all(link)[1]["x"].tolist() == [0, 1, 2]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_file_may_be_written_over_itself(tmp_path: Path) -> None:
+    write_all(tmp_path / "a.nc", META, DATA)
+    convert(tmp_path / "a.nc", tmp_path / "a.nc")
+    assert read_all(tmp_path / "a.nc")[1]["x"].tolist() == [0, 1, 2]
+
+
+FULL_DISK = """
+import resource, sys, numpy as np
+from ds_format.drivers import netcdf
+from ds_format.errors import DsError
+meta = {"x": {".dims": ["n"], ".size": [2_000_000], ".type": "float64", ".missing": False}}
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+sink = None
+try:
+    sink = netcdf.create(sys.argv[1], meta, format=sys.argv[2])
+    sink.write("x", (np.ones(500_000) for _ in range(4)))
+    sink.commit()
+except (DsError, OSError) as error:
+    if sink is not None:
+        sink.abort()
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_a_full_disk(format: str, tmp_path: Path) -> None:
+    (tmp_path / "a.nc").write_bytes(b"old")
+    run = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path / "a.nc"), format], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0 and "a.nc" in run.stdout, run
+    assert (tmp_path / "a.nc").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
+
+
+def test_threads_do_not_meet_in_the_library(tmp_path: Path) -> None:
+    # without a lock this crashes the process
+    for i in range(4):
+        write_all(tmp_path / f"{i}.nc", META, DATA)
+    failures: list[BaseException] = []
+
+    def work(i: int) -> None:
+        try:
+            for _ in range(20):
+                convert(tmp_path / f"{i}.nc", tmp_path / f"{i}.out.nc")
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_errors_are_of_the_package(tmp_path: Path) -> None:
+    with pytest.raises(DsError, match='the type "complex" is not possible in NetCDF'):
+        netcdf.create(tmp_path / "a.nc", {"x": var([], [], "complex")})
+
+
+def test_memory_does_not_grow_with_variables(tmp_path: Path) -> None:
+    with make(tmp_path / "a.nc", t=8, y=500, x=500) as file:
+        for i in range(12):
+            file.createVariable(f"v{i}", "f8", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(1, 500, 500))[:] = i
+    code = (
+        "import sys, resource; from ds_format.drivers import netcdf\n"
+        "source = netcdf.open(sys.argv[1]); sink = netcdf.create(sys.argv[2], source.meta)\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "for i in range(12):\n"
+        "    sink.write(f'v{i}', source.blocks(f'v{i}', 1 << 22))\n"
+        "    if i == 2: before = peak()\n"
+        "sink.commit(); print(peak() - before)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "a.nc"), str(tmp_path / "b.nc")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    # the library alone would keep 16 MB of each variable, twice
+    assert int(run.stdout) * unit < 40e6

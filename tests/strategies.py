@@ -1,0 +1,69 @@
+"""Hypothesis strategies for arrays, metadata and datasets. New kinds of data are added here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from ds_format.names import escape
+
+NUMBERS = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+names = st.one_of(st.sampled_from(["x", "y", "time", ".hidden", "\\back", "\\.both", "ž", ""]), texts)
+shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6)
+
+
+@st.composite
+def arrays(draw: st.DrawFn, shape: Any = None) -> Any:
+    """Draw an array of any type that the ds format holds, masked or not, in any byte order and memory layout."""
+    shape = draw(shapes) if shape is None else shape
+    kind = draw(st.sampled_from(["number", "bool", "text", "bytes"]))
+    if kind == "number":
+        order = draw(st.sampled_from("<>"))
+        array = draw(hnp.arrays(np.dtype(order + draw(st.sampled_from(NUMBERS))), shape))
+    elif kind == "bool":
+        array = draw(hnp.arrays(np.bool_, shape))
+    else:
+        array = draw(hnp.arrays(object, shape, elements=texts if kind == "text" else st.binary(max_size=8)))
+    if array.ndim > 1 and draw(st.booleans()):
+        array = np.asfortranarray(array)
+    if draw(st.booleans()):
+        mask = draw(hnp.arrays(np.bool_, shape))
+        array = np.ma.MaskedArray(array, mask)
+    return array
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+numpy_scalars = st.one_of(
+    *(hnp.from_dtype(np.dtype(code)) for code in (*NUMBERS, "f2", "?")),
+)
+numpy_arrays = st.sampled_from([*NUMBERS, "?"]).flatmap(
+    lambda code: hnp.arrays(np.dtype(code), hnp.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=3))
+)
+attributes = st.dictionaries(names.map(escape), json_values | numpy_scalars | numpy_arrays, max_size=4)
+
+
+@st.composite
+def datasets(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a dataset with metadata."""
+    dataset: dict[str, Any] = {}
+    meta: dict[str, Any] = {".": draw(attributes)}
+    for i, name in enumerate(draw(st.lists(names, max_size=4, unique=True))):
+        key = escape(name)
+        if key == ".":
+            continue
+        data = draw(st.none() | arrays())
+        dataset[key] = data
+        meta[key] = draw(attributes)
+        if draw(st.booleans()):
+            meta[key][".dims"] = [f"d{i}_{axis}" for axis in range(0 if data is None else data.ndim)]
+    dataset["."] = meta
+    return dataset

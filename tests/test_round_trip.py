@@ -1,0 +1,144 @@
+"""What is written is read again: any dataset, in every way to write and to read."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ds_format as ds
+from ds_format.convert import convert
+from ds_format.drivers.ds import create
+from ds_format.files import properties_of
+from ds_format.selection import normalize, shape_of
+
+from .same import same_data, same_metadata
+from .strategies import arrays, datasets
+
+
+def check(written: dict[str, Any], found: dict[str, Any]) -> None:
+    assert written.keys() == found.keys()
+    for key, data in written.items():
+        if key != ".":
+            assert same_data(data, found[key]), key
+            assert same_metadata(written["."][key], found["."][key]), key
+    assert same_metadata(written["."]["."], found["."]["."])
+
+
+@given(datasets(), st.booleans())
+def test_a_dataset_comes_back(dataset: dict[str, Any], atomic: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, again = Path(folder) / "a.ds", Path(folder) / "b.ds"
+        ds.write(path, dataset, atomic=atomic)
+        found = ds.read(path)
+        check(dataset, found)
+        check(dataset, ds.read(path, mmap=True))
+        ds.write(again, found)
+        assert again.read_bytes() == path.read_bytes()
+        convert(path, again)
+        check(dataset, ds.read(again))
+
+
+@given(datasets())
+def test_a_dataset_comes_back_from_the_older_format(dataset: dict[str, Any]) -> None:
+    meta = dataset["."]
+    for key in [key for key in dataset if dataset[key] is None]:
+        del dataset[key], meta[key]
+    for key in [key for key in dataset if key.startswith("\\.")]:
+        del dataset[key], meta[key]
+    for entry in meta.values():
+        for key in [key for key in entry if key.startswith("\\.")]:
+            del entry[key]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.ds"
+        ds.write(path, dataset, version="2.0.1")
+        assert path.read_bytes().startswith(b"{")
+        check(dataset, ds.read(path))
+
+
+@given(arrays(), st.integers(1, 400), st.booleans())
+def test_a_variable_comes_back_from_blocks(array: Any, budget: int, may_miss: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, again = Path(folder) / "a.ds", Path(folder) / "b.ds"
+        ds.write(path, {"x": array})
+        properties = properties_of(array, None)
+        properties[".missing"] = properties[".missing"] or may_miss
+        sink = create(again, {"w": {".size": [3], ".type": "int8"}, "x": properties, "y": {".size": [], ".type": "int8"}})
+        with ds.open(path) as file:
+            sink.write("w", [np.arange(3, dtype="i1")])
+            sink.write("x", file["x"].blocks(budget))
+            sink.write("y", [np.array(7, "i1")])
+            sink.commit()
+        found = ds.read(again)
+        assert same_data(found["x"], array)
+        assert found["w"].tolist() == [0, 1, 2]
+        assert found["y"] == 7
+
+
+@st.composite
+def indexes(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    out: list[Any] = []
+    for n in shape:
+        kinds = [st.slices(n), st.lists(st.booleans(), min_size=n, max_size=n)]
+        if n:
+            kinds += [st.integers(-n, n - 1), st.lists(st.integers(-n, n - 1), max_size=5)]
+        out.append(draw(st.one_of(kinds)))
+    return tuple(out)
+
+
+def grid(array: Any, index: tuple[Any, ...]) -> Any:
+    """Index one dimension after the other."""
+    for axis, item in reversed(list(enumerate(index))):
+        if isinstance(item, list):
+            item = np.array(item, bool if item and isinstance(item[0], bool) else int)
+        array = array[(slice(None),) * axis + (item,)]
+    return array
+
+
+@given(st.data(), st.booleans())
+def test_a_part_of_a_variable(data: st.DataObject, mmap: bool) -> None:
+    array = data.draw(arrays())
+    index = data.draw(indexes(array.shape))
+    expected = grid(np.ma.getdata(array), index)
+    if isinstance(array, np.ma.MaskedArray):
+        expected = np.ma.MaskedArray(expected, grid(np.ma.getmaskarray(array), index))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.ds"
+        ds.write(path, {"x": array})
+        with ds.open(path, mmap=mmap) as file:
+            assert same_data(file["x"][index], expected)
+        sel = {f"x_{axis + 1}": item for axis, item in enumerate(index)}
+        dataset = ds.read(path, sel=sel)
+        assert same_data(dataset["x"], expected)
+        assert dataset["."]["x"][".size"] == list(np.shape(dataset["x"]))
+        convert(path, Path(folder) / "b.ds", sel=sel)
+        assert same_data(ds.read(Path(folder) / "b.ds")["x"], expected)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", ["f8", ">i2", "?", "text"])
+def test_large_variables_in_parts_and_blocks(kind: str, masked: bool, tmp_path: Path) -> None:
+    n = 1_300_003
+    array: Any = np.arange(n) % 251
+    array = np.array([str(i) for i in array], object) if kind == "text" else array.astype(kind)
+    if masked:
+        array = np.ma.MaskedArray(array, np.arange(n) % 3 == 1)
+    ds.write(tmp_path / "a.ds", {"x": array})
+    assert same_data(ds.read(tmp_path / "a.ds")["x"], array)
+    with ds.open(tmp_path / "a.ds") as file:
+        for index in (slice(524_287, 524_290), slice(0, n, 400_001), [n - 1, 5, 5], slice(n - 10, None), 1_048_577):
+            expected = array[index]
+            assert same_data(file["x"][index], expected), index
+        found = np.ma.concatenate(list(file["x"].blocks(1 << 20)))
+    assert same_data(found if masked else np.ma.getdata(found), array)
+    convert(tmp_path / "a.ds", tmp_path / "b.ds")
+    assert same_data(ds.read(tmp_path / "b.ds")["x"], array)
+
+
+def test_shape_of_a_normalized_index() -> None:
+    assert shape_of(normalize((0, slice(1, 3), [0, 0, 1]), (2, 5, 2))) == (2, 3)
