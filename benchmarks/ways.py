@@ -16,7 +16,7 @@ from .timing import Way, stopwatch
 OURS = "ds_format"
 NETCDF = "netCDF4"
 CLASSIC = "netCDF4, classic format"
-REFERENCE = "ds-format 5.0.2"
+REFERENCE = "ds-format"
 BARE = "bare"
 NUMPY = "NumPy"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .convert import convert
+    from .conversion import convert
     from .dataset import Dataset, validate
     from .errors import (
         DriverError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .names import escape, unescape
 
 _MODULES = {
-    "convert": ("convert",),
+    "conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
     "errors": (
         "DriverError",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ds_format.convert import convert
+from ds_format.conversion import convert
 
 from .drivers.netcdf_compare import differences
 from .fetch_ncarg import VARIABLE, folder, netcdf_files

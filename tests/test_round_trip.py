@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.convert import convert
+from ds_format.conversion import convert
 from ds_format.drivers.ds import create
 from ds_format.files import properties_of
 from ds_format.selection import normalize, shape_of
@@ -96,7 +96,7 @@ def grid(array: Any, index: tuple[Any, ...]) -> Any:
     for axis, item in reversed(list(enumerate(index))):
         if isinstance(item, list):
             item = np.array(item, bool if item and isinstance(item[0], bool) else int)
-        array = array[(slice(None),) * axis + (item,)]
+        array = array[(slice(None),) * axis + (item, ...)]  # a 0-d array, not a scalar
     return array
 
 

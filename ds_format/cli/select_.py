@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..convert import convert
+from ..conversion import convert
 from . import metadata, patterns, pst
 from .arguments import ArgumentError, Request, UsageError, text
 from .commands import Command, Option

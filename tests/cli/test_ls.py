@@ -84,6 +84,7 @@ def test_a_file_without_variables(meta: Callable[[dict[str, Any]], None], ds: Ru
 
 
 @pytest.mark.usefixtures("meta")
+@pytest.mark.filterwarnings("default")
 def test_a_missing_variable_by_mode(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ds("ls", "nope", "time", "f") == (0, "time\n", "")
     assert ds("ls", "-m", "nope", "time", "f") == (0, "time\n", 'ds ls: warning: f: variable "nope" not found\n')

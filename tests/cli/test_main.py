@@ -76,6 +76,7 @@ def test_brackets_nested_beyond_reason(ds: Run) -> None:
     assert ds(*["{"] * 5000, "a.ds") == (1, "", "ds: nested too deeply\n")
 
 
+@pytest.mark.filterwarnings("default")
 def test_warnings_are_one_line(behave: Any, ds: Run) -> None:
     def run(request: Any) -> list[str]:
         warnings.warn("x: left\n out", stacklevel=1)

@@ -27,12 +27,12 @@ def same(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)
 
 
-@pytest.mark.parametrize("case", CASES["decode"], ids=lambda case: " ".join(case["words"]))
+@pytest.mark.parametrize("case", CASES["decode"], ids=lambda case: json.dumps(case["words"]))
 def test_words_are_decoded(case: dict[str, Any]) -> None:
     assert same(plain(case["value"]), pst.decode(case["words"]))
 
 
-@pytest.mark.parametrize("case", CASES["decode_text"], ids=lambda case: case["text"])
+@pytest.mark.parametrize("case", CASES["decode_text"], ids=lambda case: json.dumps(case["text"]))
 def test_text_is_decoded(case: dict[str, Any]) -> None:
     assert same(plain(case["value"]), pst.decode_text(case["text"]))
 

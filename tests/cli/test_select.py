@@ -105,6 +105,7 @@ def test_usage_errors(line: str, ds: Run, calls: list[Call]) -> None:
 @pytest.mark.parametrize(
     ("line", "what"), [("nope", 'variable "nope"'), ("-F t*", 'variable "t*"'), ("nope: 0", 'dimension "nope"')]
 )
+@pytest.mark.filterwarnings("default")
 def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call]) -> None:
     words = line.split()
     assert ds("select", *words, "i", "o") == (0, "", "")

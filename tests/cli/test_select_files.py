@@ -46,6 +46,7 @@ def test_a_grid_of_indexes(netcdf: str, ds: Run) -> None:
     assert files.read("output.ds")["temp"].tolist() == [2, 6]
 
 
+@pytest.mark.filterwarnings("default")
 def test_what_ds_cannot_hold(netcdf: str, folder: Path, ds: Run) -> None:
     with netCDF4.Dataset(netcdf, "a") as file:
         pair = file.createCompoundType(np.dtype([("a", "i4"), ("b", "f8")]), "pair")

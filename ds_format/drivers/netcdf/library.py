@@ -27,6 +27,13 @@ PATH_ENCODING = "latin-1"
 
 LIBRARY_ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
 
+SYSTEM_ERRORS = {
+    getattr(errno, name)
+    for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENFILE", "ENOENT", "ENOSPC", "EPERM", "EROFS", "ESTALE")
+    if hasattr(errno, name)
+}
+"""Numbers of errors to believe: for damaged files the library makes up others."""
+
 
 class NetCDFWarning(UserWarning):
     """Something of a dataset that its other form cannot hold, or holds differently."""
@@ -49,8 +56,7 @@ def library(error: type[DsError], path: str, variable: str | None = None) -> Ite
     except DsError as caught:
         raise caught.at(path=path, variable=variable) from caught.__cause__
     except LIBRARY_ERRORS as caught:
-        # netcdf-c numbers its own errors below zero, the system's above
-        if isinstance(caught, OSError) and (caught.errno or 0) > 0:
+        if isinstance(caught, OSError) and caught.errno in SYSTEM_ERRORS:
             raise
         text = caught.strerror if isinstance(caught, OSError) else str(caught)
         raise error(text or type(caught).__name__, path=path, variable=variable) from caught
@@ -100,7 +106,7 @@ def create_file(path: str, format: str) -> Group:
     # the library reports a missing folder as a lack of permission
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     with library(DsError, path):
-        return netCDF4.Dataset(_library_path(path), "w", format=cast(Any, format), encoding=PATH_ENCODING)
+        return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
 def real_path(path: str | bytes | os.PathLike[Any]) -> str:

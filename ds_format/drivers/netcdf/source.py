@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DsError, FormatError
+from ...errors import DsError, FormatError, TruncatedError
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from . import missing, text
 from .caches import fit, release
 from .catalog import Entry, read_catalog
+from .classic import variable_ends
 from .library import library, open_file, real_path, warn
 from .slabs import Slices, read_part
 
@@ -48,6 +50,8 @@ class NetCDFSource:
         self._cached: Entry | None = None
         self._file, skipped = open_file(self._path)
         try:
+            self._ends = variable_ends(self._path)
+            self._size = os.path.getsize(self._path)
             with library(FormatError, self._path):
                 self.meta, self._entries = read_catalog(self._file, self._path, skipped, skip_unsupported)
         except BaseException:
@@ -60,11 +64,12 @@ class NetCDFSource:
         Raises
         ------
         FormatError
-            If the data are damaged, or not what the attributes promise.
+            If the data are damaged, cut, or not what the attributes promise.
         """
         entry = self._entries[name]
         if entry.shape is None:
             return None
+        self._check_end(entry)
         if index is None:
             index = tuple(range(n) for n in entry.shape)
         raw = read_part(lambda slices: self._fetch(entry, slices), entry.shape, index, entry.size, entry.chunk)
@@ -80,6 +85,7 @@ class NetCDFSource:
         entry = self._entries[name]
         if entry.shape is None:
             return
+        self._check_end(entry)
         size = entry.size + text.OBJECT_SIZE if entry.kind == "char" else entry.size
         counts = [0] * len(entry.sentinels)
         left = math.prod(entry.shape)
@@ -101,6 +107,12 @@ class NetCDFSource:
         if self._file.isopen():
             with library(DsError, self._path):
                 self._file.close()
+
+    def _check_end(self, entry: Entry) -> None:
+        end = self._ends.get(entry.name, 0)
+        if end > self._size:
+            message = f"found {self._size} bytes in the file, expected at least {end}"
+            raise TruncatedError(message, path=self._path, variable=entry.name)
 
     def _fetch(self, entry: Entry, slices: Slices) -> NDArray[Any]:
         """Return a slab as the file has it: numbers in native order, byte strings of fixed size, or objects of str."""

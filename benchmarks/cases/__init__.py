@@ -1,0 +1,17 @@
+"""What is measured, in the order of the report. Each group is a product of kinds of data and ways to handle them."""
+
+from __future__ import annotations
+
+from ..runner import Group
+from . import conversion, fifty, file_kernels, kinds, large, memory_kernels, program, small
+
+GROUPS: tuple[Group, ...] = (
+    small.GROUP,
+    large.GROUP,
+    kinds.GROUP,
+    fifty.GROUP,
+    program.GROUP,
+    conversion.GROUP,
+    memory_kernels.GROUP,
+    file_kernels.GROUP,
+)

@@ -1,0 +1,66 @@
+"""The rules of the house that a program can check. The layers are import-linter contracts in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "ds_format").rglob("*.py"))
+LIMITS = {"ds_format/**/*.pyx": 250, "ds_format/**/*.py": 400, "tests/**/*.py": 500}
+
+
+def names(paths: list[Path]) -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+@pytest.mark.parametrize("pattern", LIMITS)
+def test_files_stay_short(pattern: str) -> None:
+    paths = sorted(ROOT.glob(pattern))
+    assert paths
+    lengths = {path: len(path.read_text().splitlines()) for path in paths}
+    assert names([path for path, length in lengths.items() if length > LIMITS[pattern]]) == []
+
+
+def imported(code: str) -> set[str]:
+    """Return the modules that a new interpreter has loaded after running `code`."""
+    line = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", line], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_no_library() -> None:
+    plain = imported("")
+    extra = {name.partition(".")[0] for name in imported("import ds_format") - plain}
+    assert not extra & {"numpy", "netCDF4", "h5py", "xarray", "json", "msgpack"}
+
+
+def test_reading_a_ds_file_loads_no_netcdf_library(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    code = f"import ds_format; ds_format.write({str(path)!r}, {{'x': 1}}); ds_format.read({str(path)!r})"
+    assert not imported(code) & {"netCDF4", "cftime", "h5py", "xarray"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
+def test_the_package_imports_its_own_modules_by_relative_name(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            assert not [alias.name for alias in node.names if alias.name.partition(".")[0] == "ds_format"]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            assert (node.module or "").partition(".")[0] != "ds_format"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=names(MODULES))
+def test_each_module_says_what_it_is(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree)
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "ds_format" / "kernels").glob("*.pyx")), ids=lambda path: path.name)
+def test_each_kernel_has_a_stub(path: Path) -> None:
+    assert path.with_suffix(".pyi").is_file()
