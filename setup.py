@@ -10,7 +10,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # bounds checks on, for the tests
-POSIX = os.name == "posix"  # elsewhere kernels/portable.py takes the place of files.pyx
+POSIX = os.name == "posix"
+POSIX_ONLY = () if POSIX else ("files", "ranges", "vectors")  # kernels/portable.py takes their place
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
 kernels = [
@@ -22,7 +23,7 @@ kernels = [
         extra_compile_args=(["-O3"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
     )
     for path in sorted(Path("ds_format/kernels").glob("*.pyx"))
-    if POSIX or path.stem != "files"
+    if path.stem not in POSIX_ONLY
 ]
 directives = {
     **dict.fromkeys(("boundscheck", "initializedcheck"), CHECKED),

@@ -1,4 +1,4 @@
-"""How fast the package is beside NetCDF, the bare system calls, NumPy, and the reference program: `python -m benchmarks`.
+"""How fast the package is beside NetCDF, bare system calls, NumPy and the reference: `python -m benchmarks`.
 
 ::
 
@@ -14,6 +14,6 @@
     table        markdown
     machine      what it ran on
 
-Each case checks that all ways give equal values before it times them in turn. A ratio is the median of the ratios within
-each round, so that what disturbs a round as a whole does not count.
+Each case checks that all ways give equal values before it times them in turn. A ratio is the median of the ratios
+within each round, so that what disturbs a round as a whole does not count.
 """

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
-from netCDF4 import Dataset as NetCDF
 
-def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCDF4", endian: str = "native") -> None:
+NetCDF: Any = netCDF4.Dataset
+
+
+def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCDF4") -> None:
     """Write a dataset as one would with netCDF4: dimensions, variables with their attributes, values."""
     meta = data["."]
-    with NetCDF(path, "w", format=format) as file:  # type: ignore[call-overload]
+    with NetCDF(path, "w", format=format) as file:
         for name, array in data.items():
             if name == ".":
                 continue
@@ -21,7 +24,7 @@ def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCD
                 if dim not in file.dimensions:
                     file.createDimension(dim, n)
             kind = str if array.dtype.kind in "OT" else "i1" if array.dtype.kind == "b" else array.dtype
-            variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian)
+            variable = file.createVariable(name, kind, meta[name][".dims"])
             for key, value in meta[name].items():
                 if key != ".dims":
                     variable.setncattr(key, value)

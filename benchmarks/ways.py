@@ -18,6 +18,8 @@ NETCDF = "netCDF4"
 CLASSIC = "netCDF4, classic format"
 REFERENCE = "ds-format"
 BARE = "bare"
+COPY = "one copy"
+SMALLER = "a file of a hundredth"
 NUMPY = "NumPy"
 
 

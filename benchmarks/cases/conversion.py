@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from netCDF4 import Dataset as NetCDF
 
 import ds_format as ds
 
 from ..data import expect
+from ..peers import NetCDF
 from ..runner import Bench, Case, Group, SkippedError, need_room
 from ..timing import Trial, Way, stopwatch
 from ..ways import BARE, OURS, REFERENCE, remove
@@ -43,14 +43,14 @@ def convert(back: bool, bench: Bench, folder: Path) -> Trial:
         Way(BARE, stopwatch(bare, lambda: remove([theirs])), lambda: None, note),
     ]
     worker = bench.reference
-    if worker is not None:
-        path = str(folder / f"ref{Path(target).suffix}")
+    if worker is not None and not back:
+        path = str(folder / "ref.ds")
         ways.append(
             Way(
                 REFERENCE,
                 lambda: float(worker.ask("convert", source=source, target=path)),
                 lambda: None,
-                "whole arrays in memory, values unpacked" if not back else "whole arrays in memory",
+                "whole arrays in memory, values unpacked",
             )
         )
     return Trial(ways, size=size)
@@ -67,8 +67,8 @@ def memory(back: bool, larger: bool, bench: Bench, folder: Path) -> Trial:
     source, target, _ = _paths(folder, back)
     _prepare(folder, size, back)
     ways = [Way(OURS, _peak(sys.executable, PACKAGE, source, target), lambda: None, "whole process")]
-    if bench.reference is not None and not larger:
-        path = str(folder / f"ref{Path(target).suffix}")
+    if bench.reference is not None and not larger and not back:
+        path = str(folder / "ref.ds")
         ways.append(Way(REFERENCE, _peak(bench.reference.python, None, source, path), lambda: None, "whole process"))
     return Trial(ways, unit="MB", repetitions=(1, 1))
 
@@ -146,7 +146,8 @@ def _raw_to_netcdf(arrays: dict[str, Any], target: str) -> None:
 GROUP = Group(
     "Conversion",
     "A NetCDF file of packed int16 and float32 values, a tenth of them missing, of 200 MB, and of 1.5 GB. "
-    "Memory is the most that a fresh process held, Python and the libraries included.",
+    "Memory is the most that a fresh process held, Python and the libraries included. ds-format "
+    "cannot write what it has read from such a file back to NetCDF: `_FillValue` has got another type.",
     (
         Case("convert nc → ds", partial(convert, False)),
         Case("convert ds → nc", partial(convert, True)),

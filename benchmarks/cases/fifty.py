@@ -22,7 +22,7 @@ WANTED = "v25"
 def read_one(n: int | None, bench: Bench, folder: Path) -> Trial:
     """Read one of fifty variables of n values."""
     n = n or bench.sizes.fifty
-    data = dataset(**{f"v{i}": floats(n) + i for i in range(50)})
+    data = dataset(None, **{f"v{i}": floats(n) + i for i in range(50)})
     path, netcdf = str(folder / "x.ds"), str(folder / "x.nc")
     ds.write(path, data)
     peers.write_netcdf(netcdf, data)
@@ -45,9 +45,7 @@ def read_one(n: int | None, bench: Bench, folder: Path) -> Trial:
                 data[WANTED],
                 note="np.fromfile at an offset known",
             ),
-            reads(
-                NETCDF, lambda path: peers.read_netcdf_part(path, WANTED), [netcdf] * repeat, data[WANTED]
-            ),
+            reads(NETCDF, lambda path: peers.read_netcdf_part(path, WANTED), [netcdf] * repeat, data[WANTED]),
             *reference_reads(bench, folder, [path] * repeat, expected, variables=[WANTED]),
         ],
         n=repeat,

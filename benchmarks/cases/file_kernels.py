@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ds_format.kernels import files
+from ds_format.kernels import files, ranges
 
 from ..data import floats
 from ..runner import Group
@@ -37,14 +38,15 @@ def read_at(n: int, folder: Path) -> tuple[Call, Call]:
 
     def ours() -> Any:
         out = np.empty(4 * n, "u1")
-        files.read_at(fd, 4 * n, out)
+        ranges.read_at(fd, 4 * n, out)
         return out
 
     def rival() -> Any:
-        out = np.empty(4 * n, "u1")
+        out: Any = np.empty(4 * n, "u1")
         os.preadv(fd, [out], 4 * n)
         return out
 
+    _close_with(ours, fd)
     return ours, rival
 
 
@@ -56,15 +58,16 @@ def read_ranges(n: int, folder: Path) -> tuple[Call, Call]:
 
     def ours() -> Any:
         out = np.empty(RANGES * size, "u1")
-        files.read_ranges(fd, offsets, size, out)
+        ranges.read_ranges(fd, offsets, size, out)
         return out
 
     def rival() -> Any:
-        out = np.empty(RANGES * size, "u1")
+        out: Any = np.empty(RANGES * size, "u1")
         for i, offset in enumerate(offsets.tolist()):
             os.preadv(fd, [out[i * size : (i + 1) * size]], offset)
         return out
 
+    _close_with(ours, fd)
     return ours, rival
 
 
@@ -105,23 +108,27 @@ def write_new_file(n: int, folder: Path) -> tuple[Call, Call]:
 
 
 def write_at(n: int, folder: Path) -> tuple[Call, Call]:
-    """Several buffers into an open file."""
+    """A buffer into an open file."""
     fds = [os.open(folder / name, os.O_RDWR | os.O_CREAT) for name in ("ours", "rival")]
-    parts: list[Any] = list(floats(n).reshape(10, -1))
+    values = floats(n)
+
+    def ours() -> Any:
+        return ranges.write_at(fds[0], 0, values)
 
     def rival() -> Any:
-        done = 0
-        for i in range(len(parts)):
-            done += os.pwritev(fds[1], [parts[i]], done)
-        return done
+        return os.pwrite(fds[1], values, 0)
 
-    return lambda: files.write_at(fds[0], 0, parts), rival
+    _close_with(ours, *fds)
+    return ours, rival
 
 
 def copy_range(n: int, folder: Path) -> tuple[Call, Call]:
     """From file to file."""
     source = os.open(_file(n, folder), os.O_RDONLY)
     targets = [os.open(folder / name, os.O_RDWR | os.O_CREAT) for name in ("ours", "rival")]
+
+    def ours() -> Any:
+        return ranges.copy_range(source, 0, targets[0], 0, 8 * n)
 
     def rival() -> Any:
         done = 0
@@ -130,7 +137,14 @@ def copy_range(n: int, folder: Path) -> tuple[Call, Call]:
             done += os.pwrite(targets[1], data, done)
         return done
 
-    return lambda: files.copy_range(source, 0, targets[0], 0, 8 * n), rival
+    _close_with(ours, source, *targets)
+    return ours, rival
+
+
+def _close_with(call: Call, *fds: int) -> None:
+    """Close descriptors when a function is gone."""
+    for fd in fds:
+        weakref.finalize(call, os.close, fd)
 
 
 def _file(n: int, folder: Path) -> str:
@@ -142,15 +156,13 @@ def _file(n: int, folder: Path) -> str:
 GROUP = Group(
     "Kernels for files",
     "Files of 8 kB and 80 MB.",
-    cases(
-        (
-            Kernel("read_file", "open().read()", read_file),
-            Kernel("read_at", "os.preadv", read_at),
-            Kernel("read_ranges", "os.preadv, 100 times", read_ranges),
-            Kernel("write_file", "open().writelines(), os.replace", write_file),
-            Kernel("write_file, atomic=False", "open().writelines()", write_new_file),
-            Kernel("write_at", "os.pwritev, 10 times", write_at),
-            Kernel("copy_range", "os.pread, os.pwrite, 1 MiB at a time", copy_range),
-        )
-    ),
+    cases((
+        Kernel("read_file", "open().read()", read_file),
+        Kernel("read_at", "os.preadv", read_at),
+        Kernel("read_ranges", "os.preadv, 100 times", read_ranges),
+        Kernel("write_file", "open().writelines(), os.replace", write_file),
+        Kernel("write_file, atomic=False", "open().writelines()", write_new_file),
+        Kernel("write_at", "os.pwrite", write_at),
+        Kernel("copy_range", "os.pread, os.pwrite, 1 MiB at a time", copy_range),
+    )),
 )

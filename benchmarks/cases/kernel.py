@@ -42,4 +42,6 @@ def _compare(kernel: Kernel, size: str, bench: Bench, folder: Path) -> Trial:
     repeat = bench.sizes.calls if size == "small" else 1
     ours, rival = kernel.make(n, folder)
     expected = rival()
-    return Trial([calls(OURS, ours, expected, repeat), calls(NUMPY, rival, expected, repeat, note=kernel.rival)], n=repeat)
+    return Trial(
+        [calls(OURS, ours, expected, repeat), calls(NUMPY, rival, expected, repeat, note=kernel.rival)], n=repeat
+    )

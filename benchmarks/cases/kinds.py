@@ -19,9 +19,8 @@ from .. import peers
 from ..data import Data, dataset, flags, floats, masked_floats, text
 from ..runner import Bench, Case, Group
 from ..timing import Trial
-from ..ways import BARE, NETCDF, NUMPY, OURS, calls, reads, reference_reads, reference_writes, writes
+from ..ways import BARE, COPY, NETCDF, NUMPY, OURS, calls, reads, reference_reads, reference_writes, writes
 
-COPY = "one copy"
 NUMPY_STRINGS = f"{OURS}, StringDType"
 
 
@@ -67,7 +66,9 @@ def codec(direction: str, kind: str, bench: Bench, folder: Path) -> Trial:
         ours = calls(OURS, lambda: decode(var, body), array)
         numpy = calls(NUMPY, lambda: np.unpackbits(packed, count=array.size).view("?"), array, note="np.unpackbits")
     else:
-        ours = calls(OURS, lambda: encode(array).buffers[-1], np.frombuffer(encoded.buffers[-1], array.dtype if masked else "u1"))
+        ours = calls(
+            OURS, lambda: encode(array).buffers[-1], np.frombuffer(encoded.buffers[-1], array.dtype if masked else "u1")
+        )
         numpy = calls(NUMPY, lambda: np.packbits(array), packed, note="np.packbits")
     copy = calls(COPY, array.copy, array, note="array.copy()")
     return Trial([ours, copy] if masked else [ours, numpy, copy], size=array.nbytes)
@@ -153,14 +154,12 @@ def read_strings(bench: Bench, folder: Path) -> Trial:
     """File → object array, or StringDType."""
     data = dataset(x=text(bench.sizes.strings))
     path, netcdf = _written(folder, data)
-    return Trial(
-        [
-            reads(OURS, ds.read, [path], data),
-            reads(NUMPY_STRINGS, lambda path: ds.read(path, strings="numpy"), [path], data),
-            reads(NETCDF, peers.read_netcdf, [netcdf], data, note="variable-length strings"),
-            *reference_reads(bench, folder, [path], data),
-        ]
-    )
+    return Trial([
+        reads(OURS, ds.read, [path], data),
+        reads(NUMPY_STRINGS, lambda path: ds.read(path, strings="numpy"), [path], data),
+        reads(NETCDF, peers.read_netcdf, [netcdf], data, note="variable-length strings"),
+        *reference_reads(bench, folder, [path], data),
+    ])
 
 
 def write_strings(bench: Bench, folder: Path) -> Trial:
@@ -168,14 +167,12 @@ def write_strings(bench: Bench, folder: Path) -> Trial:
     data = dataset(x=text(bench.sizes.strings))
     packed = dataset(x=data["x"].astype(np.dtypes.StringDType()))
     paths = [[str(folder / name)] for name in ("x.ds", "numpy.ds", "x.nc", "ref.ds")]
-    return Trial(
-        [
-            writes(OURS, lambda path: ds.write(path, data), paths[0], data, ds.read),
-            writes(NUMPY_STRINGS, lambda path: ds.write(path, packed), paths[1], data, ds.read),
-            writes(NETCDF, lambda path: peers.write_netcdf(path, data), paths[2], data, note="variable-length strings"),
-            *reference_writes(bench, folder, paths[3], data, ds.read),
-        ]
-    )
+    return Trial([
+        writes(OURS, lambda path: ds.write(path, data), paths[0], data, ds.read),
+        writes(NUMPY_STRINGS, lambda path: ds.write(path, packed), paths[1], data, ds.read),
+        writes(NETCDF, lambda path: peers.write_netcdf(path, data), paths[2], data, note="variable-length strings"),
+        *reference_writes(bench, folder, paths[3], data, ds.read),
+    ])
 
 
 def read_big_endian(bench: Bench, folder: Path) -> Trial:
@@ -184,7 +181,7 @@ def read_big_endian(bench: Bench, folder: Path) -> Trial:
     data = dataset(x=array)
     path, netcdf = str(folder / "x.ds"), str(folder / "x.nc")
     _write_big_endian(path, array)
-    peers.write_netcdf(netcdf, data, endian="big")
+    peers.write_netcdf(netcdf, dataset(x=array.astype(">f8")))
     body = peers.body_of(path)
 
     def numpy(path: str) -> Any:
@@ -194,7 +191,9 @@ def read_big_endian(bench: Bench, folder: Path) -> Trial:
         [
             reads(OURS, ds.read, [path], data),
             reads(NUMPY, numpy, [path], array, note="np.fromfile().byteswap(inplace=True)"),
-            reads(BARE, lambda path: np.fromfile(path, ">f8", offset=body), [path], array, note="np.fromfile, not swapped"),
+            reads(
+                BARE, lambda path: np.fromfile(path, ">f8", offset=body), [path], array, note="np.fromfile, not swapped"
+            ),
             reads(NETCDF, peers.read_netcdf, [netcdf], data),
             *reference_reads(bench, folder, [path], data, note="not swapped"),
         ],

@@ -15,10 +15,9 @@ from .. import peers
 from ..data import Data, dataset, floats
 from ..runner import Bench, Case, Group, SkippedError, need_room
 from ..timing import Trial, Way
-from ..ways import BARE, NETCDF, OURS, calls, reads, reference_reads, reference_writes, writes
+from ..ways import BARE, NETCDF, OURS, SMALLER, calls, reads, reference_reads, reference_writes, writes
 from ..worker import Worker, can_measure_memory
 
-SMALLER = "a file of a hundredth"
 PACKAGE = str(Path(ds.__file__).parents[1])
 PARTS: dict[str, tuple[Any, ...]] = {
     "x[10:20]": (slice(10, 20),),

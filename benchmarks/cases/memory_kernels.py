@@ -195,20 +195,18 @@ PYTHON_ENCODE = "[word.encode() for ...], b''.join"
 GROUP = Group(
     "Kernels in memory",
     "1000 values, and 10 M values or 312 500 strings; 30 % missing.",
-    cases(
-        (
-            Kernel("pack_bits", "np.packbits", pack),
-            Kernel("unpack_bits", "np.unpackbits", unpack),
-            Kernel("count_bits", "np.bitwise_count().sum()", count),
-            *(Kernel(f"swap, {n} bytes", "array.byteswap()", partial(swap_values, n)) for n in (2, 4, 8)),
-            *(Kernel(f"scatter, {n} bytes", SPREAD, partial(scatter_values, n, False)) for n in (1, 2, 4, 8)),
-            Kernel("scatter, 8 bytes swapped", f"{SPREAD}.byteswap()", partial(scatter_values, 8, True)),
-            *(Kernel(f"gather, {n} bytes", "np.packbits, values[~flags]", partial(gather_values, n)) for n in (1, 2, 4, 8)),
-            Kernel("total_length", "lengths.sum(), unchecked", total, 32),
-            Kernel("decode_strings", PYTHON_DECODE, decode_text, 32),
-            Kernel("measure_strings, encode_strings", PYTHON_ENCODE, encode_text, 32),
-            Kernel("decode_numpy_strings", PYTHON_DECODE, decode_numpy_text, 32),
-            Kernel("measure_numpy_strings, encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
-        )
-    ),
+    cases((
+        Kernel("pack_bits", "np.packbits", pack),
+        Kernel("unpack_bits", "np.unpackbits", unpack),
+        Kernel("count_bits", "np.bitwise_count().sum()", count),
+        *(Kernel(f"swap, {n} bytes", "array.byteswap()", partial(swap_values, n)) for n in (2, 4, 8)),
+        *(Kernel(f"scatter, {n} bytes", SPREAD, partial(scatter_values, n, False)) for n in (1, 2, 4, 8)),
+        Kernel("scatter, 8 bytes swapped", f"{SPREAD}.byteswap()", partial(scatter_values, 8, True)),
+        *(Kernel(f"gather, {n} bytes", "np.packbits, values[~flags]", partial(gather_values, n)) for n in (1, 2, 4, 8)),
+        Kernel("total_length", "lengths.sum(), unchecked", total, 32),
+        Kernel("decode_strings", PYTHON_DECODE, decode_text, 32),
+        Kernel("measure_strings, encode_strings", PYTHON_ENCODE, encode_text, 32),
+        Kernel("decode_numpy_strings", PYTHON_DECODE, decode_numpy_text, 32),
+        Kernel("measure_numpy_strings, encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
+    )),
 )

@@ -67,9 +67,7 @@ def write_new(n: int, bench: Bench, folder: Path) -> Trial:
     )
 
 
-def _write(
-    n: int, ours: Callable[[str, Any], None], bare: Callable[[str], None], bench: Bench, folder: Path
-) -> Trial:
+def _write(n: int, ours: Callable[[str, Any], None], bare: Callable[[str], None], bench: Bench, folder: Path) -> Trial:
     data = dataset(x=floats(n))
     names = _names(folder, bench.sizes.files)
     renamed = "open, writev, close, rename" if ours is ds.write else "open, writev, close"

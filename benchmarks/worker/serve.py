@@ -15,8 +15,9 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import ds_format as ds
 import numpy as np
+
+import ds_format as ds
 
 kept: dict[str, Any] = {}
 """The dataset to write."""
@@ -79,9 +80,7 @@ def read(paths: list[str], variables: list[str] | None = None, sel: dict[str, An
     return timed(work)
 
 
-def dump(
-    path: str, pickled: str, variables: list[str] | None = None, sel: dict[str, Any] | None = None
-) -> None:
+def dump(path: str, pickled: str, variables: list[str] | None = None, sel: dict[str, Any] | None = None) -> None:
     """Read a file, and pickle what it gave."""
     with open(pickled, "wb") as file:
         pickle.dump(dict(ds.read(path, **_options(variables, sel))), file, protocol=5)
@@ -116,7 +115,7 @@ def main() -> None:
         verb, options = json.loads(line)
         try:
             answer = [VERBS[verb](**options), None]
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - told to the other process
             traceback.print_exc()
             answer = [None, f"{type(error).__name__}: {error}"]
         print(json.dumps(answer), file=answers, flush=True)

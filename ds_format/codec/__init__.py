@@ -2,7 +2,8 @@
 
 From low to high:
 
-header       version line and JSON line ↔ one `VarHeader` per variable; every constant of the format
+header       every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
+line         version line and JSON line ↔ all entries and attributes
 layout       `VarHeader` and the size of the body → where mask and values lie; every check the header alone decides
 body         where bytes come from: memory, or whatever else can give ranges of them
 attributes   attributes ↔ JSON, with NumPy types kept

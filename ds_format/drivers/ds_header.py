@@ -7,9 +7,9 @@ import os
 import stat
 from typing import Any
 
-from ..codec.header import Header, attributes, find_end, metadata, parse
+from ..codec.line import Header, attributes, find_end, metadata, parse
 from ..errors import DsError
-from ..kernels import files
+from ..kernels import ranges
 
 FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end."""
@@ -33,7 +33,7 @@ def read_header(fd: int, size: int) -> Header:
     wanted = min(FIRST_SIZE, size)
     while True:
         data = bytearray(wanted)
-        del data[files.read_at(fd, 0, data) :]
+        del data[ranges.read_at(fd, 0, data) :]
         end = find_end(data, whole=len(data) >= size or len(data) < wanted)
         if end >= 0:
             return parse(data, end)

@@ -4,15 +4,17 @@ bits            flags and masks, eight to a byte
 values          byte swap; present values to and from their places
 strings         length-prefixed strings ↔ Python strings
 numpy_strings   the same ↔ NumPy's StringDType
-files           whole files and ranges of files
-portable        what `files` does, on systems without its calls
+files           whole files in one call
+ranges          ranges of open files
+portable        what `files` and `ranges` do, on systems without their calls
 """
 
 import os
 
 if os.name == "posix":
-    from . import files
+    from . import files, ranges
 else:
     from . import portable as files
+    from . import portable as ranges
 
-__all__ = ["files"]
+__all__ = ["files", "ranges"]

@@ -1,24 +1,24 @@
-"""Whole files and ranges of files, in as few system calls as there can be, without the GIL.
+"""Whole files, in as few system calls as there can be, without the GIL.
 
 POSIX only; `portable.py` has the same functions for other systems.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals, PyErr_SetFromErrnoWithFilenameObject
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
 from libc cimport errno
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, strrchr
 from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY
 from posix.fcntl cimport open as c_open
 from posix.stat cimport S_ISDIR, S_ISREG, chmod, fstat, lstat, struct_stat
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
-from posix.types cimport mode_t, off_t
-from posix.uio cimport iovec, pwritev
+from posix.types cimport mode_t
 from posix.unistd cimport close as c_close
-from posix.unistd cimport fsync, getpid, pread, pwrite, unlink
+from posix.unistd cimport fsync, getpid, pread, unlink
+
+from .system cimport PIECE, fail
+from .vectors cimport Vectors
 
 cdef extern from "Python.h":
     void Py_DECREF(object)
@@ -30,45 +30,18 @@ cdef extern from "<stdio.h>" nogil:
 
 cdef extern from *:
     """
-    #include <errno.h>
     #include <fcntl.h>
     #include <stdio.h>
-    #include <unistd.h>
-    #if defined(__linux__) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 27)
-    #define ds_copy_file_range copy_file_range
-    #else
-    static ssize_t ds_copy_file_range(int a, off_t *b, int c, off_t *d, size_t n, unsigned f) {
-        (void)a; (void)b; (void)c; (void)d; (void)n; (void)f;
-        errno = ENOSYS;
-        return -1;
-    }
-    #endif
     #if defined(__linux__) && defined(RENAME_NOREPLACE)
     #define ds_rename_new(a, b) renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE)
     #else
     #define ds_rename_new(a, b) ((void)(a), (void)(b), -1)
     #endif
-    #define DS_IOV_MAX 1024
     """
     int rename_new "ds_rename_new"(const char* old, const char* new) nogil
-    Py_ssize_t copy_file_range "ds_copy_file_range"(
-        int source, off_t* source_offset, int target, off_t* target_offset, size_t size, unsigned int flags) nogil
-    enum:
-        IOV_MAX "DS_IOV_MAX"
 
 cdef enum:
-    PIECE = 1 << 28  # bytes of one system call: signals are looked at in between
-    COPY_SIZE = 1 << 20  # bytes of the buffer where the system cannot copy by itself
-    NAME_SIZE = 255  # the longest file name of common file systems
-
-
-cdef int _fail(object path) except -1:
-    """Raise the error of the last system call, unless a signal merely interrupted it."""
-    if errno.errno == errno.EINTR:
-        PyErr_CheckSignals()
-        return 0
-    PyErr_SetFromErrnoWithFilenameObject(OSError, path)
-    return 0
+    NAME_SIZE = 255  # bytes of the longest file name of common file systems
 
 
 cdef bytes _encoded(object path):
@@ -113,12 +86,12 @@ def read_file(object path not None, Py_ssize_t limit):
         if not failed:
             break
         _close_quietly(fd)
-        _fail(path)
+        fail(path)
     size = status.st_size
     if not S_ISREG(status.st_mode):
         c_close(fd)
         errno.errno = errno.EISDIR if S_ISDIR(status.st_mode) else errno.ESPIPE
-        _fail(path)
+        fail(path)
     if size > limit:
         c_close(fd)
         return None
@@ -129,7 +102,7 @@ def read_file(object path not None, Py_ssize_t limit):
             with nogil:
                 got = pread(fd, start + done, min(size - done, PIECE), done)
             if got < 0:
-                _fail(path)
+                fail(path)
             elif got == 0:
                 PyByteArray_Resize(data, done)
                 break
@@ -139,175 +112,6 @@ def read_file(object path not None, Py_ssize_t limit):
         with nogil:
             c_close(fd)
     return data
-
-
-def read_at(int fd, int64_t offset, object buffer not None):
-    """Fill a buffer from a position of an open file.
-
-    Parameters
-    ----------
-    fd : int
-        File descriptor.
-    offset : int
-        Bytes from the start of the file.
-    buffer : writable, C-contiguous buffer
-        Out.
-
-    Returns
-    -------
-    int
-        Bytes read; fewer than the buffer holds only at the end of the file.
-
-    Raises
-    ------
-    OSError
-        As the system says.
-    """
-    cdef Py_buffer view
-    cdef Py_ssize_t done = 0, got
-    PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
-    try:
-        while done < view.len:
-            with nogil:
-                got = pread(fd, <char*> view.buf + done, min(view.len - done, PIECE), offset + done)
-            if got < 0:
-                _fail(None)
-            elif got == 0:
-                break
-            else:
-                done += got
-    finally:
-        PyBuffer_Release(&view)
-    return done
-
-
-def read_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, object buffer not None):
-    """Read ranges of one size, one after another, into a buffer.
-
-    Parameters
-    ----------
-    fd : int
-        File descriptor.
-    offsets : (N,) int64
-        Bytes from the start of the file.
-    size : int
-        Bytes of each range.
-    buffer : writable, C-contiguous buffer of N * size bytes
-        Out.
-
-    Returns
-    -------
-    int
-        Bytes read; fewer than the buffer holds if a range ends beyond the file.
-
-    Raises
-    ------
-    OSError
-        As the system says.
-    ValueError
-        If the buffer has another size.
-    """
-    cdef Py_buffer view
-    cdef Py_ssize_t i = 0, n = offsets.shape[0], got = 0, done = 0
-    PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
-    try:
-        if size < 0 or view.len != n * size:
-            raise ValueError(f"{n} ranges of {size} bytes do not fill {view.len} bytes")
-        while i < n and size:
-            with nogil:
-                # Stays outside of the GIL until a range comes in part.
-                while i < n:
-                    got = pread(fd, <char*> view.buf + i * size + done, size - done, offsets[i] + done)
-                    if got != size - done:
-                        break
-                    done = 0
-                    i += 1
-            if i == n:
-                break
-            if got < 0:
-                _fail(None)
-            elif got == 0:
-                return i * size + done
-            else:
-                done += got
-        return n * size
-    finally:
-        PyBuffer_Release(&view)
-
-
-cdef class _Vectors:
-    """Buffers held for one vectored write."""
-
-    cdef Py_buffer* views
-    cdef iovec* items
-    cdef Py_ssize_t n, held
-
-    def __cinit__(self, list buffers):
-        cdef Py_ssize_t i
-        self.n = len(buffers)
-        self.views = <Py_buffer*> PyMem_Malloc(max(self.n, 1) * sizeof(Py_buffer))
-        self.items = <iovec*> PyMem_Malloc(max(self.n, 1) * sizeof(iovec))
-        if self.views == NULL or self.items == NULL:
-            raise MemoryError
-        for i in range(self.n):
-            PyObject_GetBuffer(buffers[i], &self.views[i], PyBUF_SIMPLE)
-            self.held += 1
-            self.items[i].iov_base = self.views[i].buf
-            self.items[i].iov_len = self.views[i].len
-
-    def __dealloc__(self):
-        cdef Py_ssize_t i
-        for i in range(self.held):
-            PyBuffer_Release(&self.views[i])
-        PyMem_Free(self.views)
-        PyMem_Free(self.items)
-
-    cdef int64_t write(self, int fd, int64_t offset, object path) except -1:
-        """Write all buffers from a position on; return the bytes written."""
-        cdef Py_ssize_t first = 0, got, size
-        cdef int64_t start = offset
-        while first < self.n:
-            with nogil:
-                got = pwritev(fd, &self.items[first], <int> min(self.n - first, IOV_MAX), offset)
-            if got < 0:
-                _fail(path)
-                continue
-            offset += got
-            while first < self.n:
-                size = <Py_ssize_t> self.items[first].iov_len
-                if got < size:
-                    self.items[first].iov_base = <char*> self.items[first].iov_base + got
-                    self.items[first].iov_len = size - got
-                    break
-                got -= size
-                first += 1
-            if first < self.n:
-                PyErr_CheckSignals()
-        return offset - start
-
-
-def write_at(int fd, int64_t offset, list buffers not None):
-    """Write buffers one after another at a position of an open file.
-
-    Parameters
-    ----------
-    fd : int
-        File descriptor.
-    offset : int
-        Bytes from the start of the file.
-    buffers : list of C-contiguous buffers
-
-    Returns
-    -------
-    int
-        Bytes written: all.
-
-    Raises
-    ------
-    OSError
-        As the system says.
-    """
-    return _Vectors(buffers).write(fd, offset, None)
 
 
 cdef char* _hex(char* out, uint64_t value) noexcept nogil:
@@ -366,7 +170,7 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     cdef int fd = -1, failed
     cdef bint placed = False
     cdef struct_stat status
-    cdef _Vectors vectors = _Vectors(buffers)
+    cdef Vectors vectors = Vectors(buffers)
     if atomic:
         room = PyBytes_FromStringAndSize(NULL, size + 64)
         written = PyBytes_AS_STRING(room)
@@ -376,9 +180,9 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
                 _temporary_name(name, size, written)
             fd = c_open(written, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> 0o666)
         if fd < 0 and not (atomic and errno.errno == errno.EEXIST):
-            _fail(path)
+            fail(path)
     try:
-        vectors.write(fd, 0, path)
+        vectors.write(fd, path)
         if durable:
             _sync(fd, path)
         with nogil:
@@ -429,7 +233,7 @@ cdef int _sync(int fd, object path) except -1:
         with nogil:
             failed = fsync(fd) < 0
         if failed:
-            _fail(path)
+            fail(path)
     return 0
 
 
@@ -453,65 +257,3 @@ def sync_folder(object path not None):
         _sync(fd, path)
     finally:
         c_close(fd)
-
-
-def copy_range(int source, int64_t source_offset, int target, int64_t target_offset, int64_t size):
-    """Copy bytes from one open file to another, inside of the system where it can.
-
-    Parameters
-    ----------
-    source, target : int
-        File descriptors.
-    source_offset, target_offset : int
-        Bytes from the start of each file.
-    size : int
-        Bytes.
-
-    Returns
-    -------
-    int
-        Bytes copied; fewer than `size` only if the source ends before.
-
-    Raises
-    ------
-    OSError
-        As the system says.
-    """
-    cdef int64_t done = 0
-    cdef off_t from_, to
-    cdef Py_ssize_t got, put, written
-    cdef bint inside = True
-    cdef bytearray room = None
-    cdef char* buffer = NULL
-    while done < size:
-        from_, to = source_offset + done, target_offset + done
-        if inside:
-            with nogil:
-                got = copy_file_range(source, &from_, target, &to, <size_t> min(size - done, PIECE), 0)
-            # Zero may also come from a file system that cannot tell sizes.
-            if got == 0 or (got < 0 and errno.errno in (
-                    errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF)):
-                inside = False
-                room = PyByteArray_FromStringAndSize(NULL, COPY_SIZE)
-                buffer = PyByteArray_AS_STRING(room)
-                continue
-        else:
-            with nogil:
-                got = pread(source, buffer, <size_t> min(size - done, COPY_SIZE), from_)
-                written = 0
-                while written < got:
-                    put = pwrite(target, buffer + written, got - written, to + written)
-                    if put < 0:
-                        break
-                    written += put
-            if got == 0:
-                break
-            if got > 0:
-                got = written if written else put
-        if got < 0:
-            _fail(None)
-        else:
-            done += got
-            if done < size:
-                PyErr_CheckSignals()
-    return done

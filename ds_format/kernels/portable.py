@@ -1,4 +1,4 @@
-"""What `files` does, in Python, for systems that lack its calls. Same names, arguments, results and errors."""
+"""What `files` and `ranges` do, in Python, for systems that lack their calls. Same names, arguments, results and errors."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def read_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
     return len(view)
 
 
-def write_at(fd: int, offset: int, buffers: list[Any]) -> int:
-    """Write buffers one after another at a position of an open file; return the bytes written."""
+def write_at(fd: int, offset: int, buffer: Any) -> int:
+    """Write a buffer at a position of an open file; return the bytes written."""
     os.lseek(fd, offset, os.SEEK_SET)
-    return sum(_write(fd, buffer) for buffer in buffers)
+    return _write(fd, buffer)
 
 
 def _write(fd: int, buffer: Any) -> int:
@@ -88,7 +88,8 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
         raise OSError(error.errno, error.strerror, path) from None
     try:
         try:
-            write_at(fd, 0, buffers)
+            for buffer in buffers:
+                _write(fd, buffer)
             if durable:
                 os.fsync(fd)
         finally:
@@ -135,5 +136,5 @@ def copy_range(source: int, source_offset: int, target: int, target_offset: int,
         piece = os.read(source, min(size - done, COPY_SIZE))
         if not piece:
             break
-        done += write_at(target, target_offset + done, [piece])
+        done += write_at(target, target_offset + done, piece)
     return done

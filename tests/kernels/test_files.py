@@ -43,35 +43,6 @@ def test_reading_what_is_no_file(files: Any, tmp_path: Path) -> None:
         files.read_file(5.0, 9)
 
 
-def test_read_at_and_ranges(files: Any, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(bytes(range(100)))
-    fd = os.open(path, os.O_RDONLY)
-    out = np.zeros(10, np.uint8)
-    assert files.read_at(fd, 90, out) == 10
-    assert out.tolist() == list(range(90, 100))
-    assert files.read_at(fd, 95, out) == 5
-    assert files.read_at(fd, 200, out) == 0
-    assert files.read_ranges(fd, np.array([50, 0, 50], np.int64), 3, out[:9]) == 9
-    assert out[:9].tolist() == [50, 51, 52, 0, 1, 2, 50, 51, 52]
-    assert files.read_ranges(fd, np.array([0, 98], np.int64), 3, out[:6]) == 5
-    assert files.read_ranges(fd, np.array([], np.int64), 3, out[:0]) == 0
-    with pytest.raises(ValueError, match="do not fill"):
-        files.read_ranges(fd, np.array([0], np.int64), 3, out)
-    os.close(fd)
-    with pytest.raises(OSError, match="Bad file"):
-        files.read_at(fd, 0, out)
-
-
-def test_write_at(files: Any, tmp_path: Path) -> None:
-    fd = os.open(tmp_path / "x", os.O_RDWR | os.O_CREAT)
-    buffers = [b"ab", np.arange(3, dtype="u1"), b"", bytearray(b"z")]
-    assert files.write_at(fd, 2, buffers) == 6
-    assert files.write_at(fd, 0, [b"%d" % (i % 10) for i in range(3000)]) == 3000
-    os.close(fd)
-    assert (tmp_path / "x").read_bytes() == b"0123456789" * 300
-
-
 @pytest.mark.parametrize("atomic", [True, False])
 def test_write_file(files: Any, atomic: bool, tmp_path: Path) -> None:
     path = tmp_path / ("ž" * 120)
@@ -143,27 +114,3 @@ def test_no_space_leaves_nothing_behind(files: Any, how: str, tmp_path: Path) ->
     assert listing(tmp_path) == (["x"] if how == "atomic" else [])
     if how == "atomic":
         assert path.read_bytes() == b"old"
-
-
-@pytest.mark.parametrize("size", [0, 1, 1 << 20, (3 << 20) + 5])
-def test_copy_range(files: Any, size: int, tmp_path: Path) -> None:
-    data = np.random.default_rng(0).integers(0, 256, size + 10, np.uint8).tobytes()
-    (tmp_path / "a").write_bytes(data)
-    source = os.open(tmp_path / "a", os.O_RDONLY)
-    target = os.open(tmp_path / "b", os.O_RDWR | os.O_CREAT)
-    assert files.copy_range(source, 7, target, 3, size) == size
-    assert files.copy_range(source, size, target, 3 + size, 100) == 10
-    os.close(source)
-    os.close(target)
-    assert (tmp_path / "b").read_bytes() == bytes(3) + data[7 : 7 + size] + data[size:]
-
-
-def test_copying_where_the_system_cannot_copy_by_itself(files: Any, tmp_path: Path) -> None:
-    (tmp_path / "b").write_bytes(b"")
-    source = os.open("/proc/self/status", os.O_RDONLY)
-    target = os.open(tmp_path / "b", os.O_RDWR)
-    copied = files.copy_range(source, 0, target, 0, 100)
-    os.close(source)
-    os.close(target)
-    assert copied == 100
-    assert (tmp_path / "b").read_bytes().startswith(b"Name:")

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...codec.encode import encode, type_of
-from ...codec.header import VarHeader, build
+from ...codec.header import VarHeader
+from ...codec.line import build
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError
-from ...kernels import files
+from ...kernels import ranges
 from ...names import unescape
 from ..base import Metadata
 from ..target import Target
@@ -89,7 +90,9 @@ class DsSink:
         if first.size == np.prod(size, dtype=object):
             encoded = encode(first, hint)
             offset = aligned(self._end - self._body, encoded)
-            self._end = self._body + offset + files.write_at(self._fd, self._body + offset, encoded.buffers)
+            self._end = self._body + offset
+            for buffer in encoded.buffers:
+                self._end += ranges.write_at(self._fd, self._end, buffer)
             big = not encoded.type.ordered
             return VarHeader(encoded.type, tuple(size), offset, encoded.size, big, encoded.mask is not None)
         return self._write_stream(name, type_of(first, hint), first, blocks)
@@ -124,7 +127,7 @@ class DsSink:
             if key != ".":
                 variables[key] = self._done[key] if key in self._done else self._empty(key)
         try:
-            files.write_at(self._fd, 0, [self._build(variables, room=self._body)])
+            ranges.write_at(self._fd, 0, self._build(variables, room=self._body))
         except DsError as error:
             raise error.at(path=self.path)
         os.close(self._fd)

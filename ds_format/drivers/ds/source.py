@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ...codec.attributes import from_json
 from ...codec.body import Body, Bytes, MemoryBody
 from ...codec.decode import STEP, Decoder
-from ...codec.header import VarHeader, attributes, metadata
+from ...codec.header import VarHeader
 from ...codec.layout import locate
+from ...codec.line import attributes, metadata
 from ...dataset import as_array
 from ...errors import DsError, MissingError, TruncatedError
-from ...kernels import files
+from ...kernels import ranges
 from ...names import unescape
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
@@ -58,11 +59,11 @@ class FileBody:
         return out
 
     def ranges(self, offsets: NDArray[np.int64], size: int, out: Bytes) -> None:
-        if files.read_ranges(self.fd, offsets + self.start, size, out) != out.size:
+        if ranges.read_ranges(self.fd, offsets + self.start, size, out) != out.size:
             raise TruncatedError("the file was cut while it was read")
 
     def _fill(self, offset: int, out: NDArray[Any]) -> None:
-        if files.read_at(self.fd, self.start + offset, out) != out.nbytes:
+        if ranges.read_at(self.fd, self.start + offset, out) != out.nbytes:
             raise TruncatedError("the file was cut while it was read")
 
 

@@ -12,7 +12,7 @@ from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, VarHeader
 from ...dtypes import Type
 from ...errors import DsError
-from ...kernels import files
+from ...kernels import ranges
 from ...kernels.bits import pack_bits
 
 
@@ -40,7 +40,7 @@ class BitStream:
     def _write(self, flags: NDArray[np.bool_]) -> None:
         packed = np.empty((flags.size + 7) // 8, np.uint8)
         pack_bits(flags.view(np.uint8), packed)
-        self.offset += files.write_at(self.fd, self.offset, [packed])
+        self.offset += ranges.write_at(self.fd, self.offset, packed)
 
 
 class VariableStream:
@@ -104,13 +104,13 @@ class VariableStream:
             data = np.ma.getdata(block).reshape(-1)
             self._bits.add(data if encoded.mask is None else data[~encoded.mask])
         else:
-            self.offset += files.write_at(self.fd, self.offset, [encoded.buffers[-1]])
+            self.offset += ranges.write_at(self.fd, self.offset, encoded.buffers[-1])
 
     def _add_strings(self, encoded: Encoded) -> None:
         lengths, data = encoded.buffers[-2:]
-        self.offset += files.write_at(self.fd, self.offset, [lengths])
+        self.offset += ranges.write_at(self.fd, self.offset, lengths)
         if self._spool is not None:
-            self._spooled += files.write_at(self._spool.fileno(), self._spooled, [data])
+            self._spooled += ranges.write_at(self._spool.fileno(), self._spooled, data)
 
     def finish(self) -> tuple[VarHeader, int]:
         """Write what is left, and return the header of the variable and where the file ends now.
@@ -126,7 +126,7 @@ class VariableStream:
         if self.type.code == "?":
             self.offset = self._bits.finish()
         if self._spool is not None:
-            self.offset += files.copy_range(self._spool.fileno(), 0, self.fd, self.offset, self._spooled)
+            self.offset += ranges.copy_range(self._spool.fileno(), 0, self.fd, self.offset, self._spooled)
         start = self.start if self.any_missing else self.values
         header = VarHeader(self.type, self.size, start - self.body, self.offset - start, not self.type.ordered, self.any_missing)
         return header, self.offset

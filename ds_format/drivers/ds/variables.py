@@ -8,7 +8,8 @@ from typing import Any
 from ...codec import legacy
 from ...codec.body import Body
 from ...codec.decode import decode
-from ...codec.header import WRITER, Header, VarHeader
+from ...codec.header import WRITER, VarHeader
+from ...codec.line import Header
 from ...errors import DsError, FormatError
 from ...names import unescape
 

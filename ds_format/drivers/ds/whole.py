@@ -9,7 +9,8 @@ from typing import Any
 from ...codec.attributes import from_json
 from ...codec.body import MemoryBody
 from ...codec.encode import Encoded, encode
-from ...codec.header import ALIGNMENT, DTYPES, VarHeader, attributes, build, find_end, metadata, parse
+from ...codec.header import ALIGNMENT, DTYPES, VarHeader
+from ...codec.line import attributes, build, find_end, metadata, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError

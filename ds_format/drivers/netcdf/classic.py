@@ -39,7 +39,10 @@ class _Header:
         return value
 
     def count(self) -> int:
-        return self.number(self.count_format)
+        value = self.number(self.count_format)
+        if value < 0:
+            raise ValueError("a count below 0")
+        return value
 
     def name(self) -> str:
         n = self.count()
@@ -74,7 +77,7 @@ def variable_ends(path: str) -> dict[str, int]:
 
 
 def _variable_ends(header: _Header) -> dict[str, int]:
-    n_records = header.count()
+    n_records = header.number(header.count_format)
     dimensions = []
     for _ in range(header.length()):
         header.name()

@@ -1,0 +1,96 @@
+"""`python -m benchmarks`: measure, and print the tables."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import machine, table
+from .cases import GROUPS
+from .runner import Bench, Case, run
+from .sizes import FULL, SMOKE
+from .timing import Result
+from .worker import Worker
+
+MEMORY_FOLDER = Path("/dev/shm")
+
+
+def parse(words: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="small sizes: does everything run?")
+    parser.add_argument("--reference-python", metavar="PATH", help="Python of an environment with ds-format 5.0.2")
+    parser.add_argument(
+        "--only", metavar="PATTERN", default="", help="cases whose name has this in it; may have * and ?"
+    )
+    parser.add_argument("--repetitions", metavar="N", type=int, default=None, help="rounds; default 7, smoke 2")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="also write the report, as .md or .json")
+    parser.add_argument("--folder", metavar="DIR", type=Path, help="where files are written; default: in memory")
+    arguments = parser.parse_args(words)
+    if arguments.output is not None and arguments.output.suffix not in (".md", ".json"):
+        parser.error("--output must end with .md or .json")
+    if arguments.repetitions is not None and arguments.repetitions < 1:
+        parser.error("--repetitions must be 1 or more")
+    return arguments
+
+
+def chosen(pattern: str) -> list[Case]:
+    """Return the cases whose names have a pattern in them."""
+    return [case for group in GROUPS for case in group.cases if fnmatch.fnmatch(case.name, f"*{pattern}*")]
+
+
+def report(line: str, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
+    """Return the whole report as markdown."""
+    groups = (table.group_table(group, results, skipped) for group in GROUPS)
+    parts = [f"# Benchmarks\n\n{line}\n", f"## Summary\n\n{table.summary(results)}\n", *filter(None, groups)]
+    return "\n".join(parts)
+
+
+def as_json(line: str, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
+    """Return all numbers as JSON; seconds, or units of 1e6 bytes."""
+    content: dict[str, Any] = {
+        "machine": line,
+        "results": [result._asdict() for result in results.values()],
+        "skipped": dict(skipped),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print the report, and write it to a file if one is given."""
+    arguments = parse(words)
+    cases = chosen(arguments.only)
+    if not cases:
+        print(f"no case has {arguments.only!r} in its name", file=sys.stderr)
+        return 1
+    folder = arguments.folder or (MEMORY_FOLDER if MEMORY_FOLDER.is_dir() else Path(tempfile.gettempdir()))
+    worker = Worker(arguments.reference_python) if arguments.reference_python else None
+    start = time.perf_counter()
+    try:
+        bench = Bench(
+            SMOKE if arguments.smoke else FULL, folder, worker, arguments.repetitions or (2 if arguments.smoke else 7)
+        )
+        found, skipped = run(bench, cases)
+    finally:
+        if worker is not None:
+            worker.close()
+    results = {result.case: result for result in found}
+    line = machine.describe(folder, worker.version if worker else None)
+    text = report(line, results, skipped)
+    print(text)
+    print(f"Total: {time.perf_counter() - start:.0f} s")
+    if arguments.output is not None:
+        markdown = arguments.output.suffix == ".md"
+        arguments.output.write_text(text if markdown else as_json(line, results, skipped), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Results as markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+from . import targets
+from .runner import Group
+from .timing import Result
+from .ways import OURS
+
+REACHED = {True: "✓", False: "✗"}
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (0.0, "ns"))  # noqa: RUF001 - the sign of micro
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with columns of even width."""
+    lines = [list(header), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
+    )
+
+
+def group_table(group: Group, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
+    """Return title, note and table of a group; one row per case and way."""
+    rows: list[Sequence[str]] = []
+    for case in group.cases:
+        if case.name in results:
+            rows += _rows(results[case.name])
+        elif case.name in skipped:
+            rows.append([case.name, "left out", "", "", "", skipped[case.name], ""])
+    if not rows:
+        return ""
+    header = ["work", "by", "median", "least … most", "rate", "beside ds_format", "target"]
+    return f"## {group.title}\n\n{group.note}\n\n{markdown(header, rows)}\n"
+
+
+def _rows(result: Result) -> Iterable[Sequence[str]]:
+    for i, (way, values) in enumerate(result.values.items()):
+        note = result.notes[way]
+        typical = result.median(way)
+        yield [
+            result.case if i == 0 else "",
+            f"{way}: {note}" if note else way,
+            quantity(typical, result.unit),
+            f"{quantity(min(values), result.unit)} … {quantity(max(values), result.unit)}" if len(values) > 1 else "",
+            f"{result.size / typical / 1e9:.2f} GB/s" if result.size else "",
+            _beside(result, way) if i else "",
+            "; ".join(_judged(result, way)),
+        ]
+
+
+def _beside(result: Result, way: str) -> str:
+    ratios = sorted(result.ratios(OURS, way))
+    typical = median(ratios)
+    word = "slower" if result.unit == "s" else "more"
+    if typical < 1:
+        ratios = sorted(1 / ratio for ratio in ratios)
+        word = "faster" if result.unit == "s" else "less"
+    return f"{times(median(ratios))} {word} ({times(ratios[0])} … {times(ratios[-1])})"
+
+
+def _judged(result: Result, way: str) -> Iterable[str]:
+    for claim, bound in targets.of(result.case, way):
+        verdict = targets.judge(claim, bound, result)
+        if verdict is not None:
+            yield f"{_wanted(claim.kind, bound.limit)} {REACHED[verdict.reached]}"
+
+
+def _wanted(kind: str, limit: float) -> str:
+    if kind == "at most":
+        return f"≤ {limit:g} MB"
+    return f"≥ {limit:g}x slower" if kind == "faster" else f"ds_format within {limit:g}x"
+
+
+def summary(results: Mapping[str, Result]) -> str:
+    """Return the table of targets with what was measured."""
+    rows = []
+    for goal in targets.GOALS:
+        wanted = "; ".join(claim.text() for claim in goal.claims)
+        rows.append([goal.work, wanted, "; ".join(_measured(claim, results) for claim in goal.claims)])
+    return markdown(["work", "target", "measured"], rows)
+
+
+def _measured(claim: targets.Claim, results: Mapping[str, Result]) -> str:
+    verdicts = [
+        targets.judge(claim, bound, results[bound.case]) if bound.case in results else None for bound in claim.bounds
+    ]
+    shown = " / ".join("-" if verdict is None else _value(claim.kind, verdict.value) for verdict in verdicts)
+    known = [verdict.reached for verdict in verdicts if verdict is not None]
+    return f"{shown} {REACHED[all(known)]}" if known else shown
+
+
+def _value(kind: str, value: float) -> str:
+    return f"{value:.1f} MB" if kind == "at most" else times(value)
+
+
+def times(ratio: float) -> str:
+    """Return a factor as text."""
+    return f"{ratio:.0f}x" if ratio >= 20 else f"{ratio:.1f}x" if ratio >= 4 else f"{ratio:.2f}x"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return seconds, or units of 1e6 bytes, as text."""
+    if unit == "MB":
+        return f"{value:.1f} MB"
+    scale, name = next(row for row in UNITS if abs(value) >= row[0])
+    return f"{value / (scale or 1e-9):.3g} {name}"

@@ -1,0 +1,167 @@
+"""What must be reached: the rows of the summary, each of several claims about cases and rivals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import NamedTuple
+
+from .timing import Result
+from .ways import BARE, COPY, NETCDF, NUMPY, OURS, REFERENCE, SMALLER
+
+
+class Bound(NamedTuple):
+    """What is wanted of one case."""
+
+    case: str
+    limit: float
+
+
+class Claim(NamedTuple):
+    """The same thing wanted of one or more cases."""
+
+    kind: str
+    """`faster`: so many times as fast as the rival, or more; `within`: so many times its time, or less; `at most`: a
+    number in the unit of the case."""
+    rival: str
+    """A way of the cases; of no meaning for `at most`."""
+    bounds: tuple[Bound, ...]
+    words: str = ""
+    """What stands behind the numbers; the rival's name if empty."""
+
+    def text(self) -> str:
+        """Return what is wanted, in words."""
+        limits = [bound.limit for bound in self.bounds]
+        shown = limits[:1] if len(set(limits)) == 1 else limits
+        words = self.words or self.rival
+        if self.kind == "at most":
+            return f"{words} ≤ {shown[0]:g} MB"
+        numbers = " / ".join(f"{limit:g}x" for limit in shown)
+        if self.kind == "within":
+            return f"within {numbers} of {words}"
+        return f"faster than {words}" if shown == [1.0] else f"{numbers} faster than {words}"
+
+
+class Goal(NamedTuple):
+    """One row of the summary."""
+
+    work: str
+    claims: tuple[Claim, ...]
+
+
+class Verdict(NamedTuple):
+    """What was measured for one bound."""
+
+    value: float
+    """A ratio as the kind of the claim says it, or a number in the unit of the case."""
+    reached: bool
+
+
+def _claim(kind: str, rival: str, bounds: Mapping[str, float], words: str = "") -> Claim:
+    return Claim(kind, rival, tuple(Bound(case, limit) for case, limit in bounds.items()), words)
+
+
+GOALS: tuple[Goal, ...] = (
+    Goal(
+        "read tiny / small, per file, whole `ds.read`",
+        (
+            _claim("faster", NETCDF, {"read tiny": 80, "read small": 70}),
+            _claim("faster", REFERENCE, {"read tiny": 8, "read small": 5}),
+            _claim("within", BARE, {"read tiny": 2, "read small": 2}, "bare open+fstat+read+close"),
+        ),
+    ),
+    Goal(
+        "write tiny / small, default (whole or absent: temporary file and rename)",
+        (
+            _claim("faster", NETCDF, {"write tiny": 45, "write small": 30}),
+            _claim("faster", REFERENCE, {"write tiny": 15, "write small": 15}),
+            _claim("within", BARE, {"write tiny": 1.8, "write small": 1.8}, "bare open+writev+close+rename"),
+        ),
+    ),
+    Goal(
+        "write tiny / small, `atomic=False`, new file",
+        (
+            _claim("faster", NETCDF, {"write tiny, atomic=False": 60, "write small, atomic=False": 40}),
+            _claim("faster", REFERENCE, {"write tiny, atomic=False": 20, "write small, atomic=False": 20}),
+            _claim(
+                "within",
+                BARE,
+                {"write tiny, atomic=False": 2.2, "write small, atomic=False": 2.2},
+                "bare open+writev+close",
+            ),
+        ),
+    ),
+    Goal(
+        "read / write large (≥ 400 MB)",
+        (
+            _claim("within", BARE, {"read large": 1.05, "write large": 1.05}, "`np.fromfile` / `tofile`"),
+            _claim("at most", "", {"write large, memory above the array": 32}, "memory of writing above the array"),
+        ),
+    ),
+    Goal(
+        "open a large file with `mmap=True`",
+        (_claim("within", SMALLER, {"open large with mmap=True": 1.25}),),
+    ),
+    Goal(
+        "masked float64, 30 % missing, 20 M values: decode / encode",
+        (
+            _claim("within", COPY, {"read masked": 2.5, "write masked": 2.5}, "one copy of the array"),
+            _claim("faster", REFERENCE, {"read masked": 4, "write masked": 10}),
+            _claim("faster", NETCDF, {"read masked": 1, "write masked": 1}),
+        ),
+    ),
+    Goal(
+        "booleans, 10 M",
+        (
+            _claim("within", NUMPY, {"decode booleans": 1.3, "encode booleans": 1.3}, "`np.unpackbits` / `packbits`"),
+            _claim(
+                "within", NUMPY, {"read booleans": 1.3, "write booleans": 1.3}, "the same with `fromfile` / `tofile`"
+            ),
+        ),
+    ),
+    Goal(
+        "300 k short strings: read / write",
+        (
+            _claim("faster", REFERENCE, {"read strings": 4, "write strings": 15}),
+            _claim("faster", NETCDF, {"read strings": 8, "write strings": 8}),
+        ),
+    ),
+    Goal(
+        "`ds ls x.ds`, wall time",
+        (
+            _claim("within", "python -c pass", {"ds ls x.ds": 3}, "`python -c pass`"),
+            _claim("faster", REFERENCE, {"ds ls x.ds": 5}, "the reference's `ds`"),
+        ),
+    ),
+)
+"""The table of the project's targets."""
+
+OTHERS: tuple[Claim, ...] = (
+    _claim(
+        "at most", "", {"convert 1.5 GB nc → ds, memory": 256, "convert 1.5 GB ds → nc, memory": 256}, "whole process"
+    ),
+)
+"""Targets outside of the table."""
+
+
+def of(case: str, rival: str) -> Iterator[tuple[Claim, Bound]]:
+    """Yield what is wanted of a case beside a rival; for the rival OURS, in absolute numbers."""
+    claims = [claim for goal in GOALS for claim in goal.claims]
+    for claim in (*claims, *OTHERS):
+        if (OURS if claim.kind == "at most" else claim.rival) == rival:
+            for bound in claim.bounds:
+                if bound.case == case:
+                    yield claim, bound
+
+
+def judge(claim: Claim, bound: Bound, result: Result) -> Verdict | None:
+    """Compare a result with what is wanted; None if the rival did not take part."""
+    if claim.kind == "at most":
+        value = result.median(OURS)
+        return Verdict(value, value <= bound.limit)
+    if claim.rival not in result.values:
+        return None
+    ratio = median(result.ratios(OURS, claim.rival))
+    if claim.kind == "faster":
+        return Verdict(ratio, ratio >= bound.limit)
+    return Verdict(1 / ratio, 1 / ratio <= bound.limit)

@@ -1,0 +1,306 @@
+"""Version line and JSON line ↔ what they say of each variable."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import re
+from typing import Any, NamedTuple
+
+from ..errors import FormatError, VersionError
+from ..names import escape, unescape
+from .header import (
+    ALIGNMENT,
+    DTYPES,
+    MAX_HEADER_SIZE,
+    MAX_VERSION_SIZE,
+    PRIVATE,
+    VERSION_LINE,
+    VERSION_MARK,
+    WRITER,
+    Entry,
+    VarHeader,
+    check_dims,
+    kind_of,
+    variable,
+)
+
+REMEMBERED_SIZE = 4096
+"""Bytes of the longest header that is remembered."""
+FLAT = frozenset({str, int, float, bool, type(None)})
+BACKSLASH = "\\"
+SPACED_COLON = re.compile(r"[ \t\r]:")
+
+
+class Described(NamedTuple):
+    """What a header says of one variable."""
+
+    var: VarHeader | None
+    """None if a property is wrong."""
+    error: str
+    """Which one, and how."""
+    meta: Entry
+    """What the metadata of a dataset keep: attributes, `.dims`, `.size`, `.type`, and properties unknown here."""
+    is_flat: bool
+    """Whether nothing in `meta` but `.dims` and `.size` could be changed in place."""
+
+
+class Header(NamedTuple):
+    """What the first bytes of a file say. Headers are shared: nothing in them may be changed."""
+
+    version: str
+    """`1.0` or `2.0.1`."""
+    body: int
+    """Where the body starts, in bytes from the start of the file."""
+    attributes: Entry
+    """Attributes of the dataset: the entry `"."`."""
+    variables: dict[str, Described]
+    """By the keys of a dataset, in the order of the file."""
+    is_doubtful: bool
+    """Whether there is a variable whose `.len`, and with it the offsets of all behind it, some older writer gets wrong."""
+
+
+# The scanner behind `json.loads`, without its search for white space on both sides.
+_scan = json.JSONDecoder().scan_once
+_encode = json.JSONEncoder(check_circular=False).encode
+if json.encoder.c_make_encoder is not None:
+    # What `encode` would make anew for each call.
+    _pieces = json.encoder.c_make_encoder(
+        None, None, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
+    )
+
+    def _encode(value: Any) -> str:
+        return "".join(_pieces(value, 0))
+
+
+def find_end(data: bytes | bytearray, whole: bool) -> int:
+    """Return where the header line ends, or -1 if more bytes are needed to tell.
+
+    Parameters
+    ----------
+    data : bytes or bytearray
+        The first bytes of a file.
+    whole : bool
+        Whether these are all bytes of the file: a header line without LF ends with it.
+
+    Raises
+    ------
+    FormatError, VersionError
+        If these are not the first bytes of a ds file, or the line ends nowhere within `MAX_HEADER_SIZE`.
+    """
+    end = data.find(b"\n", _start(data))
+    if end < 0:
+        if len(data) > MAX_HEADER_SIZE:
+            raise FormatError(f"the header line does not end within {MAX_HEADER_SIZE} bytes")
+        if whole:
+            return len(data)
+    return end
+
+
+def _start(data: bytes | bytearray) -> int:
+    """Return where the header line starts."""
+    if data.startswith(VERSION_LINE):
+        return len(VERSION_LINE)
+    if data[:MAX_VERSION_SIZE].lstrip(b" \t\r\n").startswith(b"{"):
+        return data.index(b"{")
+    if not data:
+        raise FormatError("the file is empty")
+    if not data.startswith(VERSION_MARK):
+        raise FormatError(f"not a ds file: found {bytes(data[:16])!r}, expected {VERSION_LINE!r} or a JSON object")
+    line = bytes(data[:MAX_VERSION_SIZE]).partition(b"\n")[0]
+    if line == VERSION_LINE[:-1]:
+        raise FormatError("the file ends with the version line: no header follows")
+    if line == b"ds-1.0\r":
+        raise FormatError("the version line ends with CR LF: a transfer in text mode changed the file")
+    raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
+
+
+def parse(data: bytes | bytearray, end: int) -> Header:
+    """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
+
+    Raises
+    ------
+    FormatError
+        If the line is not a JSON object of the form the format wants.
+    """
+    line = bytes(data[:end])
+    return _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
+
+
+def _parse(line: bytes) -> Header:
+    versioned = line.startswith(VERSION_LINE)
+    start = len(VERSION_LINE) if versioned else _start(line)
+    try:
+        text = line[start:].decode()
+        entries, stop = _scan(text, 0)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"header: not UTF-8 at byte {start + error.start}") from None
+    except (json.JSONDecodeError, StopIteration):
+        text, entries, stop = _scan_spaced(text)
+    except RecursionError:
+        raise FormatError("header: nested too deeply") from None
+    if type(entries) is not dict:
+        raise FormatError(f"header: found {kind_of(entries)}, expected an object")
+    if stop != len(text) and text[stop:].strip(" \t\r"):
+        raise FormatError(f"header: found more after the JSON value, at character {stop}")
+    _check_keys(text, entries)
+    attributes = entries.pop(".", {})
+    if type(attributes) is not dict:
+        raise FormatError(f'header: ".": found {kind_of(attributes)}, expected an object')
+    version = "1.0" if versioned else "2.0.1"
+    if BACKSLASH in text:
+        entries = {name: _renamed(entry, version) for name, entry in _renamed(entries, version).items()}
+        attributes = _renamed(attributes, version)
+    variables = {key: describe(entry, version) for key, entry in entries.items()}
+    doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
+    return Header(version, len(line) + 1, attributes, variables, doubtful)
+
+
+_parse_once = functools.lru_cache(maxsize=16)(_parse)
+"""Files written by one program tend to have one header. The last few small ones are remembered."""
+
+
+def _scan_spaced(text: str) -> tuple[str, Any, int]:
+    """Scan a header line that may begin with white space, or tell what is wrong with it."""
+    text = text.strip(" \t\r")
+    try:
+        return text, *_scan(text, 0)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"header: {error.msg.removesuffix(' at')} at character {error.pos}") from None
+    except StopIteration as error:
+        if text.startswith("\ufeff"):
+            raise FormatError("header: begins with a byte order mark") from None
+        raise FormatError(f"header: no JSON value at character {error.value}") from None
+
+
+def _check_keys(text: str, entries: Entry) -> None:
+    """Raise if a JSON object has a key twice, and remove variables with reserved names.
+
+    Each key of the text is followed by a colon, and most by `":`; where there are as many of these as keys came out, none
+    can have got lost. Strings with colons only mean that a slower test has to decide.
+    """
+    n = len(entries)
+    reserved = []
+    for key, entry in entries.items():
+        if type(entry) is dict:
+            n += len(entry)
+        if key.startswith(".") and key != ".":
+            reserved.append(key)
+    if text.count(":") != n and (text.count('":') != n or SPACED_COLON.search(text)):
+        json.loads(text, object_pairs_hook=_unique)
+    for key in reserved:
+        del entries[key]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Entry:
+    entry = dict(pairs)
+    if len(entry) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise FormatError(f'header: "{twice}" occurs twice in one object')
+    return entry
+
+
+def _renamed(entry: Any, version: str) -> Any:
+    """Give names that begin with `\\` the keys of a dataset: in 2.0.1 they are not escaped, in 1.0 not always.
+
+    Raises
+    ------
+    FormatError
+        If two names are the same.
+    """
+    if type(entry) is not dict:
+        return entry
+    out: Entry = {}
+    for key, value in entry.items():
+        if key.startswith(BACKSLASH):
+            key = escape(key if version == "2.0.1" else unescape(key))
+        if key in out:
+            raise FormatError(f'header: "{unescape(key)}" occurs twice in one object')
+        out[key] = value
+    return out
+
+
+def describe(entry: Any, version: str) -> Described:
+    """Read the entry of one variable, and keep what can be kept of a damaged one."""
+    meta = {key: value for key, value in entry.items() if key not in PRIVATE} if type(entry) is dict else {}
+    is_flat = all(type(value) in FLAT for key, value in meta.items() if key not in (".dims", ".size"))
+    try:
+        var = variable(entry, version)
+    except FormatError as error:
+        name, size = meta.get(".type"), meta.get(".size", [])
+        meta[".type"] = name if type(name) is str else None
+        if type(size) is not list or not all(type(count) is int and count >= 0 for count in size):
+            size = None
+        meta[".size"] = size
+        try:
+            check_dims(meta.get(".dims", []), None if size is None else tuple(size))
+        except FormatError:
+            meta.pop(".dims", None)
+        return Described(None, str(error), meta, False)
+    meta[".size"] = None if var.size is None else list(var.size)
+    meta[".type"] = None if var.type is None else var.type.name
+    return Described(var, "", meta, is_flat and DTYPES not in meta)
+
+
+def _is_doubtful(var: VarHeader | None, version: str) -> bool:
+    if var is None or var.type is None or not var.type.is_string:
+        return False
+    return var.type.name == "str" or var.missing or version == "2.0.1"
+
+
+def attributes(header: Header) -> Entry:
+    """Return the attributes of the dataset, for somebody to keep and change."""
+    out = header.attributes.copy()
+    for value in out.values():
+        if type(value) not in FLAT:
+            out = copy.deepcopy(out)
+            break
+    if WRITER in out:
+        del out[WRITER]
+    return out
+
+
+def metadata(described: Described) -> Entry:
+    """Return the metadata of one variable, for somebody to keep and change."""
+    if not described.is_flat:
+        return copy.deepcopy(described.meta)
+    meta = described.meta.copy()
+    if ".dims" in meta:
+        meta[".dims"] = meta[".dims"].copy()
+    if meta[".size"]:
+        meta[".size"] = meta[".size"].copy()
+    elif meta[".size"] is not None:
+        meta[".size"] = []
+    return meta
+
+
+def build(entries: Entry, attributes: Entry, version: str = "1.0", room: int = 0) -> bytes:
+    """Return version line and header line, padded with spaces so that the body starts at a multiple of `ALIGNMENT`.
+
+    Parameters
+    ----------
+    entries : dict
+        Key of a dataset → properties and attributes, plain JSON values.
+    attributes : dict
+        Attributes of the dataset.
+    version : str
+        `1.0`, or `2.0.1`, whose names are not escaped.
+    room : int
+        Bytes to fill, a multiple of `ALIGNMENT`; 0: as few as will do.
+
+    Raises
+    ------
+    ValueError
+        If the header does not fit `room`.
+    """
+    lead = VERSION_LINE
+    if version == "2.0.1":
+        lead, attributes = b"", {**attributes, WRITER: "ds_format"}
+    text = _encode({**entries, ".": attributes}).encode()
+    size = len(lead) + len(text) + 1
+    padded = room or size + -size % ALIGNMENT
+    if size > padded:
+        raise ValueError(f"a header of {size} bytes does not fit {room} bytes")
+    return lead + text + b" " * (padded - size) + b"\n"

@@ -1,0 +1,102 @@
+"""What the documents show is true: each block of code runs, and prints what the `text` block behind it says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+
+FENCED = re.compile(r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>.*)\n(?P<code>(?:.*\n)*?)```$", re.MULTILINE)
+NOT_CODE = ("text", "json", "{eval-rst}", "{include} ../CONTRIBUTING.md", "{include} ../CHANGELOG.md", "{toctree}")
+
+
+class Block(NamedTuple):
+    language: str
+    code: str
+    line: int
+    """Of the document, before the first one of the code."""
+    reason: str | None
+    """Why it is not run."""
+    output: str | None
+    """What it prints, if the document says so."""
+
+
+def blocks(path: Path) -> Iterator[Block]:
+    text = path.read_text()
+    found = list(FENCED.finditer(text))
+    assert text.count("```") == 2 * len(found)
+    for i, match in enumerate(found):
+        behind = found[i + 1] if i + 1 < len(found) else None
+        shown = behind is not None and behind["language"] == "text" and not text[match.end() : behind.start()].strip()
+        line = text.count("\n", 0, match.start("code"))
+        output = behind["code"] if behind is not None and shown else None
+        yield Block(match["language"], match["code"], line, match["reason"], output)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the sample, and the command `ds` on the path."""
+    command = tmp_path / "bin" / "ds"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m ds_format "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
+    monkeypatch.delenv("DS_MODE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples" / "sample.nc", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
+def test_blocks_run(path: Path) -> None:
+    names: dict[str, Any] = {"__name__": path.stem}
+    for block in blocks(path):
+        if block.reason or block.language in NOT_CODE:
+            continue
+        where = f"{path.name}, line {block.line}"
+        assert block.language in ("python", "sh"), where
+        printed = run_python(block, where, names) if block.language == "python" else run_shell(block.code)
+        if block.output is not None:
+            assert printed == block.output, where
+
+
+def run_python(block: Block, where: str, names: dict[str, Any]) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as stream:
+        exec(compile("\n" * block.line + block.code, where, "exec"), names)
+    return stream.getvalue()
+
+
+def run_shell(code: str) -> str:
+    return subprocess.run(["sh", "-e", "-c", code], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_the_commands_of_the_readme_are_run_by_ci() -> None:
+    excused = [block.code for block in blocks(ROOT / "README.md") if block.reason]
+    assert len(excused) == 2
+    assert all(re.fullmatch(r"python3 -m venv \.venv && .*\n", code) for code in excused)
+    assert "'^python3 -m venv'" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_only_blocks_that_install_or_check_are_excused() -> None:
+    excused = {name for name, path in zip(NAMES, DOCUMENTS, strict=True) if any(block.reason for block in blocks(path))}
+    assert excused <= {"README.md", "CONTRIBUTING.md", "docs/performance.md"}
+
+
+def test_links_lead_to_files() -> None:
+    for path in DOCUMENTS:
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+            assert link.startswith("https://") or (path.parent / link).is_file(), f"{path.name}: {link}"
