@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
-    from .files import open, read, write  # noqa: A004 - the name users expect
+    from .files import open, read, write
     from .lazy import File, Variable
     from .names import escape, unescape
 

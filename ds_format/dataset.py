@@ -104,7 +104,7 @@ def as_array(data: Any, type_name: str | None = None) -> Any:
     Parameters
     ----------
     data : object
-        ndarray or MaskedArray, number, bool, str, bytes, None, or a nested list of these, where None is a missing value.
+        ndarray or MaskedArray, number, bool, str, bytes, None, or a nested list of these, where None is missing.
     type_name : str, optional
         The ds type of a missing scalar, which cannot tell it.
 

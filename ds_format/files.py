@@ -122,7 +122,7 @@ def _read(source: Source, path: Path, keys: list[str] | None, sel: Mapping[str, 
     return dataset
 
 
-def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:  # noqa: A001 - the name users expect
+def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:
     """Open a file whose variables are read when they are indexed.
 
     Parameters
@@ -183,7 +183,10 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
     if hasattr(module, "write"):
         module.write(path, arrays, given, **options)
         return
-    meta = {key: {**given.get(key, {}), **properties_of(array, given.get(key, {}).get(".type"))} for key, array in arrays.items()}
+    meta = {}
+    for key, array in arrays.items():
+        entry = given.get(key, {})
+        meta[key] = {**entry, **properties_of(array, entry.get(".type"))}
     meta[META] = dict(given.get(META, {}))
     sink: Sink = module.create(path, meta, **options)
     try:

@@ -27,7 +27,7 @@ def get() -> str:
     return mode if mode in MODES else "soft"
 
 
-class use:  # noqa: N801 - read as `with mode.use("strict"):`
+class use:
     """Set the mode for a `with` block.
 
     Raises

@@ -36,7 +36,7 @@ def normalize(index: Any, shape: Sequence[int]) -> tuple[Index, ...]:
     if n_ellipsis > 1:
         raise IndexError("an index can have only one ellipsis")
     if len(items) - n_ellipsis > len(shape):
-        raise IndexError(f"found {len(items) - n_ellipsis} indexes, expected at most {len(shape)} as there are dimensions")
+        raise IndexError(f"found {len(items) - n_ellipsis} indexes, expected at most {len(shape)}, one per dimension")
     whole = [slice(None)] * (len(shape) - len(items) + n_ellipsis)
     at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
     items[at : at + n_ellipsis] = whole
@@ -57,7 +57,9 @@ def _normalize_one(item: Any, n: int, axis: int) -> Index:
             ) from None
     array = np.asarray(item)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
-        raise IndexError(f"found {array.dtype} in {array.ndim} dimensions as index of dimension {axis}, expected a list")
+        raise IndexError(
+            f"found {array.ndim}-d {array.dtype} as index of dimension {axis}, expected a list of positions"
+        )
     if array.dtype.kind == "b":
         if array.size != n:
             raise IndexError(f"found {array.size} booleans as index of dimension {axis}, expected {n}")

@@ -228,7 +228,7 @@ def test_reserved_names_are_ignored(tmp_path: Path) -> None:
 SEEDS = [golden.FOLDER / "v1" / f"{name}.ds" for name in ("masked_int16_le", "unicode_2d", "bytes_object_last", "bool_17")]
 
 
-@pytest.mark.filterwarnings("ignore:the offsets in the header are wrong")
+@pytest.mark.filterwarnings("ignore:offsets in the header are wrong")
 @given(st.data())
 def test_changed_bytes_give_a_value_or_an_error_of_ours(data: st.DataObject) -> None:
     seed = data.draw(st.sampled_from(SEEDS))

@@ -116,7 +116,7 @@ def write_at(n: int, folder: Path) -> tuple[Call, Call]:
         return ranges.write_at(fds[0], 0, values)
 
     def rival() -> Any:
-        return os.pwrite(fds[1], values, 0)
+        return os.pwrite(fds[1], values.data, 0)
 
     _close_with(ours, *fds)
     return ours, rival

@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     caption: str
     """What the command does, in a few words."""
     pairs: bool = False
-    """Whether `KEY: VALUE` between its words are arguments: then options of that form stand before the command or last."""
+    """Whether `KEY: VALUE` between its words are arguments: options of that form then stand first or last."""
 
 
 COMMANDS = {

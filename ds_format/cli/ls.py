@@ -58,7 +58,7 @@ def run(request: Request) -> Iterator[Any]:
 
 
 def sizes(entries: Iterable[dict[str, Any]]) -> dict[str, int | None]:
-    """Return the size of each dimension of some variables, in order of appearance; None where none has data along it."""
+    """Return the size of each dimension of some variables, in order of appearance; None without data along it."""
     found: dict[str, int | None] = {}
     for entry in entries:
         size = entry[".size"]

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The words, the name of the program left out. Without them this is the program: they are those of the process, and
+        The words, the name of the program left out. Without them this is the program: they are the process's, and
         a signal that ends the command ends the process, after what has been begun is cleaned up.
 
     Returns
@@ -76,7 +76,7 @@ def _run(argv: list[str]) -> int:
         return 1
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is becomes one line
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong is told in one line
         if verbose:
             sys.__excepthook__(type(error), error, error.__traceback__)
         _say(f"{label}: {messages.describe(error)}")

@@ -11,8 +11,8 @@ from ..names import unescape
 def variables(path: str) -> dict[str, dict[str, Any]]:
     """Return the metadata of each variable by its unescaped name, sorted.
 
-    Each has `.type` (None if the file does not say), `.size` (None: no data) and `.dims`, made up of the name if the file
-    does not say.
+    Each has `.type` (None if the file does not say), `.size` (None: no data) and `.dims`, made from the name if the
+    file does not say.
 
     Raises
     ------

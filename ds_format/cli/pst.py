@@ -1,8 +1,8 @@
-"""PST, plain structured text: the notation of arguments and output of the command line.
+r"""PST, plain structured text: the notation of arguments and output of the command line.
 
 ::
 
-    text     quotes and backslashes resolved                 a"b c"\\t     →  "ab c<tab>"
+    text     quotes and backslashes resolved                 a"b c"\t      →  "ab c<tab>"
     number   a word without either that Python reads         5  1.5  1e5  nan
     literal  likewise                                        true  false  none
     array    { a b { c } }
@@ -168,7 +168,7 @@ def _utf8(text: str) -> str:
 
 
 def _items(todo: list[_Word], nested: bool) -> list[Any]:
-    """Take words from the end of `todo`, if `nested` up to the bracket `}`; pairs beside each other become one object."""
+    """Take words from the end of `todo`, if `nested` up to the bracket `}`; neighbouring pairs become one object."""
     items: list[Any] = []
     pairs: dict[str, Any] | None = None
     while todo:

@@ -12,6 +12,6 @@ encode       array or masked array → type and buffers
 legacy       files of older writers that say wrong things about right bytes
 
 The way of a masked `int16` variable from file to array: `header` reads `VarHeader(int16, (3,), offset 0, missing)`;
-`layout` finds the mask at byte 0 of the body and the values from byte 1 on; `decode` counts the bits of the mask, 2 values
-are present and must fit; the kernels put them at their places.
+`layout` finds the mask at byte 0 of the body and the values from byte 1 on; `decode` counts the bits of the mask,
+2 values are present and must fit; the kernels put them at their places.
 """

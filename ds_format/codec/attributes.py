@@ -71,14 +71,14 @@ def _plain(value: Any, name: str) -> Any:
     elif isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: _plain(item, name) for key, item in value.items()}
-    elif isinstance(value, tuple(PLAIN)):
+    elif isinstance(value, (str, int, float)):
         return value
     kind = f"dtype {value.dtype}" if isinstance(value, (np.generic, np.ndarray)) else type(value).__name__
     raise UnsupportedError(f'attribute "{name}": a value of type {kind} is not possible')
 
 
 def from_json(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Give attributes their NumPy types back, in place; `.dtypes` goes. Values that do not fit their type stay plain."""
+    """Give attributes their NumPy types back, in place; `.dtypes` goes. A value that does not fit its type stays."""
     dtypes = attributes.pop(DTYPES, None)
     if type(dtypes) is dict:
         for key, spec in dtypes.items():

@@ -52,12 +52,15 @@ class MemoryBody:
         self.share = share
 
     def view(self, offset: int, size: int) -> Bytes:
+        """Return a view."""
         return np.frombuffer(self.data, np.uint8, size, self.start + offset)
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return a view if that is allowed and aligned, else a copy."""
         array: NDArray[Any] = ndarray(shape, dtype, self.data, self.start + offset)
         return array if self.share and array.flags.aligned else array.copy()
 
     def ranges(self, offsets: NDArray[np.int64], size: int, out: Bytes) -> None:
+        """Copy ranges of one size into `out`."""
         for i, offset in enumerate(offsets.tolist()):
             out[i * size : (i + 1) * size] = self.view(offset, size)

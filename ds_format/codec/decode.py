@@ -1,7 +1,7 @@
 """One variable: its header and the bytes of a body → an array or masked array, whole or in part.
 
-A variable is a row of n values in C order. `Decoder.row` decodes any stretch of it; a mask, where there is one, is looked
-at first, for it says how many of the values before the stretch are stored, and so where its bytes begin.
+A variable is a row of n values in C order. `Decoder.row` decodes any stretch of it; a mask, where there is one, is
+looked at first, for it says how many of the values before the stretch are stored, and so where its bytes begin.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
     Returns
     -------
     ndarray, MaskedArray or None
-        Of shape `var.size`, native byte order, writable; for 0-d a NumPy scalar, `str` or `bytes`. A MaskedArray only if
-        a value is missing, with 0 (or an empty string) under the mask. None if the variable has no data.
+        Of shape `var.size`, native byte order, writable; for 0-d a NumPy scalar, `str` or `bytes`. A MaskedArray only
+        if a value is missing, with 0 (or an empty string) under the mask. None if the variable has no data.
 
     Raises
     ------

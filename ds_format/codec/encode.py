@@ -63,7 +63,7 @@ def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
         return TYPES["str"]
     elif kind == "O":
         return _type_of_objects(array, hint)
-    raise UnsupportedError(f"dtype: found {array.dtype}, expected a float of 32 or 64 bits, an integer, bool or strings")
+    raise UnsupportedError(f"dtype: found {array.dtype}, expected float32, float64, an integer, bool or strings")
 
 
 def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:

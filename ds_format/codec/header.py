@@ -8,8 +8,8 @@
     header-line  = one JSON object, UTF-8, LF
     body         = raw bytes up to the end of the file
 
-Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 to 5.0, and files written by ds-format 2.0.1
-and 5.0.2 where those are silent.
+Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 to 5.0, and files written by ds-format
+2.0.1 and 5.0.2 where those are silent.
 """
 
 from __future__ import annotations
@@ -126,6 +126,7 @@ def _sized_type(name: Any, entry: Entry, version: str) -> Type:
 
 
 def check_dims(dims: Any, shape: tuple[int, ...] | None) -> None:
+    """Raise a FormatError if `.dims` are no names, or not as many as dimensions (None: not known)."""
     if type(dims) is not list:
         raise wrong(".dims", dims, "a list of names")
     for dim in dims:
@@ -136,11 +137,13 @@ def check_dims(dims: Any, shape: tuple[int, ...] | None) -> None:
 
 
 def wrong(field: str, found: Any, expected: str) -> FormatError:
+    """Return the error that says what a field holds, cut if it is long, and what it should."""
     text = json.dumps(found)
     return FormatError(f"{field}: found {text if len(text) <= 60 else text[:60] + '...'}, expected {expected}")
 
 
 def kind_of(value: Any) -> str:
+    """Return what JSON calls a value."""
     kinds = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     return kinds.get(type(value), "a number")
 

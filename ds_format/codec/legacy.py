@@ -2,8 +2,8 @@
 
 ds-format 3.0 to 5.0 counts some strings too long in `.len`, so that the offsets of all later variables are too large;
 2.0.1 counts byte strings too short, the lengths of non-ASCII text in characters, and stores the Python notation of
-byte strings in object arrays. What can be recognised for sure is read as it was meant; where that takes more than a look
-at the variable itself, with a warning.
+byte strings in object arrays. What can be recognised for sure is read as it was meant; where that takes more than a
+look at the variable itself, with a warning.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> d
         return variables
     if offset != body.size or walked == variables:
         return variables
-    warnings.warn("the offsets in the header are wrong, as older writers make them; read by the true lengths", stacklevel=2)
+    warnings.warn("offsets in the header are wrong, as older writers make them; read by the true lengths", stacklevel=2)
     return walked
 
 
@@ -67,7 +67,7 @@ def _true_length(var: VarHeader, body: Body, version: str) -> int:
     if var.size is None or var.type is None or 0 in var.size:
         return 0
     if version == "2.0.1" and var.type.is_string:
-        return _StoredStrings(var, body).size
+        return int(_StoredStrings(var, body).size)
     return Decoder(var, locate(var, body.size), body).end - var.offset
 
 
@@ -100,7 +100,7 @@ def check_mask(var: VarHeader, body: Body) -> None:
     present = place.n - count_bits(body.view(place.start, place.values - place.start), place.n)
     size = place.values - place.start + (present * var.type.bits + 7) // 8
     if size != var.length:
-        raise FormatError(f".len: found {var.length}, expected {size} by the mask, which may be that of another variable")
+        raise FormatError(f".len: found {var.length}, expected {size} by the mask, perhaps that of another variable")
 
 
 def decode_strings(var: VarHeader, body: Body, strings: bool) -> Any:
@@ -146,10 +146,8 @@ class _StoredStrings:
         total = sum(lengths)
         self.values: NDArray[Any] | None = None
         self.size = data - place.start + total
-        if var.length in (present, self.size):
-            stored = total
-        else:
-            stored = var.length - 2 * n_missing - (data - place.start)
+        is_right = var.length in (present, self.size)
+        stored = total if is_right else var.length - 2 * n_missing - (data - place.start)
         if stored == total or not 0 <= stored <= place.end - data:
             return
         self.size = data - place.start + stored
@@ -158,7 +156,7 @@ class _StoredStrings:
             self.values = _cut_text(raw, lengths)
         else:
             self.values = _evaluate_literals(raw, lengths)
-            warnings.warn("byte strings are stored in Python's notation, as ds-format 2.0.1 does; evaluated", stacklevel=4)
+            warnings.warn("byte strings are stored in Python's notation, as by ds-format 2.0.1", stacklevel=4)
 
 
 def _cut_text(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
@@ -181,7 +179,7 @@ def _evaluate_literals(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
     out, start = np.empty(len(lengths), object), 0
     for i, length in enumerate(lengths):
         match = BYTES_LITERAL.match(raw, start)
-        value = ast.literal_eval(match[0].decode("latin-1")) if match else None
+        value = ast.literal_eval(match[0].decode("latin-1")) if match else b""
         if match is None or len(value) != length:
             raise FormatError(f"string {i}: found other bytes than its length of {length} says")
         out[i], start = value, match.end()

@@ -6,6 +6,7 @@ import copy
 import functools
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import FormatError, VersionError
@@ -58,20 +59,23 @@ class Header(NamedTuple):
     variables: dict[str, Described]
     """By the keys of a dataset, in the order of the file."""
     is_doubtful: bool
-    """Whether there is a variable whose `.len`, and with it the offsets of all behind it, some older writer gets wrong."""
+    """Whether some older writer gets the `.len` of a variable wrong, and with it the offsets of all behind it."""
 
 
 # The scanner behind `json.loads`, without its search for white space on both sides.
-_scan = json.JSONDecoder().scan_once
-_encode = json.JSONEncoder(check_circular=False).encode
-if json.encoder.c_make_encoder is not None:
-    # What `encode` would make anew for each call.
-    _pieces = json.encoder.c_make_encoder(
-        None, None, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
-    )
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
-    def _encode(value: Any) -> str:
-        return "".join(_pieces(value, 0))
+
+def _make_encoder() -> Callable[[Any], str]:
+    """Make once what `json.dumps` makes anew for each call."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(check_circular=False).encode
+    pieces = make(None, None, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True)
+    return lambda value: "".join(pieces(value, 0))
+
+
+_encode = _make_encoder()
 
 
 def find_end(data: bytes | bytearray, whole: bool) -> int:
@@ -177,8 +181,8 @@ def _scan_spaced(text: str) -> tuple[str, Any, int]:
 def _check_keys(text: str, entries: Entry) -> None:
     """Raise if a JSON object has a key twice, and remove variables with reserved names.
 
-    Each key of the text is followed by a colon, and most by `":`; where there are as many of these as keys came out, none
-    can have got lost. Strings with colons only mean that a slower test has to decide.
+    Each key of the text is followed by a colon, and most by `":`; where there are as many of these as keys came out,
+    none can have got lost. Strings with colons only mean that a slower test has to decide.
     """
     n = len(entries)
     reserved = []
@@ -203,7 +207,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Entry:
 
 
 def _renamed(entry: Any, version: str) -> Any:
-    """Give names that begin with `\\` the keys of a dataset: in 2.0.1 they are not escaped, in 1.0 not always.
+    r"""Give names that begin with `\` the keys of a dataset: in 2.0.1 they are not escaped, in 1.0 not always.
 
     Raises
     ------

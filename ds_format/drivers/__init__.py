@@ -1,4 +1,7 @@
-"""Which file format is which: suffixes → module → what to install. Modules are imported when a file of theirs is touched."""
+"""Which file format is which: suffixes → module → what to install.
+
+Modules are imported when a file of theirs is touched.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class Driver(NamedTuple):
     suffixes: tuple[str, ...]
     """Of file names, in lower case."""
     module: str
-    """Has `open(path, ...) -> Source` and `create(path, meta, ...) -> Sink`; perhaps `read` and `write` as short cuts."""
+    """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
     needs: str | None = None
@@ -27,7 +30,9 @@ class Driver(NamedTuple):
 
 
 DRIVERS = {
-    "ds": Driver((".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})),
+    "ds": Driver(
+        (".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})
+    ),
     "netcdf": Driver(
         (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
         "ds_format.drivers.netcdf",

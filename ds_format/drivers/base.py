@@ -1,6 +1,6 @@
 """The two verbs of a file format: `Source` reads, `Sink` writes.
 
-Whole reads and writes, selection, conversion and statistics of files larger than memory are built once, on top of these.
+Whole reads and writes, selection, conversion and statistics of files larger than memory are built on top of these.
 Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.escape`.
 """
 

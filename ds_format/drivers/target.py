@@ -11,6 +11,7 @@ from typing import Any
 from ..kernels import files
 from ..kernels.portable import temporary_name
 
+
 def resolve(path: Any) -> tuple[str, int | None]:
     """Follow links, and return the path of the file behind them with its permission bits (None: it does not exist).
 

@@ -14,7 +14,7 @@ import os
 if os.name == "posix":
     from . import files, ranges
 else:
-    from . import portable as files
+    from . import portable as files  # type: ignore[no-redef]
     from . import portable as ranges
 
 __all__ = ["files", "ranges"]

@@ -17,13 +17,11 @@ from posix.types cimport mode_t
 from posix.unistd cimport close as c_close
 from posix.unistd cimport fsync, getpid, pread, unlink
 
-from .system cimport PIECE, fail
+from .system cimport PIECE, encoded_path, fail
 from .vectors cimport Vectors
 
 cdef extern from "Python.h":
-    void Py_DECREF(object)
     bytes PyBytes_FromStringAndSize(char* text, Py_ssize_t size)
-    int PyUnicode_FSConverter(object path, void* result) except 0
 
 cdef extern from "<stdio.h>" nogil:
     int c_rename "rename"(const char* old, const char* new)
@@ -42,15 +40,6 @@ cdef extern from *:
 
 cdef enum:
     NAME_SIZE = 255  # bytes of the longest file name of common file systems
-
-
-cdef bytes _encoded(object path):
-    cdef object encoded = None
-    cdef void* result = NULL
-    PyUnicode_FSConverter(path, &result)
-    encoded = <object> result
-    Py_DECREF(encoded)
-    return encoded
 
 
 def read_file(object path not None, Py_ssize_t limit):
@@ -72,7 +61,7 @@ def read_file(object path not None, Py_ssize_t limit):
     OSError
         As the system says; IsADirectoryError for a folder.
     """
-    cdef bytes encoded = _encoded(path)
+    cdef bytes encoded = encoded_path(path)
     cdef const char* name = PyBytes_AS_STRING(encoded)
     cdef struct_stat status
     cdef int fd, failed
@@ -163,7 +152,7 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     OSError
         As the system says. Nothing is left behind.
     """
-    cdef bytes encoded = _encoded(path), room
+    cdef bytes encoded = encoded_path(path), room
     cdef const char* name = PyBytes_AS_STRING(encoded)
     cdef char* written = <char*> name
     cdef Py_ssize_t size = PyBytes_GET_SIZE(encoded)
@@ -245,7 +234,7 @@ def sync_folder(object path not None):
     OSError
         As the system says.
     """
-    cdef bytes encoded = _encoded(path)
+    cdef bytes encoded = encoded_path(path)
     cdef bytes folder = encoded.rpartition(b"/")[0] or (b"/" if encoded.startswith(b"/") else b".")
     cdef const char* name = PyBytes_AS_STRING(folder)
     cdef int fd

@@ -1,4 +1,4 @@
-"""What `files` and `ranges` do, in Python, for systems that lack their calls. Same names, arguments, results and errors."""
+"""What `files` and `ranges` do, in Python, for systems that lack their calls: same arguments, results, errors."""
 
 from __future__ import annotations
 

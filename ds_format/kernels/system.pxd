@@ -1,7 +1,11 @@
-"""What files.pyx and ranges.pyx share: the errors of system calls."""
+"""What the kernels that call the system share: paths and errors."""
 
 from cpython.exc cimport PyErr_CheckSignals, PyErr_SetFromErrnoWithFilenameObject
 from libc cimport errno
+
+cdef extern from "Python.h":
+    void Py_DECREF(object)
+    int PyUnicode_FSConverter(object path, void* result) except 0
 
 cdef enum:
     PIECE = 1 << 28  # bytes of one system call: signals are looked at in between
@@ -14,3 +18,12 @@ cdef inline int fail(object path) except -1:
         return 0
     PyErr_SetFromErrnoWithFilenameObject(OSError, path)
     return 0
+
+
+cdef inline bytes encoded_path(object path):
+    """Return a path, str, bytes or PathLike, as the system wants it."""
+    cdef void* result = NULL
+    PyUnicode_FSConverter(path, &result)
+    cdef object encoded = <object> result
+    Py_DECREF(encoded)
+    return encoded

@@ -44,9 +44,7 @@ class DsSink:
         As `drivers.target.Target`.
     """
 
-    def __init__(
-        self, path: Any, meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False
-    ):
+    def __init__(self, path: Any, meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False):
         self.path = os.fsdecode(path)
         self.meta = meta
         self.version = version
@@ -73,6 +71,7 @@ class DsSink:
         return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, room)
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
+        """Write one variable from its blocks."""
         if name not in self.meta:
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
         try:
@@ -122,6 +121,7 @@ class DsSink:
         return VarHeader(ds_type, None if size is None else tuple(size), 0, 0, ds_type is None or not ds_type.ordered)
 
     def commit(self) -> None:
+        """Write the header, and move the file to its name."""
         variables = {}
         for key in self.meta:
             if key != ".":
@@ -135,9 +135,8 @@ class DsSink:
         self._target.commit()
 
     def abort(self) -> None:
+        """Leave no trace."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
         self._target.abort()
-
-

@@ -49,16 +49,19 @@ class FileBody:
         self.size = max(size, 0)
 
     def view(self, offset: int, size: int) -> Bytes:
+        """Read bytes."""
         out = np.empty(size, np.uint8)
         self._fill(offset, out)
         return out
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Read an array."""
         out = np.empty(shape, dtype)
         self._fill(offset, out)
         return out
 
     def ranges(self, offsets: NDArray[np.int64], size: int, out: Bytes) -> None:
+        """Read ranges of one size into `out`."""
         if ranges.read_ranges(self.fd, offsets + self.start, size, out) != out.size:
             raise TruncatedError("the file was cut while it was read")
 
@@ -92,9 +95,9 @@ class DsSource:
             else:
                 self.body = FileBody(self._fd, self.header.body, size - self.header.body)
             self.meta = self._metadata()
-        except BaseException as error:
+        except DsError as error:
             self.close()
-            raise error.at(path=self.path) if isinstance(error, DsError) else error
+            raise error.at(path=self.path)
         self._headers: dict[str, VarHeader] = {}
 
     def _metadata(self) -> Metadata:
@@ -119,6 +122,7 @@ class DsSource:
         return decode_variable(self.header, name, var, self.body, self.strings)
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it."""
         try:
             var = self._variable(name)
             if index is None or var.size is None or is_whole(index, var.size):
@@ -132,6 +136,7 @@ class DsSource:
         return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks."""
         try:
             var = self._variable(name)
             if var.size is None or var.type is None or 0 in var.size:
@@ -153,6 +158,7 @@ class DsSource:
             raise error.at(path=self.path, variable=unescape(name))
 
     def close(self) -> None:
+        """Release the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -66,9 +66,7 @@ class VariableStream:
         Where a temporary file may be made.
     """
 
-    def __init__(
-        self, fd: int, end: int, body: int, size: tuple[int, ...], ds_type: Type, may_miss: bool, folder: str
-    ):
+    def __init__(self, fd: int, end: int, body: int, size: tuple[int, ...], ds_type: Type, may_miss: bool, folder: str):
         self.fd = fd
         self.body = body
         self.size = size
@@ -83,7 +81,9 @@ class VariableStream:
         self.any_missing = False
         self._mask = BitStream(fd, self.start)
         self._bits = BitStream(fd, self.values)
-        self._spool: IO[bytes] | None = tempfile.TemporaryFile(dir=folder) if ds_type.is_string else None  # noqa: SIM115
+        self._spool: IO[bytes] | None = None
+        if ds_type.is_string:
+            self._spool = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - `close` closes it
         self._spooled = 0
 
     def add(self, block: NDArray[Any]) -> None:
@@ -128,7 +128,9 @@ class VariableStream:
         if self._spool is not None:
             self.offset += ranges.copy_range(self._spool.fileno(), 0, self.fd, self.offset, self._spooled)
         start = self.start if self.any_missing else self.values
-        header = VarHeader(self.type, self.size, start - self.body, self.offset - start, not self.type.ordered, self.any_missing)
+        header = VarHeader(
+            self.type, self.size, start - self.body, self.offset - start, not self.type.ordered, self.any_missing
+        )
         return header, self.offset
 
     def close(self) -> None:

@@ -29,7 +29,8 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
         if var is None:
             raise FormatError(described.error, variable=unescape(key))
         variables[key] = var
-    if header.version == "2.0.1" and header.attributes.get(WRITER) is None and any(v.missing for v in variables.values()):
+    has_masks = any(var.missing for var in variables.values())
+    if has_masks and header.version == "2.0.1" and WRITER not in header.attributes:
         every = [described.var for described in header.variables.values() if described.var is not None]
         legacy.warn_of_masks(every, body)
     return _repaired(header, body, variables) if header.is_doubtful else variables

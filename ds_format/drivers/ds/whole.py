@@ -74,7 +74,13 @@ def aligned(offset: int, encoded: Encoded) -> int:
 
 
 def write(
-    path: Any, arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], *, version: str = "1.0", atomic: bool = True, durable: bool = False
+    path: Any,
+    arrays: Mapping[str, Any],
+    meta: Mapping[str, Mapping[str, Any]],
+    *,
+    version: str = "1.0",
+    atomic: bool = True,
+    durable: bool = False,
 ) -> None:
     """Write a whole file in one piece.
 
@@ -102,7 +108,7 @@ def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]
     buffers: list[Any] = [b""]
     end = 0
     for key, array in arrays.items():
-        entry = meta[key] if key in meta else {}
+        entry = meta.get(key, {})
         if array is None:
             ds_type = TYPES.get(entry.get(".type") or "")
             var = VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered)

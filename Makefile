@@ -1,0 +1,13 @@
+# In an environment made by `pip install -e '.[test]' --group dev`; each works alone.
+PYTHON ?= python
+
+build:        ; $(PYTHON) -m pip install --no-deps -e .
+test:         ; $(PYTHON) -m pytest
+lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels
+format:       ; ruff check --fix . && ruff format .
+docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
+bench:        ; $(PYTHON) -m benchmarks $(ARGS)
+bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
+clean:        ; rm -rf build dist docs/_build *.egg-info ds_format/kernels/*.c ds_format/kernels/*.so
+
+.PHONY: build test lint format docs bench bench-smoke clean
