@@ -47,7 +47,7 @@ def _rows(result: Result) -> Iterable[Sequence[str]]:
             f"{way}: {note}" if note else way,
             quantity(typical, result.unit),
             f"{quantity(min(values), result.unit)} … {quantity(max(values), result.unit)}" if len(values) > 1 else "",
-            f"{result.size / typical / 1e9:.2f} GB/s" if result.size else "",
+            rate(result.size / typical) if result.size else "",
             _beside(result, way) if i else "",
             "; ".join(_judged(result, way)),
         ]
@@ -101,6 +101,11 @@ def _value(kind: str, value: float) -> str:
 def times(ratio: float) -> str:
     """Return a factor as text."""
     return f"{ratio:.0f}x" if ratio >= 20 else f"{ratio:.1f}x" if ratio >= 4 else f"{ratio:.2f}x"
+
+
+def rate(speed: float) -> str:
+    """Return bytes per second as text."""
+    return f"{speed / 1e9:.2f} GB/s" if speed >= 1e8 else f"{speed / 1e6:.1f} MB/s"
 
 
 def quantity(value: float, unit: str) -> str:

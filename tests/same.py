@@ -22,7 +22,9 @@ def same_data(left: Any, right: Any) -> bool:
     ours, theirs = np.ma.getdata(left)[~flags], np.ma.getdata(right)[~flags]
     if left.dtype.kind == "O":
         return bool(ours.tolist() == theirs.tolist()) and [*map(type, ours)] == [*map(type, theirs)]
-    return ours.astype(ours.dtype.newbyteorder("<")).tobytes() == theirs.astype(theirs.dtype.newbyteorder("<")).tobytes()
+    return (
+        ours.astype(ours.dtype.newbyteorder("<")).tobytes() == theirs.astype(theirs.dtype.newbyteorder("<")).tobytes()
+    )
 
 
 def same_value(left: Any, right: Any) -> bool:

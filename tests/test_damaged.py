@@ -225,7 +225,9 @@ def test_reserved_names_are_ignored(tmp_path: Path) -> None:
     assert ds.read(path) == {".": {".": {}}}
 
 
-SEEDS = [golden.FOLDER / "v1" / f"{name}.ds" for name in ("masked_int16_le", "unicode_2d", "bytes_object_last", "bool_17")]
+SEEDS = [
+    golden.FOLDER / "v1" / f"{name}.ds" for name in ("masked_int16_le", "unicode_2d", "bytes_object_last", "bool_17")
+]
 
 
 @pytest.mark.filterwarnings("ignore:offsets in the header are wrong")

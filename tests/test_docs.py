@@ -1,4 +1,7 @@
-"""What the documents show is true: each block of code runs, and prints what the `text` block behind it says."""
+"""What the documents show is true: each block of code runs, and prints what the `text` block behind it says.
+
+`pytest tests/test_docs.py --write-documents` puts what is printed now into the documents.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import contextlib
 import io
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -15,11 +19,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import ds_format
+
+from .drivers.netcdf_compare import differences
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 
-FENCED = re.compile(r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>.*)\n(?P<code>(?:.*\n)*?)```$", re.MULTILINE)
+FENCED = re.compile(
+    r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>.*)\n(?P<code>(?:.*\n)*?)```$", re.MULTILINE
+)
 NOT_CODE = ("text", "json", "{eval-rst}", "{include} ../CONTRIBUTING.md", "{include} ../CHANGELOG.md", "{toctree}")
 
 
@@ -30,19 +40,18 @@ class Block(NamedTuple):
     """Of the document, before the first one of the code."""
     reason: str | None
     """Why it is not run."""
-    output: str | None
-    """What it prints, if the document says so."""
+    output: tuple[int, int] | None
+    """Where in the document stands what it prints, if it says so."""
 
 
-def blocks(path: Path) -> Iterator[Block]:
-    text = path.read_text()
+def blocks(text: str) -> Iterator[Block]:
     found = list(FENCED.finditer(text))
     assert text.count("```") == 2 * len(found)
     for i, match in enumerate(found):
         behind = found[i + 1] if i + 1 < len(found) else None
         shown = behind is not None and behind["language"] == "text" and not text[match.end() : behind.start()].strip()
         line = text.count("\n", 0, match.start("code"))
-        output = behind["code"] if behind is not None and shown else None
+        output = behind.span("code") if behind is not None and shown else None
         yield Block(match["language"], match["code"], line, match["reason"], output)
 
 
@@ -51,7 +60,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the sample, and the command `ds` on the path."""
     command = tmp_path / "bin" / "ds"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m ds_format "$@"\n')
+    package = Path(ds_format.__file__).parents[1]
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} -m ds_format "$@"\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
     monkeypatch.delenv("DS_MODE", raising=False)
@@ -62,16 +72,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
-def test_blocks_run(path: Path) -> None:
+def test_blocks_run(path: Path, pytestconfig: pytest.Config) -> None:
+    old = new = path.read_text()
     names: dict[str, Any] = {"__name__": path.stem}
-    for block in blocks(path):
+    for block in blocks(old):
         if block.reason or block.language in NOT_CODE:
             continue
         where = f"{path.name}, line {block.line}"
         assert block.language in ("python", "sh"), where
         printed = run_python(block, where, names) if block.language == "python" else run_shell(block.code)
         if block.output is not None:
-            assert printed == block.output, where
+            start, end = (place + len(new) - len(old) for place in block.output)
+            if not pytestconfig.getoption("write_documents"):
+                assert printed == new[start:end], where
+            new = new[:start] + printed + new[end:]
+    if new != old:
+        path.write_text(new)
 
 
 def run_python(block: Block, where: str, names: dict[str, Any]) -> str:
@@ -85,18 +101,25 @@ def run_shell(code: str) -> str:
 
 
 def test_the_commands_of_the_readme_are_run_by_ci() -> None:
-    excused = [block.code for block in blocks(ROOT / "README.md") if block.reason]
+    excused = [block.code for block in blocks((ROOT / "README.md").read_text()) if block.reason]
     assert len(excused) == 2
     assert all(re.fullmatch(r"python3 -m venv \.venv && .*\n", code) for code in excused)
     assert "'^python3 -m venv'" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_only_blocks_that_install_or_check_are_excused() -> None:
-    excused = {name for name, path in zip(NAMES, DOCUMENTS, strict=True) if any(block.reason for block in blocks(path))}
-    assert excused <= {"README.md", "CONTRIBUTING.md", "docs/performance.md"}
+    excused = {path.name for path in DOCUMENTS if any(block.reason for block in blocks(path.read_text()))}
+    assert excused == {"README.md", "CONTRIBUTING.md"}
 
 
 def test_links_lead_to_files() -> None:
     for path in DOCUMENTS:
         for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
             assert link.startswith("https://") or (path.parent / link).is_file(), f"{path.name}: {link}"
+
+
+def test_the_sample_is_what_its_script_makes(tmp_path: Path) -> None:
+    sample = ROOT / "examples" / "sample.nc"
+    runpy.run_path(str(ROOT / "examples" / "make_sample.py"))["make"](tmp_path / "sample.nc")
+    assert differences(sample, tmp_path / "sample.nc") == []
+    assert sample.stat().st_size < 30_000

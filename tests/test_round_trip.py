@@ -68,7 +68,9 @@ def test_a_variable_comes_back_from_blocks(array: Any, budget: int, may_miss: bo
         ds.write(path, {"x": array})
         properties = properties_of(array, None)
         properties[".missing"] = properties[".missing"] or may_miss
-        sink = create(again, {"w": {".size": [3], ".type": "int8"}, "x": properties, "y": {".size": [], ".type": "int8"}})
+        sink = create(
+            again, {"w": {".size": [3], ".type": "int8"}, "x": properties, "y": {".size": [], ".type": "int8"}}
+        )
         with ds.open(path) as file:
             sink.write("w", [np.arange(3, dtype="i1")])
             sink.write("x", file["x"].blocks(budget))

@@ -20,8 +20,8 @@ _ABOUT = (
         "command; without one, ds lists the variables of a file."
     ),
     (
-        "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE a "
-        "pair. Each argument that the shell passes is one word, blanks included. Text that looks like something else "
+        "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE "
+        "a pair. Each argument that the shell passes is one word, blanks included. Text that looks like something else "
         "takes quotes that the shell has to leave in place, as in '\"5\"'; \\\\ is a backslash; all that follows -- is "
         "text as it stands. Names of variables are patterns with *, ? and [...]."
     ),

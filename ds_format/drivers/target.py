@@ -6,8 +6,10 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import Any
 
+from ..errors import DsError
 from ..kernels import files
 from ..kernels.portable import temporary_name
 
@@ -32,6 +34,17 @@ def resolve(path: Any) -> tuple[str, int | None]:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file", os.fsdecode(path))
     return real, stat.S_IMODE(mode)
+
+
+@contextlib.contextmanager
+def naming(path: Any) -> Iterator[None]:
+    """Give errors of the system the name that the user knows, instead of a temporary one or none."""
+    try:
+        yield
+    except OSError as error:
+        if not isinstance(error, DsError):
+            error.filename, error.filename2 = os.fsdecode(path), None
+        raise
 
 
 class Target:

@@ -45,7 +45,7 @@ COPIES = {
 """Cases whose output shall equal their input, where the reference writes nothing or a damaged file."""
 
 
-@pytest.mark.filterwarnings("ignore:the offsets in the header are wrong")
+@pytest.mark.filterwarnings("ignore:offsets in the header are wrong")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_recorded_run(case: dict[str, Any], folder: Path, ds: Run) -> None:
     for name, source in case["files"].items():

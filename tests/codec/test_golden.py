@@ -108,7 +108,9 @@ def test_offsets_shifted_by_byte_strings_are_put_right(tmp_path: Any) -> None:
         b'"b": {".size": [4], ".offset": 25, ".len": 4, ".type": "int8", ".missing": false, ".endian": "b"}}'
     )
     path = tmp_path / "shifted.ds"
-    path.write_bytes(b"ds-1.0\n" + header + b"\n" + b"\x01" + bytes(7) + b"\x02" + bytes(7) + b"xyy" + bytes([0, 1, 2, 3]))
+    path.write_bytes(
+        b"ds-1.0\n" + header + b"\n" + b"\x01" + bytes(7) + b"\x02" + bytes(7) + b"xyy" + bytes([0, 1, 2, 3])
+    )
     with pytest.warns(UserWarning, match="true lengths"):
         assert ds.read(path, "b")["b"].tolist() == [0, 1, 2, 3]
 

@@ -75,7 +75,20 @@ def test_both_decoders_agree_on_what_is_utf8(data: bytes) -> None:
         assert out[0] == numpy_out[0] == expected
 
 
-EDGES = ["\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff", "", "a" * 15, "a" * 300]
+EDGES = [
+    "\x7f",
+    "\x80",
+    "\u07ff",
+    "\u0800",
+    "\ud7ff",
+    "\ue000",
+    "\uffff",
+    "\U00010000",
+    "\U0010ffff",
+    "",
+    "a" * 15,
+    "a" * 300,
+]
 
 
 @pytest.mark.parametrize("text", EDGES)
@@ -87,7 +100,17 @@ def test_the_edges_of_utf8(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xc0\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xf0\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xf5", b"\x80"]
+    "data",
+    [
+        b"\xc0\x80",
+        b"\xc1\xbf",
+        b"\xe0\x9f\xbf",
+        b"\xed\xa0\x80",
+        b"\xf0\x8f\xbf\xbf",
+        b"\xf4\x90\x80\x80",
+        b"\xf5",
+        b"\x80",
+    ],
 )
 def test_what_is_not_utf8(data: bytes) -> None:
     with pytest.raises(ValueError, match="string 0"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ...codec.encode import encode, type_of
+from ...codec.encode import Encoded, encode, type_of
 from ...codec.header import VarHeader
 from ...codec.line import build
 from ...dataset import as_array
@@ -17,7 +18,7 @@ from ...errors import DsError, MissingError
 from ...kernels import ranges
 from ...names import unescape
 from ..base import Metadata
-from ..target import Target
+from ..target import Target, naming
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
 from .whole import aligned
@@ -55,7 +56,8 @@ class DsSink:
             raise error.at(path=self.path)
         self._target = Target(path, atomic=atomic, durable=durable)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        self._fd = os.open(self._target.written, flags, 0o666)
+        with naming(path):
+            self._fd = os.open(self._target.written, flags, 0o666)
         self._end = self._body
 
     def _largest(self, key: str) -> VarHeader:
@@ -74,38 +76,44 @@ class DsSink:
         """Write one variable from its blocks."""
         if name not in self.meta:
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+        size = self.meta[name].get(".size")
         try:
-            self._done[name] = self._write(name, iter(blocks))
+            self._done[name] = self._empty(name) if size is None else self._write(name, tuple(size), iter(blocks))
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
 
-    def _write(self, name: str, blocks: Iterator[Any]) -> VarHeader:
-        size = self.meta[name].get(".size")
+    def _write(self, name: str, size: tuple[int, ...], blocks: Iterator[Any]) -> VarHeader:
         first = next(blocks, None)
-        if first is None or size is None:
+        if first is None:
             return self._empty(name)
         first = as_array(first)
         hint = self.meta[name].get(".type")
         if first.size == np.prod(size, dtype=object):
-            encoded = encode(first, hint)
-            offset = aligned(self._end - self._body, encoded)
-            self._end = self._body + offset
+            header = self._write_at_once(size, encode(first, hint))
+            if next(blocks, None) is not None:
+                raise DsError(f"found more values than .size {list(size)} says")
+            return header
+        may_miss = self.meta[name].get(".missing") is not False
+        return self._write_stream(size, type_of(first, hint), may_miss, itertools.chain([first], blocks))
+
+    def _write_at_once(self, size: tuple[int, ...], encoded: Encoded) -> VarHeader:
+        offset = aligned(self._end - self._body, encoded)
+        self._end = self._body + offset
+        with naming(self.path):
             for buffer in encoded.buffers:
                 self._end += ranges.write_at(self._fd, self._end, buffer)
-            big = not encoded.type.ordered
-            return VarHeader(encoded.type, tuple(size), offset, encoded.size, big, encoded.mask is not None)
-        return self._write_stream(name, type_of(first, hint), first, blocks)
+        return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.mask is not None)
 
-    def _write_stream(self, name: str, ds_type: Type, first: Any, blocks: Iterator[Any]) -> VarHeader:
-        may_miss = self.meta[name].get(".missing") is not False
+    def _write_stream(self, size: tuple[int, ...], ds_type: Type, may_miss: bool, blocks: Iterable[Any]) -> VarHeader:
         folder = os.path.dirname(self._target.written) or "."
-        size = tuple(self.meta[name][".size"])
         stream = VariableStream(self._fd, self._end, self._body, size, ds_type, may_miss, folder)
         try:
-            stream.add(first)
             for block in blocks:
-                stream.add(as_array(block))
-            header, self._end = stream.finish()
+                array = as_array(block)
+                with naming(self.path):
+                    stream.add(array)
+            with naming(self.path):
+                header, self._end = stream.finish()
         finally:
             stream.close()
         return header
@@ -127,12 +135,14 @@ class DsSink:
             if key != ".":
                 variables[key] = self._done[key] if key in self._done else self._empty(key)
         try:
-            ranges.write_at(self._fd, 0, self._build(variables, room=self._body))
+            header = self._build(variables, room=self._body)
         except DsError as error:
             raise error.at(path=self.path)
-        os.close(self._fd)
-        self._fd = -1
-        self._target.commit()
+        with naming(self.path):
+            ranges.write_at(self._fd, 0, header)
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+            self._target.commit()
 
     def abort(self) -> None:
         """Leave no trace."""

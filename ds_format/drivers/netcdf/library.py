@@ -68,7 +68,7 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     Parameters
     ----------
     path : str
-        As `os.fsdecode` gives it.
+        Of a file that can be opened: the library confuses errors of the system.
 
     Returns
     -------
@@ -78,14 +78,9 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
 
     Raises
     ------
-    OSError
-        As `open` would.
     FormatError
         If it is not a NetCDF file, or a damaged one.
     """
-    # for the errors of the system, which the library confuses
-    with open(path, "rb"):
-        pass
     with library(FormatError, path), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)

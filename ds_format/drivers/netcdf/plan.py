@@ -163,7 +163,7 @@ def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str
 
 
 def misfit(file: FilePlan, format: str) -> tuple[str | None, str] | None:
-    """Return the variable (None: none alone) and the reason for which a format cannot hold a file, or None if it can."""
+    """Return the variable (None: no single one) and the reason for which a format cannot hold a file; None if it can."""
     if format == "NETCDF4":
         return None
     if file.groups:
@@ -184,8 +184,8 @@ def misfit(file: FilePlan, format: str) -> tuple[str | None, str] | None:
 def _too_large(file: FilePlan, format: str) -> tuple[str, str] | None:
     """Find a variable whose place in a file or whose size its header has no room for.
 
-    Sizes (of one record, where the first dimension is unlimited) and offsets are 32 bits wide in the classic format, and
-    sizes in the 64-bit offset format. The last variable may have any size.
+    Sizes (of one record, where the first dimension is unlimited) and offsets are 32 bits wide in the classic format,
+    and sizes in the 64-bit offset format. The last variable may have any size.
     """
     if format not in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET"):
         return None

@@ -48,10 +48,10 @@ class NetCDFSource:
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = real_path(path)
         self._cached: Entry | None = None
+        self._ends = variable_ends(self._path)
+        self._size = os.path.getsize(self._path)
         self._file, skipped = open_file(self._path)
         try:
-            self._ends = variable_ends(self._path)
-            self._size = os.path.getsize(self._path)
             with library(FormatError, self._path):
                 self.meta, self._entries = read_catalog(self._file, self._path, skipped, skip_unsupported)
         except BaseException:

@@ -1,7 +1,7 @@
 """A look at all values of a variable, for what must be known before it can be defined in a file.
 
-That is the length of its longest string, its type where the metadata do not say, and a text or number for missing values
-that none of the present ones has.
+That is the length of its longest string, its type where the metadata do not say, and a text or number for missing
+values that none of the present ones has.
 """
 
 from __future__ import annotations

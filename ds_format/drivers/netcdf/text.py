@@ -13,8 +13,8 @@ ENCODING_ATTRIBUTE = "_Encoding"
 """Of a variable: encoding of its strings; UTF-8 without it."""
 
 MARK = b"\x1a"
-"""Missing strings are written as the shortest run of this character (SUBSTITUTE) that is not among the present ones: mostly
-the empty string."""
+"""Missing strings are written as the shortest run of this character (SUBSTITUTE) that is not among the present ones:
+mostly the empty string."""
 
 OBJECT_SIZE = 64
 """About the bytes that one short string takes in memory."""

@@ -1,0 +1,188 @@
+"""An output appears whole or not at all, and what stood under its name is not harmed before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format as ds
+
+SUFFIXES = pytest.mark.parametrize("suffix", [".ds", ".nc"])
+
+
+def large(path: Path, n: int = 4_000_000) -> None:
+    ds.write(path, {"a": np.arange(10), "b": np.arange(float(n))})
+
+
+def run(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    code = (
+        "import resource, signal, sys\n"
+        f"limit = {limit}\n"
+        "if limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
+        "from ds_format.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@SUFFIXES
+def test_a_failing_conversion_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.ds", tmp_path / f"out{suffix}"
+    large(source, 100)
+    os.truncate(source, source.stat().st_size - 8)
+    target.write_bytes(b"old")
+    with pytest.raises(ds.TruncatedError, match='in.ds: variable "b"'):
+        ds.convert(source, target)
+    assert target.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ds", target.name]
+
+
+@SUFFIXES
+def test_no_space_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.ds", tmp_path / f"out{suffix}"
+    large(source)
+    target.write_bytes(b"old")
+    done = run("select", source, target, limit=1_000_000)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("ds select: ")
+    assert target.name in done.stderr
+    assert target.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ds", target.name]
+
+
+def test_a_full_file_system(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a small file system: {mounted.stderr.strip()}")
+    try:
+        large(tmp_path / "in.ds")
+        (folder / "out.ds").write_bytes(b"old")
+        done = run("select", tmp_path / "in.ds", folder / "out.ds")
+        assert done.returncode == 1
+        assert "No space left on device" in done.stderr
+        with pytest.raises(OSError, match="No space left"):
+            ds.write(folder / "out.ds", {"b": np.arange(1e6)})
+        assert (folder / "out.ds").read_bytes() == b"old"
+        assert [path.name for path in folder.iterdir()] == ["out.ds"]
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+SLOW = """
+import sys, time
+import numpy as np
+from ds_format import drivers
+sink = drivers.load(drivers.find(sys.argv[1])).create(sys.argv[1], {"x": {".dims": ["i"], ".size": [100], ".type": "float64"}})
+def blocks():
+    yield np.zeros(50)
+    print("writing", flush=True)
+    time.sleep(60)
+    yield np.zeros(50)
+try:
+    sink.write("x", blocks())
+    sink.commit()
+except BaseException:
+    sink.abort()
+    raise
+"""
+
+
+@SUFFIXES
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_write_leaves_the_old_output(suffix: str, number: int, tmp_path: Path) -> None:
+    target = tmp_path / f"out{suffix}"
+    target.write_bytes(b"old")
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(target)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(number)
+        process.wait()
+    assert target.read_bytes() == b"old"
+    if number == signal.SIGINT:
+        assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@SUFFIXES
+def test_the_output_may_be_the_input(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    ds.write(path, {"a": np.arange(6.0), ".": {"a": {".dims": ["i"]}}})
+    with ds.open(path) as reader:
+        ds.convert(path, path, sel={"i": [0, 2]})
+        if suffix == ".ds":
+            assert reader["a"][:].tolist() == [0, 1, 2, 3, 4, 5]
+    assert ds.read(path)["a"].tolist() == [0, 2]
+
+
+def test_a_map_stays_valid_when_the_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    large(path, 1000)
+    mapped = ds.read(path, mmap=True)["b"]
+    ds.write(path, {"b": np.zeros(5)})
+    assert mapped.tolist() == list(range(1000))
+    mapped[0] = -1
+    assert ds.read(path)["b"].tolist() == [0] * 5
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.ds").write_bytes(b"old")
+    (tmp_path / "link.ds").symlink_to("real.ds")
+    for write in (lambda path: ds.write(path, {"x": 1}), lambda path: ds.convert(tmp_path / "real.ds", path)):
+        write(tmp_path / "link.ds")
+        assert (tmp_path / "link.ds").is_symlink()
+        assert ds.read(tmp_path / "real.ds")["x"] == 1
+
+
+def test_an_exclusive_write(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    ds.write(path, {"x": 1}, atomic=False)
+    with pytest.raises(FileExistsError, match="x.ds"):
+        ds.write(path, {"x": 2}, atomic=False)
+    assert ds.read(path)["x"] == 1
+
+
+def test_a_reader_sees_whole_files_only(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    code = (
+        "import sys, ds_format as ds, numpy as np\n"
+        "while True:\n    for n in (10, 3000): ds.write(sys.argv[1], {'x': np.full(n, float(n))})\n"
+    )
+    ds.write(path, {"x": np.full(10, 10.0)})
+    with subprocess.Popen([sys.executable, "-c", code, str(path)]) as writer:
+        end = time.monotonic() + 0.5
+        seen: set[Any] = set()
+        while time.monotonic() < end:
+            x = ds.read(path)["x"]
+            assert (x == len(x)).all()
+            seen.add(len(x))
+        writer.kill()
+    assert seen <= {10, 3000}
+
+
+@pytest.mark.parametrize(
+    "data", [np.float16(1), 1j, np.datetime64("2020-01-01"), [1, "a"], [[1], [1, 2]], object(), 1 << 64]
+)
+def test_what_cannot_be_held_leaves_the_old_output(data: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    path.write_bytes(b"old")
+    with pytest.raises(ds.UnsupportedError, match=r'x.ds: variable "v": '):
+        ds.write(path, {"v": data})
+    for value in (b"a", 1j, np.datetime64("2020-01-01"), np.ma.masked, {1, 2}, {1: 2}, np.longdouble(1), object()):
+        with pytest.raises(ds.UnsupportedError, match=r'x.ds: variable "v": attribute "a": '):
+            ds.write(path, {"v": 1, ".": {"v": {"a": value}}})
+    assert path.read_bytes() == b"old"
