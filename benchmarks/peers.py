@@ -24,7 +24,8 @@ def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCD
                 if dim not in file.dimensions:
                     file.createDimension(dim, n)
             kind = str if array.dtype.kind in "OT" else "i1" if array.dtype.kind == "b" else array.dtype
-            variable = file.createVariable(name, kind, meta[name][".dims"])
+            endian = "big" if array.dtype.byteorder == ">" else "native"
+            variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian)
             for key, value in meta[name].items():
                 if key != ".dims":
                     variable.setncattr(key, value)

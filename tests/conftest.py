@@ -32,6 +32,6 @@ def reference_python(pytestconfig: pytest.Config) -> str:
     if path is None:
         pytest.skip(f"needs ds-format {REFERENCE_VERSION}: give --reference-python PATH of a Python that has it")
     told = "import importlib.metadata; print(importlib.metadata.version('ds-format'))"
-    found = subprocess.run([path, "-c", told], check=True, capture_output=True, text=True).stdout.strip()
+    found = subprocess.run([path, "-I", "-c", told], check=True, capture_output=True, text=True).stdout.strip()
     assert found == REFERENCE_VERSION, f"--reference-python {path} has ds-format {found}"
     return path

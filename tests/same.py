@@ -32,7 +32,7 @@ def same_value(left: Any, right: Any) -> bool:
     if type(left) is not type(right):
         return False
     if isinstance(left, np.ndarray):
-        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+        return left.dtype == right.dtype and left.shape == right.shape and repr(left.tolist()) == repr(right.tolist())
     if isinstance(left, list):
         return len(left) == len(right) and all(map(same_value, left, right))
     if isinstance(left, dict):

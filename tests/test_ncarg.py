@@ -24,7 +24,7 @@ def test_the_collection_is_whole() -> None:
     assert len(FILES) == 95
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_real_file_comes_back(path: Path, tmp_path: Path) -> None:
     source = tmp_path / "source.nc"
     # the suffix tells the format, and not all of them have it

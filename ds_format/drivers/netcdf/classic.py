@@ -25,6 +25,9 @@ from ...errors import TruncatedError
 TYPE_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
 """Bytes of a value by type number: byte, char, short, int, float, double, ubyte, ushort, uint, int64, uint64."""
 
+STREAMING = {">I": 2**32 - 1, ">Q": 2**64 - 1}
+"""Number of records that says: as many as there are."""
+
 MIN_DIMENSION = 8
 MIN_ATTRIBUTE = 12
 MIN_VARIABLE = 24
@@ -39,10 +42,11 @@ class _Header:
         magic = file.read(4)
         if magic[:3] != b"CDF" or magic[3] not in (1, 2, 5):
             raise ValueError("not a classic file")
-        self.count_format = ">q" if magic[3] == 5 else ">i"
-        self.begin_format = ">i" if magic[3] == 1 else ">q"
+        # the specification calls them signed and not negative; the library takes them as they come
+        self.count_format = ">Q" if magic[3] == 5 else ">I"
+        self.begin_format = ">I" if magic[3] == 1 else ">Q"
 
-    def number(self, format: str = ">i") -> int:
+    def number(self, format: str = ">I") -> int:
         value: int = struct.unpack(format, self.file.read(struct.calcsize(format)))[0]
         return value
 
@@ -50,8 +54,6 @@ class _Header:
         """Read a count of items that have at least so many bytes each."""
         value = self.number(self.count_format)
         left = self.size - self.file.tell()
-        if value < 0:
-            raise ValueError("a count below 0")
         if value * item_size > left:
             raise TruncatedError(f"header: found {left} bytes, expected {value} items of at least {item_size} bytes")
         return value
@@ -97,7 +99,6 @@ def variable_ends(path: str) -> dict[str, int]:
 
 
 def _variable_ends(header: _Header) -> dict[str, int]:
-    # below 0: as many as there are
     n_records = header.number(header.count_format)
     dimensions = []
     for _ in range(header.length(MIN_DIMENSION)):
@@ -118,7 +119,7 @@ def _variable_ends(header: _Header) -> dict[str, int]:
         else:
             size = item_size * math.prod(shape)
             fixed[name] = begin + size if size else 0
-    if n_records <= 0:
+    if n_records in (0, STREAMING[header.count_format]):
         return fixed
     # alone it needs no padding
     step = sum(size if len(records) == 1 else _padded(size) for _, size in records.values())

@@ -163,7 +163,7 @@ def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str
 
 
 def misfit(file: FilePlan, format: str) -> tuple[str | None, str] | None:
-    """Return the variable (None: no single one) and the reason for which a format cannot hold a file; None if it can."""
+    """Return the variable (None: no single one) and what of it a format cannot hold; None if it can hold the file."""
     if format == "NETCDF4":
         return None
     if file.groups:

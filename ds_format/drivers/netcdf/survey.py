@@ -48,7 +48,7 @@ class Spool:
         self._only = first if not first or np.size(first[0]) >= total else None
         if self._only is None:
             # pickle suits every kind of block; nobody else can reach what lies in between
-            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)
+            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
             try:
                 for block in (*first, *rest):
                     pickle.dump(block, self._file, protocol=5)

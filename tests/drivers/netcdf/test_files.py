@@ -15,7 +15,7 @@ import pytest
 
 from ds_format.drivers import netcdf
 from ds_format.drivers.base import Metadata, Sink, Source
-from ds_format.errors import DsError, FormatError, UnsupportedError
+from ds_format.errors import DsError, FormatError, TruncatedError, UnsupportedError
 
 from .files import convert, make, read_all, var, write_all
 
@@ -95,6 +95,56 @@ def test_what_is_no_netcdf_file(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.nc").write_bytes(DAMAGED[name])
     with pytest.raises(FormatError, match=r"a\.nc: NetCDF: "):
         netcdf.open(tmp_path / "a.nc")
+
+
+@pytest.mark.parametrize("records", [False, True], ids=["fixed", "records"])
+@pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])
+def test_a_cut_classic_file(format: str, records: bool, tmp_path: Path) -> None:
+    # the library reads zeros there
+    path = tmp_path / "a.nc"
+    with make(path, format, t=None if records else 10, n=3) as file:
+        file.setncattr("title", "odd")
+        file.createVariable("first", "i2", ("t", "n"))[0:10] = np.ones((10, 3))
+        file.createVariable("last", "i2", ("t",))[0:10] = np.ones(10)
+        file.createVariable("before", "f8", ("n",))[:] = 1
+    whole = path.read_bytes()
+    _, data = read_all(path)
+    for cut in range(5, 60, 5):
+        path.write_bytes(whole[:-cut])
+        source = netcdf.open(path)
+        found = {}
+        for name in data:
+            try:
+                found[name] = source.read(name)
+            except TruncatedError as error:
+                assert f'variable "{name}": found {len(whole) - cut} bytes in the file, expected at least' in str(error)
+                with pytest.raises(TruncatedError):
+                    next(source.blocks(name))
+        source.close()
+        assert len(found) < len(data)
+        assert all(np.array_equal(found[name], data[name]) for name in found)
+
+
+def test_one_record_variable_has_no_padding(tmp_path: Path) -> None:
+    with make(tmp_path / "a.nc", "NETCDF3_CLASSIC", t=None) as file:
+        file.createVariable("v", "i1", ("t",))[0:7] = np.arange(7)
+    assert read_all(tmp_path / "a.nc")[1]["v"].tolist() == list(range(7))
+
+
+@pytest.mark.parametrize(("format", "width"), [("NETCDF3_CLASSIC", 4), ("NETCDF3_64BIT_DATA", 8)])
+def test_counts_beyond_the_file(format: str, width: int, tmp_path: Path) -> None:
+    # the library allocates what they say
+    with make(tmp_path / "a.nc", format, n=3) as file:
+        file.setncattr("title", "x")
+    whole = (tmp_path / "a.nc").read_bytes()
+    dimensions = 4 + width + 4
+    attributes = dimensions + width + width + 4 + width + 4
+    for position in (dimensions, dimensions + width, attributes, attributes + width):
+        damaged = bytearray(whole)
+        damaged[position] = 0xC0
+        (tmp_path / "a.nc").write_bytes(damaged)
+        with pytest.raises(TruncatedError, match=r"a\.nc: header: found \d+ bytes, expected \d+ items"):
+            netcdf.open(tmp_path / "a.nc")
 
 
 def test_damaged_data_name_the_variable(tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""Files written in the 2.0.1 layout, read by its rules and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ds_format as ds
+
+
+def read_by_the_rules(content: bytes) -> dict[str, Any]:
+    """Read every variable of a file as the storage format page of documentation 2.0.1 says."""
+    line, _, body = content.partition(b"\n")
+    out = {}
+    for name, entry in json.loads(line).items():
+        if name == ".":
+            continue
+        assert {".offset", ".len", ".type", ".dsize", ".endian", ".missing", ".size"} <= entry.keys()
+        n = 1 if entry[".size"] == 1 else math.prod(entry[".size"])
+        data = body[entry[".offset"] : entry[".offset"] + entry[".len"]]
+        flags = [False] * n
+        if entry[".missing"]:
+            flags = [bool(bit) for bit in np.unpackbits(np.frombuffer(data, "u1", (n + 7) // 8))[:n]]
+            data = data[(n + 7) // 8 :]
+        out[name] = place(values(entry, data, flags.count(False)), flags)
+    return out
+
+
+def values(entry: dict[str, Any], data: bytes, m: int) -> list[Any]:
+    order = "<" if entry[".endian"] == "l" else ">"
+    if entry[".type"] == "bool":
+        assert entry[".endian"] == "b"
+        return [bool(bit) for bit in np.unpackbits(np.frombuffer(data, "u1"))[:m]]
+    if entry[".type"] in ("str", "unicode"):
+        lengths = struct.unpack(f"{order}{m}Q", data[: 8 * m])
+        out, start = [], 8 * m
+        for length in lengths:
+            out.append(data[start : start + length])
+            start += length
+        return [value.decode() for value in out] if entry[".type"] == "unicode" else out
+    kind = {"float": "f", "int": "i", "uint": "u"}[entry[".type"]]
+    found: list[Any] = np.frombuffer(data, f"{order}{kind}{entry['.dsize'] // 8}").tolist()
+    return found
+
+
+def place(present: list[Any], flags: list[bool]) -> list[Any]:
+    rest = iter(present)
+    return [None if flag else next(rest) for flag in flags]
+
+
+def test_every_type(tmp_path: Path) -> None:
+    dataset: dict[str, Any] = {
+        "b": np.arange(11) % 3 == 0,
+        "mb": np.ma.MaskedArray(np.arange(11) % 3 == 0, np.arange(11) % 4 == 1),
+        "t": np.array(["a", "žluť", ""], object),
+        "mt": np.ma.MaskedArray(np.array(["a", "žluť", ""], object), [0, 1, 0]),
+        "s": np.array([b"a", b"\xff\0", b""], object),
+        "\\\\name": np.int16(-5),
+        "zero": np.zeros((0, 2)),
+    }
+    for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
+        dataset[code] = np.arange(6).astype(code)
+        dataset[f"m{code}"] = np.ma.MaskedArray(np.arange(9).astype(code), np.arange(9) % 2)
+    path = tmp_path / "x.ds"
+    ds.write(path, dataset, version="2.0.1")
+    found = read_by_the_rules(path.read_bytes())
+    assert found.keys() == {ds.unescape(key) for key in dataset}
+    for key, data in dataset.items():
+        assert found[ds.unescape(key)] == np.ma.asanyarray(data).reshape(-1).tolist()
