@@ -56,7 +56,8 @@ def validate(dataset: Mapping[str, Any]) -> None:
         If the dataset or its metadata are no dicts, a variable has not as many dimension names as dimensions, or two
         variables disagree on the size of a dimension.
     """
-    check_dims(arrays_of(dataset), metadata_of(dataset))
+    meta = metadata_of(dataset)
+    check_dims(arrays_of(dataset, meta), meta)
 
 
 def metadata_of(dataset: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
@@ -91,7 +92,7 @@ def check_dims(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
                 f"found {len(names)} dimension names {list(names)}, expected {len(shape)} as the data have",
                 variable=unescape(key),
             )
-        for name, n in zip(names, shape, strict=True):
+        for name, n in zip(names, shape):  # noqa: B905 - as many, see above; this is on the way of small files
             if sizes.setdefault(name, n) != n:
                 raise UnsupportedError(
                     f'dimension "{name}" has size {n}, but {sizes[name]} in another variable', variable=unescape(key)
@@ -191,15 +192,14 @@ def _loses(values: list[Any], array: NDArray[Any]) -> bool:
     return any(int(got) != value for value, got in zip(values, array.tolist(), strict=True) if isinstance(value, int))
 
 
-def arrays_of(dataset: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all data of a dataset as arrays.
+def arrays_of(dataset: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return all data of a dataset with its metadata as arrays.
 
     Raises
     ------
     UnsupportedError
         If data cannot be made an array; the message names the variable.
     """
-    meta = metadata_of(dataset)
     arrays = {}
     for key, data in dataset.items():
         if key == META:

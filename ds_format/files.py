@@ -175,8 +175,8 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
     driver = drivers.find(path)
     module = drivers.load(driver)
     try:
-        arrays = arrays_of(dataset)
         given = metadata_of(dataset)
+        arrays = arrays_of(dataset, given)
         check_dims(arrays, given)
     except UnsupportedError as error:
         raise error.at(path=os.fsdecode(path))

@@ -1,7 +1,7 @@
 """Fetch the real NetCDF files of Debian's package libncarg-data, which `tests/test_ncarg.py` converts.
 
-Run `python tests/fetch_ncarg.py [FOLDER]` on a Debian system; it installs nothing. The files (26.8 MB to download) go to
-FOLDER, or to a cache folder of the user.
+Run `python tests/fetch_ncarg.py [FOLDER]` on a Debian system; it installs nothing. The files (26.8 MB to download) go
+to FOLDER, or to a cache folder of the user.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ from .layout import Place, check_numbers, locate, values_size
 NATIVE_BIG = np.little_endian is False
 STEP = 1 << 19
 """Values from one remembered position to the next, a multiple of 8."""
+PIECE = 1 << 16
+"""Values decoded at once: small enough to stay in the processor's cache."""
 
 DTYPES = {code: np.dtype(code) for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "O")}
 STRINGS = np.dtypes.StringDType()
@@ -143,9 +145,10 @@ class Decoder:
         if self.present == n:
             return self._take(0, n).reshape(self.shape)
         values, flags = self._empty(n), np.empty(n, np.bool_)
-        for first in range(0, n, STEP):
-            last = min(first + STEP, n)
-            self._spread(first, last, values[first:last], flags[first:last])
+        begin = 0
+        for first in range(0, n, PIECE):
+            last = min(first + PIECE, n)
+            begin = self._spread(first, begin, values[first:last], flags[first:last])
         return np.ma.MaskedArray(values.reshape(self.shape), flags.reshape(self.shape), copy=False)
 
     def row(self, first: int, last: int) -> Any:
@@ -154,7 +157,7 @@ class Decoder:
             return self._take(first, last)
         start = first - first % 8
         values, flags = self._empty(last - start), np.empty(last - start, np.bool_)
-        self._spread(start, last, values, flags)
+        self._spread(start, self._present_before(start), values, flags)
         return np.ma.MaskedArray(values[first - start :], flags[first - start :], copy=False)
 
     @property
@@ -184,11 +187,25 @@ class Decoder:
             return np.full(n, "" if self.text else b"", object)
         return np.empty(n, self.dtype)
 
-    def _spread(self, first: int, last: int, values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
-        """Put the present values of a stretch, which begins at a multiple of 8, at their places."""
-        n = last - first
+    def _spread(self, first: int, begin: int, values: NDArray[Any], flags: NDArray[np.bool_]) -> int:
+        """Put the present values of a stretch at their places.
+
+        Parameters
+        ----------
+        first : int
+            First value of the stretch, a multiple of 8.
+        begin : int
+            How many values are present before.
+        values, flags : (n,) arrays
+            Out.
+
+        Returns
+        -------
+        int
+            How many values are present before the end of the stretch.
+        """
+        n = flags.size
         mask = self.body.view(self.place.start + first // 8, (n + 7) // 8)
-        begin = self._present_before(first)
         end = begin + n - count_bits(mask, n)
         if self.type.is_string:
             unpack_bits(mask, flags.view(np.uint8))
@@ -200,6 +217,7 @@ class Decoder:
             size = self.type.size
             present = self.body.view(self.place.values + begin * size, (end - begin) * size)
             scatter(mask, present, flags.view(np.uint8), _bytes(values), size, self.swapped)
+        return end
 
     def _present_before(self, first: int) -> int:
         if self.ranks is None:

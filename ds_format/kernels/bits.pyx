@@ -20,34 +20,46 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    #if defined(__SSSE3__)
-    #include <tmmintrin.h>
-    /* Packs whole groups of sixteen flags; returns how many flags that were. */
-    static Py_ssize_t ds_pack_sixteens(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
-        const __m128i mirror = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__)
+    #include <immintrin.h>
+    #include <string.h>
+    /* Both pack whole groups of flags, from flag `i` on, and return the first flag that is left. */
+    __attribute__((target("avx2")))
+    static Py_ssize_t ds_pack_avx2(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
+        const __m256i mirror = _mm256_broadcastsi128_si256(
+            _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
         Py_ssize_t i;
-        for (i = 0; i + 16 <= n; i += 16) {
+        for (i = 0; i + 32 <= n; i += 32) {
+            __m256i group = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(flags + i)), mirror);
+            int bits = ~_mm256_movemask_epi8(_mm256_cmpeq_epi8(group, _mm256_setzero_si256()));
+            memcpy(packed + i / 8, &bits, 4);
+        }
+        return i;
+    }
+    static Py_ssize_t ds_pack_groups(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
+        const __m128i mirror = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+        Py_ssize_t i = n >= 64 && __builtin_cpu_supports("avx2") ? ds_pack_avx2(flags, packed, n) : 0;
+        for (; i + 16 <= n; i += 16) {
             __m128i group = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(flags + i)), mirror);
             int bits = ~_mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_setzero_si128()));
-            packed[i / 8] = (unsigned char)bits;
-            packed[i / 8 + 1] = (unsigned char)(bits >> 8);
+            memcpy(packed + i / 8, &bits, 2);
         }
         return i;
     }
     #else
-    static Py_ssize_t ds_pack_sixteens(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
+    static Py_ssize_t ds_pack_groups(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
         (void)flags; (void)packed; (void)n;
         return 0;
     }
     #endif
     """
-    Py_ssize_t pack_sixteens "ds_pack_sixteens"(const uint8_t* flags, uint8_t* packed, Py_ssize_t n) noexcept nogil
+    Py_ssize_t pack_groups "ds_pack_groups"(const uint8_t* flags, uint8_t* packed, Py_ssize_t n) noexcept nogil
 
 
 cdef void _pack(const uint8_t[::1] flags, uint8_t[::1] packed) noexcept nogil:
     cdef Py_ssize_t n = flags.shape[0], i
     cdef uint8_t byte = 0
-    for i in range(pack_sixteens(&flags[0], &packed[0], n) if n else 0, n):
+    for i in range(pack_groups(&flags[0], &packed[0], n) if n else 0, n):
         byte |= <uint8_t> ((flags[i] != 0) << (7 - (i & 7)))
         if i & 7 == 7 or i == n - 1:
             packed[i >> 3] = byte

@@ -1,4 +1,7 @@
-from typing import Any
+from typing import Any, Self
 
+from typing_extensions import disjoint_base
+
+@disjoint_base
 class Vectors:
-    def __init__(self, buffers: list[Any]) -> None: ...
+    def __new__(cls, buffers: list[Any]) -> Self: ...

@@ -14,20 +14,22 @@ import numpy as np
 class _Raw(str):
     """Makes the library return the bytes of a text attribute, by taking it for the `_FillValue`."""
 
+    real: str
+
     def __new__(cls, name: str):
         self = super().__new__(cls, "_FillValue")
         self.real = name
         return self
 
-    def encode(self, *args):
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
         return self.real.encode("utf-8")
 
 
 def differences(one: Path | str, other: Path | str, *, storage: bool = True, skip: tuple[str, ...] = ()) -> list[str]:
     """Return what differs between two files, one line each; empty if nothing does.
 
-    Dimensions with sizes and whether unlimited, groups, enum types, variables with dtype and byte order, attributes with
-    their types, values bit by bit, values as the library masks them, and (`storage`) the format, chunks and filters.
+    Dimensions with sizes and whether unlimited, groups, enum types, variables with their dtype, attributes with their
+    types, values bit by bit and as the library masks them, and (`storage`) format, byte order, chunks and filters.
     """
     with netCDF4.Dataset(one) as a, netCDF4.Dataset(other) as b, warnings.catch_warnings():
         warnings.simplefilter("ignore")

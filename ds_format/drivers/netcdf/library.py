@@ -87,7 +87,13 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     with library(FormatError, path):
         file.set_auto_maskandscale(False)
         file.set_auto_chartostring(False)
-    return file, [skipped for warning in caught for skipped in _skipped(str(warning.message))]
+    skipped = []
+    for message in (str(warning.message) for warning in caught):
+        found = _skipped(message)
+        if not found:
+            warn(message, path)
+        skipped += found
+    return file, skipped
 
 
 def create_file(path: str, format: str) -> Group:

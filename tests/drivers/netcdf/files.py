@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import netCDF4
 import numpy as np
@@ -69,7 +69,7 @@ def blanked(blocks: Iterator[Any]) -> Iterator[Any]:
 
 def make(path: Path, format: str = "NETCDF4", **dimensions: int | None) -> netCDF4.Dataset:
     """Return a new file with dimensions, to be filled and closed."""
-    file = netCDF4.Dataset(path, "w", format=format)
+    file = netCDF4.Dataset(path, "w", format=cast("Any", format))
     file.set_auto_maskandscale(False)
     for name, size in dimensions.items():
         file.createDimension(name, size)

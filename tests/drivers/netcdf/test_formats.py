@@ -13,6 +13,7 @@ import pytest
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.drivers.netcdf.plan import misfit, plan_file
+from ds_format.drivers.netcdf.storage import is_available
 from ds_format.errors import UnsupportedError
 
 from ..netcdf_compare import differences
@@ -148,10 +149,9 @@ def test_storage_settings_come_back(tmp_path: Path) -> None:
         }
         for name, options in settings.items():
             dtype = ">i4" if name == "big" else "i4"
-            try:
-                v = file.createVariable(name, dtype, ("t", "y", "x"), **options)
-            except (RuntimeError, netCDF4._netCDF4.NetCDF4MissingFeatureException):
+            if not is_available(file, options.get("compression", "zlib")):
                 continue
+            v = file.createVariable(name, dtype, ("t", "y", "x"), **options)
             v[0:3] = np.arange(1800).reshape(3, 20, 30)
         file.createVariable("fixed", "f4", ("y", "x"), chunksizes=(20, 7))[:] = 1
         file.createVariable("chars", "S1", ("y", "x"), zlib=True, chunksizes=(5, 30))[:] = b"a"

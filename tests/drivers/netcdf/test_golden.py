@@ -103,7 +103,7 @@ def test_blocks_are_the_variable(name: str) -> None:
     for key, value in data.items():
         flat = [np.ma.asarray(block).ravel() for block in blocks[key]]
         assert all(block.ndim == len(meta[key][".size"]) for block in blocks[key])
-        whole = np.ma.asarray(value, dtype=object if isinstance(value, (str, bytes)) else None).ravel()
+        whole: Any = np.ma.asarray(value, dtype=object if isinstance(value, (str, bytes)) else None).ravel()
         assert same(np.ma.concatenate(flat) if flat else whole, whole)
 
 

@@ -243,7 +243,10 @@ def test_parts(layout: str, index: tuple[Any, ...], path: Path) -> None:
             want = np.array([str(n).encode() for n in range(120)], object).reshape(5, 4, 6)
             file.createVariable("v", "S1", (*dims, "length"))[:] = netCDF4.stringtochar(want.astype("S3"))
         else:
-            options = {"chunked": {"chunksizes": (2, 3, 4), "zlib": True}, "big-endian": {"endian": "big"}}
+            options: dict[str, Any] = {
+                "chunked": {"chunksizes": (2, 3, 4), "zlib": True},
+                "big-endian": {"endian": "big"},
+            }
             dtype = ">i4" if layout == "big-endian" else "i4"
             file.createVariable("v", dtype, dims, fill_value=27, **options.get(layout, {}))[:] = numbers
             want = np.ma.MaskedArray(want, mask=want == 27)

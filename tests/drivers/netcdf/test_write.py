@@ -194,7 +194,7 @@ def test_python_and_other_numbers_that_fit(tmp_path: Path) -> None:
     _, data = back(tmp_path, meta, {"i": 5, "f": np.array([1, 2], ">f4"), "b": np.array([1.0, 2.0])})
     assert data["i"] == np.int32(5) and data["f"].tolist() == [1, 2] and data["b"].tolist() == [1, 2]
     for bad in (300, -1, 1.5):
-        with pytest.raises(UnsupportedError, match='variable "b": found values of type .* that do not fit uint8'):
+        with pytest.raises(UnsupportedError, match=r'variable "b": found values of type .* that do not fit uint8'):
             back(tmp_path, {"b": var(["n"], [1], "uint8")}, {"b": np.array([bad])})
 
 
