@@ -100,6 +100,8 @@ def _select(
         names = dims(key, entry, len(size or ()))
         known.update(names)
         indexes[key] = None
+        if size is None:
+            reader.read(key)  # no data, or data that cannot be had: this tells
         if size is not None and not sel.keys().isdisjoint(names):
             index = indexes[key] = normalize(of_dims(sel, names), size)
             entry[".dims"] = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
@@ -123,7 +125,6 @@ def _copy(
     done = 0
     for key, index in indexes.items():
         if meta[key].get(".size") is None:
-            reader.read(key)  # no data, or a damaged header: this tells
             continue
         start = done
 

@@ -69,7 +69,14 @@ def memory(back: bool, larger: bool, bench: Bench, folder: Path) -> Trial:
     ways = [Way(OURS, _peak(sys.executable, PACKAGE, source, target), lambda: None, "whole process")]
     if bench.reference is not None and not larger and not back:
         path = str(folder / "ref.ds")
-        ways.append(Way(REFERENCE, _peak(bench.reference.python, None, source, path), lambda: None, "whole process"))
+        ways.append(
+            Way(
+                REFERENCE,
+                _peak(bench.reference.python, bench.reference.path, source, path),
+                lambda: None,
+                "whole process",
+            )
+        )
     return Trial(ways, unit="MB", repetitions=(1, 1))
 
 

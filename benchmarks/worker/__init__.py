@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -31,6 +32,7 @@ class Worker:
 
     def __init__(self, python: str, path: str | None = None):
         self.python = python
+        self.path = path
         self.environment = environment(path)
         self.process = subprocess.Popen(
             [python, str(SCRIPT)],
@@ -39,7 +41,11 @@ class Worker:
             text=True,
             env=self.environment,
         )
-        self.version: str = self.ask("version")
+        try:
+            self.version: str = self.ask("version")
+        except WorkerError:
+            self.close()
+            raise
 
     def ask(self, verb: str, **options: Any) -> Any:
         """Have the process call one of the functions in `serve.py`, and return what it returns.
@@ -51,9 +57,11 @@ class Worker:
         """
         if self.process.stdin is None or self.process.stdout is None:
             raise WorkerError("the process has no pipes")
-        self.process.stdin.write(json.dumps([verb, options]) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        line = ""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps([verb, options]) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
         if not line:
             raise WorkerError(f"{self.python}: the process ended during {verb!r}")
         answer, error = json.loads(line)
@@ -72,7 +80,8 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         if self.process.stdin is not None:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
         self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()

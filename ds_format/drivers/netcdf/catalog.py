@@ -15,7 +15,7 @@ from .attributes import read_attribute, take_marker
 from .groups import dimension_names, walk
 from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
 from .library import Group, Variable, warn
-from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
+from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, names, read_storage
 from .text import ENCODING_ATTRIBUTE, OBJECT_SIZE
 
 
@@ -39,8 +39,8 @@ class Entry:
 
 def read_catalog(
     file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool
-) -> tuple[Metadata, dict[str, Entry]]:
-    """Return the metadata of a file, and what is needed to read each variable, both by key.
+) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
+    """Return the metadata of a file, and what is needed to read each variable, or why it cannot be read, both by key.
 
     Parameters
     ----------
@@ -55,13 +55,23 @@ def read_catalog(
     Raises
     ------
     UnsupportedError
-        If there is something that ds cannot hold.
+        If the file has an attribute that ds cannot hold.
     """
     reader = _Reader(path, skip_unsupported)
-    for name, kind in skipped:
-        reader.refuse(UnsupportedError(f"the {kind} type is not possible in ds", variable=name))
     meta: Metadata = {}
-    entries: dict[str, Entry] = {}
+    entries: dict[str, Entry | UnsupportedError] = {}
+
+    def refuse(name: str, error: UnsupportedError) -> None:
+        """Leave a variable out, or keep it in the list for whoever does not want to read it."""
+        if skip_unsupported:
+            warn(f"left out: {error.message}", path, name)
+        else:
+            error.at(path=path, variable=name)
+            entries[escape(name)] = error
+            meta[escape(name)] = {".dims": [], ".size": None, ".type": None, ".missing": False}
+
+    for name, kind in skipped:
+        refuse(name, UnsupportedError(f"the {kind} type is not possible in ds"))
     dataset: dict[str, Any] = {}
     strings: list[str] = []
     for prefix, group in walk(file):
@@ -73,7 +83,7 @@ def read_catalog(
             try:
                 entry, properties = reader.variable(prefix + base, variable)
             except UnsupportedError as error:
-                reader.refuse(error.at(variable=prefix + base))
+                refuse(prefix + base, error)
                 continue
             entries[escape(entry.name)] = entry
             meta[escape(entry.name)] = properties
@@ -150,7 +160,7 @@ class _Reader:
             ".type": type_name,
         }
         if entry.shape is None:
-            properties[".dims"] = marker.get("dims", [])
+            properties[".dims"] = names(marker, "dims")
             properties[".type"] = None if marker.get("type") == "none" else type_name
         properties[".missing"] = bool(entry.sentinels) or entry.mark is not None
         if record:

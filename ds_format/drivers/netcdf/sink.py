@@ -48,8 +48,9 @@ class NetCDFSink:
     """
 
     def __init__(self, path: Any, meta: Metadata, *, format: str | None = None):
-        self._path = real_path(path)
-        folder = target_folder(self._path)
+        self._path = os.fsdecode(path)
+        self._target = real_path(path)
+        self._folder = target_folder(self._target)
         try:
             self._plan = plan_file(meta)
             self._format, reason = choose_format(self._plan, format)
@@ -59,12 +60,12 @@ class NetCDFSink:
             variable, what = reason
             recorded = self._plan.recorded_format
             warn(f"the format {recorded} cannot hold {what}: written as {self._format}", self._path, variable)
-        self._folder = folder
         self._targets: dict[str, Target] = {}
-        self._temporary = os.path.join(folder, f".{os.path.basename(self._path)[:100]}.{secrets.token_hex(6)}.tmp")
+        name = f".{os.path.basename(self._target)[:40]}.{secrets.token_hex(6)}.tmp"
+        self._temporary = os.path.join(self._folder, name)
         self._open: Definer | None = None
         try:
-            self._open = Definer(create_file(self._temporary, self._format), self._path, self._format)
+            self._open = Definer(create_file(self._temporary, self._format, self._path), self._path, self._format)
             with library(UnsupportedError, self._path):
                 self._define_file(self._plan)
             for key, plan in self._plan.variables.items():
@@ -126,7 +127,7 @@ class NetCDFSink:
                     message = f"found {written} values, expected {plan.total}"
                     raise UnsupportedError(message, path=self._path, variable=plan.name)
             self._close()
-            os.replace(self._temporary, self._path)
+            os.replace(self._temporary, self._target)
         except BaseException:
             self.abort()
             raise

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DsError, FormatError, TruncatedError
+from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from . import missing, text
 from .caches import fit, release
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
-from .library import library, open_file, real_path, warn
+from .library import library, open_file, warn
 from .slabs import Slices, read_part
 
 
@@ -40,13 +40,14 @@ class NetCDFSource:
     FormatError
         If it is not a NetCDF file, or a damaged one.
     UnsupportedError
-        If a variable or attribute is of a type that ds does not have: compound, ragged, opaque.
+        If an attribute is of a type that ds does not have: compound, ragged, opaque. Variables of such types are
+        refused when they are read.
     """
 
     meta: Metadata
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self._path = real_path(path)
+        self._path = os.fsdecode(path)
         self._cached: Entry | None = None
         self._ends = variable_ends(self._path)
         self._size = os.path.getsize(self._path)
@@ -66,7 +67,7 @@ class NetCDFSource:
         FormatError
             If the data are damaged, cut, or not what the attributes promise.
         """
-        entry = self._entries[name]
+        entry = self._entry(name)
         if entry.shape is None:
             return None
         self._check_end(entry)
@@ -82,7 +83,7 @@ class NetCDFSource:
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
-        entry = self._entries[name]
+        entry = self._entry(name)
         if entry.shape is None:
             return
         self._check_end(entry)
@@ -107,6 +108,12 @@ class NetCDFSource:
         if self._file.isopen():
             with library(DsError, self._path):
                 self._file.close()
+
+    def _entry(self, name: str) -> Entry:
+        entry = self._entries[name]
+        if isinstance(entry, UnsupportedError):
+            raise entry
+        return entry
 
     def _check_end(self, entry: Entry) -> None:
         end = self._ends.get(entry.name, 0)
@@ -152,7 +159,7 @@ class NetCDFSource:
                 raise error.at(path=self._path, variable=entry.name) from error.__cause__
         if entry.mark is None:
             return values
-        mark: Any = entry.mark if entry.type == "unicode" else entry.mark.encode()
+        mark: Any = entry.mark if entry.type == "unicode" else entry.mark.encode("utf-8", "surrogatepass")
         mask = np.asarray(values == mark, dtype=bool)
         return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
 

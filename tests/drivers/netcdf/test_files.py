@@ -31,7 +31,9 @@ def test_the_protocols_hold(tmp_path: Path) -> None:
     source.close()
 
 
-@pytest.mark.parametrize("name", ["a.nc", "žluť 😀.nc", "with space.nc", "a#b?c%20.nc", "http:a.nc", "-x", "l" * 250])
+@pytest.mark.parametrize(
+    "name", ["a.nc", "žluť 😀.nc", "with space.nc", "a#b?c%20.nc", "http:a.nc", "-x", "l" * 250, "ž" * 120]
+)
 def test_any_name(name: str, tmp_path: Path) -> None:
     for path in (tmp_path / name, str(tmp_path / name), os.fsencode(tmp_path / name)):
         write_all(path, META, DATA)
@@ -67,7 +69,7 @@ def test_errors_of_the_system_stay(tmp_path: Path) -> None:
         netcdf.open(tmp_path)
     with pytest.raises(IsADirectoryError):
         netcdf.create(tmp_path, META)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"nowhere.a\.nc"):
         netcdf.create(tmp_path / "nowhere" / "a.nc", META)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(NotADirectoryError):

@@ -11,6 +11,7 @@ import pytest
 
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
+from ds_format.conversion import convert
 from ds_format.errors import FormatError, UnsupportedError
 
 from ..netcdf_compare import differences
@@ -205,8 +206,19 @@ def test_types_unknown_to_ds(kind: str, path: Path) -> None:
             }
             file.createVariable("bad", types[kind](), ("n",))
             file.createVariable("good", "i4", ("n",))[:] = [0, 1]
-    with pytest.raises(UnsupportedError, match=rf'a\.nc: variable "bad": the .*{"opaque" if h5py else "kind_t"}'):
-        netcdf.open(path)
+    message = rf'a\.nc: variable "bad": the .*{"opaque" if h5py else "kind_t"}'
+    source = netcdf.open(path)
+    assert set(source.meta) == {".", "bad", "good"}
+    assert source.read("good").tolist() == [0, 1]
+    with pytest.raises(UnsupportedError, match=message):
+        source.read("bad")
+    with pytest.raises(UnsupportedError, match=message):
+        list(source.blocks("bad"))
+    source.close()
+    with pytest.raises(UnsupportedError, match=message):
+        convert(path, path.with_suffix(".ds"))
+    assert not path.with_suffix(".ds").exists()
+    convert(path, path.with_suffix(".ds"), ["good"])
     with pytest.warns(NetCDFWarning, match='variable "bad": left out: the '):
         meta, data = read_all(path, skip_unsupported=True)
     assert data["good"].tolist() == [0, 1] and set(meta) == {".", "good"}
