@@ -112,7 +112,7 @@ class NetCDFSource:
     def _entry(self, name: str) -> Entry:
         entry = self._entries[name]
         if isinstance(entry, UnsupportedError):
-            raise entry
+            raise entry.with_traceback(None)
         return entry
 
     def _check_end(self, entry: Entry) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
-from ds_format.conversion import convert
+from ds_format.conversion import convert as convert_file
 from ds_format.errors import FormatError, UnsupportedError
 
 from ..netcdf_compare import differences
@@ -216,9 +216,9 @@ def test_types_unknown_to_ds(kind: str, path: Path) -> None:
         list(source.blocks("bad"))
     source.close()
     with pytest.raises(UnsupportedError, match=message):
-        convert(path, path.with_suffix(".ds"))
+        convert_file(path, path.with_suffix(".ds"))
     assert not path.with_suffix(".ds").exists()
-    convert(path, path.with_suffix(".ds"), ["good"])
+    convert_file(path, path.with_suffix(".ds"), ["good"])
     with pytest.warns(NetCDFWarning, match='variable "bad": left out: the '):
         meta, data = read_all(path, skip_unsupported=True)
     assert data["good"].tolist() == [0, 1] and set(meta) == {".", "good"}
