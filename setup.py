@@ -25,9 +25,9 @@ kernels = [
     for path in sorted(Path("ds_format/kernels").glob("*.pyx"))
     if path.stem not in POSIX_ONLY
 ]
-directives = {
-    **dict.fromkeys(("boundscheck", "initializedcheck"), CHECKED),
-    **dict.fromkeys(("wraparound", "auto_pickle", "autotestdict"), False),
-    **dict.fromkeys(("cdivision", "freethreading_compatible"), True),
-}
-setup(ext_modules=cythonize(kernels, compiler_directives=directives, language_level=3, force=CHECKED))
+checks = {"boundscheck": CHECKED, "initializedcheck": CHECKED, "wraparound": False, "cdivision": True}
+modules = {"language_level": 3, "freethreading_compatible": True, "auto_pickle": False, "autotestdict": False}
+setup(
+    ext_modules=cythonize(kernels, compiler_directives=checks | modules, force=CHECKED),
+    options={"build_ext": {"parallel": True}},
+)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import drivers, mode
-from .dataset import META, dims
+from .dataset import META
 from .drivers.base import BLOCK_SIZE, Metadata, Sink, Source, block_slices
 from .dtypes import TYPES
-from .files import Path
+from .files import Path, say_unknown, select
 from .names import escape, unescape
-from .selection import Index, normalize, of_dims, shape_of
+from .selection import Index, shape_of
 
 STRING_SIZE = 128
 """Bytes of memory that a string is reckoned to take."""
@@ -93,23 +93,11 @@ def _select(
     """Return the index of each variable, None for the whole of it, and the metadata of what is selected."""
     indexes: dict[str, tuple[Index, ...] | None] = {}
     meta: Metadata = {}
-    known: set[str] = set()
     for key in keys:
-        entry = dict(reader.meta[key])
-        size = entry.get(".size")
-        names = dims(key, entry, len(size or ()))
-        known.update(names)
-        indexes[key] = None
-        if size is None:
+        indexes[key], meta[key] = select(source, key, reader.meta[key], sel)
+        if meta[key].get(".size") is None:
             reader.read(key)  # no data, or data that cannot be had: this tells
-        if size is not None and not sel.keys().isdisjoint(names):
-            index = indexes[key] = normalize(of_dims(sel, names), size)
-            entry[".dims"] = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
-            entry[".size"] = list(shape_of(index))
-        meta[key] = entry
-    for name in sel:
-        if name not in known:
-            mode.missing(f'{os.fsdecode(source)}: dimension "{name}" not found')
+    say_unknown(source, reader.meta, sel)
     meta[META] = dict(reader.meta.get(META, {}))
     return indexes, meta
 

@@ -15,7 +15,7 @@ from .drivers.base import Sink, Source
 from .errors import UnsupportedError
 from .lazy import File
 from .names import escape, unescape
-from .selection import normalize, of_dims, shape_of
+from .selection import Index, normalize, shape_of
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -69,12 +69,12 @@ def read(
     keys = None if variables is None else _keys(variables)
     if not sel and not mmap:
         module = drivers.load(drivers.find_existing(path))
-        dataset: Dataset | None = module.read(path, keys, full, strings == "numpy") if hasattr(module, "read") else None
+        dataset: Dataset | None = module.read(path, keys, full, _as_numpy(strings)) if hasattr(module, "read") else None
         if dataset is not None:
             if keys is not None and len(dataset) <= len(keys):
                 _say_missing(path, keys, dataset)
             return dataset
-    source = drivers.open_source(path, mmap=mmap, strings=strings == "numpy")
+    source = drivers.open_source(path, mmap=mmap, strings=_as_numpy(strings))
     try:
         return _read(source, path, keys, sel or {}, full)
     finally:
@@ -98,28 +98,69 @@ def _read(source: Source, path: Path, keys: list[str] | None, sel: Mapping[str, 
     every = [key for key in source.meta if key != META]
     if keys is not None:
         _say_missing(path, keys, source.meta)
-    known: set[str] = set()
     for key in every:
-        entry = {name: value for name, value in source.meta[key].items() if name != ".missing"}
-        size = entry.get(".size")
-        names = dims(key, entry, len(size or ()))
-        known.update(names)
         if keys is None or key in keys:
-            index = None
-            if size is not None and not sel.keys().isdisjoint(names):
-                index = normalize(of_dims(sel, names), size)
-                entry[".dims"] = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
-                entry[".size"] = list(shape_of(index))
+            index, meta[key] = select(path, key, source.meta[key], sel)
+            meta[key].pop(".missing", None)
             dataset[key] = source.read(key, index)
-            meta[key] = entry
         elif full:
-            meta[key] = entry
-    for name in sel:
-        if name not in known:
-            mode.missing(f'{os.fsdecode(path)}: dimension "{name}" not found')
+            meta[key] = {name: value for name, value in source.meta[key].items() if name != ".missing"}
+    say_unknown(path, source.meta, sel)
     meta[META] = source.meta.get(META, {})
     dataset[META] = meta
     return dataset
+
+
+def select(
+    path: Path, key: str, entry: Mapping[str, Any], sel: Mapping[str, Any]
+) -> tuple[tuple[Index, ...] | None, dict[str, Any]]:
+    """Return the index of a variable that `sel` asks for, and the metadata of what it selects.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        For messages.
+    key : str
+        Of the variable.
+    entry : dict
+        Its metadata.
+    sel : dict
+        Dimension name → index.
+
+    Returns
+    -------
+    (tuple or None, dict)
+        The index is normalized; None for the whole variable.
+
+    Raises
+    ------
+    IndexError
+        If `sel` is out of bounds; the message names file, variable and dimension.
+    """
+    size = entry.get(".size")
+    names = dims(key, entry, len(size or ()))
+    if size is None or sel.keys().isdisjoint(names):
+        return None, dict(entry)
+    try:
+        index = normalize(tuple(sel.get(name, slice(None)) for name in names), size, names)
+    except IndexError as error:
+        raise IndexError(f'{os.fsdecode(path)}: variable "{unescape(key)}": {error}') from None
+    kept = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
+    return index, {**entry, ".dims": kept, ".size": list(shape_of(index))}
+
+
+def say_unknown(path: Path, meta: Mapping[str, Mapping[str, Any]], sel: Mapping[str, Any]) -> None:
+    """Say by the mode which dimensions of `sel` no variable has."""
+    known = {name for key, entry in meta.items() for name in dims(key, entry, len(entry.get(".size") or ()))}
+    for name in sel:
+        if name not in known:
+            mode.missing(f'{os.fsdecode(path)}: dimension "{name}" not found')
+
+
+def _as_numpy(strings: str) -> bool:
+    if strings not in ("object", "numpy"):
+        raise ValueError(f'strings: found {strings!r}, expected "object" or "numpy"')
+    return strings == "numpy"
 
 
 def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:
@@ -140,7 +181,7 @@ def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:
     OSError, DriverError, FormatError
         As `read`.
     """
-    return File(drivers.open_source(path, mmap=mmap, strings=strings == "numpy"), os.fsdecode(path))
+    return File(drivers.open_source(path, mmap=mmap, strings=_as_numpy(strings)), os.fsdecode(path))
 
 
 def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:

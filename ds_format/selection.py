@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ Index = int | range | NDArray[np.int64]
 """An int removes its dimension; a range, or a 1-d array of positions, keeps it. All positions are 0 or more."""
 
 
-def normalize(index: Any, shape: Sequence[int]) -> tuple[Index, ...]:
+def normalize(index: Any, shape: Sequence[int], names: Sequence[str] | None = None) -> tuple[Index, ...]:
     """Return an index as one item per dimension, with every position checked.
 
     Parameters
@@ -25,6 +25,8 @@ def normalize(index: Any, shape: Sequence[int]) -> tuple[Index, ...]:
     index : int, slice, list or array of int or bool, Ellipsis, or a tuple of these
         Negative positions count from the end. Dimensions left out are taken whole.
     shape : sequence of int
+    names : sequence of str, optional
+        Of the dimensions, for messages.
 
     Raises
     ------
@@ -40,10 +42,11 @@ def normalize(index: Any, shape: Sequence[int]) -> tuple[Index, ...]:
     whole = [slice(None)] * (len(shape) - len(items) + n_ellipsis)
     at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
     items[at : at + n_ellipsis] = whole
-    return tuple(_normalize_one(item, n, axis) for axis, (item, n) in enumerate(zip(items, shape, strict=True)))
+    labels = [str(axis) for axis in range(len(shape))] if names is None else [f'"{name}"' for name in names]
+    return tuple(map(_normalize_one, items, shape, labels))
 
 
-def _normalize_one(item: Any, n: int, axis: int) -> Index:
+def _normalize_one(item: Any, n: int, axis: str) -> Index:
     if isinstance(item, slice):
         return range(n)[item]
     if isinstance(item, (bool, np.bool_)):
@@ -71,15 +74,10 @@ def _normalize_one(item: Any, n: int, axis: int) -> Index:
     return np.where(positions < 0, positions + n, positions)
 
 
-def _position(i: int, n: int, axis: int) -> int:
+def _position(i: int, n: int, axis: str) -> int:
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for dimension {axis} of size {n}")
     return i + n if i < 0 else i
-
-
-def of_dims(sel: Mapping[str, Any], dims: Sequence[str]) -> tuple[Any, ...]:
-    """Return the items of `sel`, dimension name → index, that concern `dims`, as an index of a variable with them."""
-    return tuple(sel.get(dim, slice(None)) for dim in dims)
 
 
 def shape_of(index: Sequence[Index]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from pathlib import Path
 
@@ -24,6 +25,11 @@ def test_each_name_can_be_loaded(name: str) -> None:
 def test_what_is_not_listed_does_not_exist() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         ds_format.nothing  # noqa: B018 - the access is the test
+
+
+@pytest.mark.parametrize("name", ds_format.__all__)
+def test_no_module_hides_a_name(name: str) -> None:
+    assert importlib.util.find_spec(f"ds_format.{name}") is None
 
 
 def test_dir_is_the_list() -> None:

@@ -1,0 +1,279 @@
+"""Reading, opening and writing: names, modes, paths, and what users get wrong."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format import mode
+
+from .same import same_data
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    dataset = {
+        "t": np.arange(4.0),
+        "temp": np.arange(12).reshape(4, 3),
+        "temperature": np.array(["a", "ž"], object),
+        "\\.hidden": 5,
+        "none": None,
+        ".": {"t": {".dims": ["time"], "units": "K"}, "temp": {".dims": ["time", "x"]}, ".": {"title": "T"}},
+    }
+    ds.write(tmp_path / "x.ds", dataset)
+    return tmp_path / "x.ds"
+
+
+def test_paths_of_every_kind(path: Path) -> None:
+    for name in (path, str(path), os.fsencode(path)):
+        assert ds.read(name)["\\.hidden"] == 5
+        with ds.open(name) as file:
+            assert file[".hidden"][()] == 5
+        ds.write(name, ds.read(name))
+        ds.convert(name, name)
+    upper = path.with_suffix(".DS")
+    ds.write(upper, {"x": 1})
+    assert ds.read(upper)["x"] == 1
+
+
+def test_some_variables(path: Path) -> None:
+    for wanted in ("temperature", ["temperature"], ("temperature",), iter(["temperature", "temperature"])):
+        dataset = ds.read(path, wanted)
+        assert [key for key in dataset if key != "."] == ["temperature"]
+        assert dataset["."].keys() == {"temperature", "."}
+    assert ds.read(path, [".hidden"])["\\.hidden"] == 5
+    assert ds.read(path, []) == {".": {".": {"title": "T"}}}
+    assert ds.read(path, "t", full=True)["."].keys() == ds.read(path)["."].keys()
+    assert ds.read(path, "t", {"time": 0}, full=True)["."].keys() == ds.read(path)["."].keys()
+
+
+def test_names_that_do_not_exist(path: Path) -> None:
+    for sel in (None, {"time": 0}):
+        assert [*ds.read(path, ["nope", "t"], sel)] == ["t", "."]
+        with mode.use("moderate"), pytest.warns(UserWarning, match='x.ds: variable "nope" not found'):
+            ds.read(path, ["nope", "t"], sel)
+        with mode.use("strict"), pytest.raises(ds.MissingError, match='x.ds: variable "nope" not found'):
+            ds.read(path, ["nope", "t"], sel)
+    with mode.use("strict"), pytest.raises(NameError, match='dimension "nope" not found'):
+        ds.read(path, sel={"nope": 0})
+    with mode.use("strict"), pytest.raises(KeyError, match='variable "nope" not found'):
+        ds.convert(path, path, ["nope"])
+    with ds.open(path) as file, pytest.raises(KeyError, match='x.ds: variable "nope": variable not found'):
+        file["nope"]
+    with pytest.raises(ValueError, match="mode: found 'hard'"):
+        mode.use("hard")
+
+
+def test_the_mode_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DS_MODE", "strict")
+    assert mode.get() == "strict"
+    with mode.use("soft"):
+        assert mode.get() == "soft"
+    monkeypatch.setenv("DS_MODE", "nonsense")
+    assert mode.get() == "soft"
+
+
+def test_an_open_file(path: Path) -> None:
+    with ds.open(path) as file:
+        assert list(file) == ["t", "temp", "temperature", ".hidden", "none"]
+        assert len(file) == 5
+        assert file.attrs == {"title": "T"}
+        assert file.dims == {"time": 4, "x": 3, "temperature_1": 2}
+        variable = file["temp"]
+        assert (variable.shape, variable.ndim, variable.size, len(variable)) == ((4, 3), 2, 12, 4)
+        assert (variable.dims, variable.dtype, variable.type) == (("time", "x"), np.dtype("i8"), "int64")
+        assert file["t"].attrs == {"units": "K"}
+        assert file["temperature"].dtype == object
+        assert file["none"].shape is None
+        assert file["none"][...] is None
+        assert np.asarray(variable).sum() == 66
+        assert np.asarray(variable, "f4").dtype == np.float32
+        assert repr(variable) == "<ds_format.Variable 'temp' (time: 4, x: 3) int64>"
+        assert repr(file).endswith("x.ds': 5 variables>")
+        with pytest.raises(ValueError, match="no known type"):
+            _ = file["none"].dtype
+        with pytest.raises(TypeError, match="without dimensions"):
+            len(file[".hidden"])
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (4, "index 4 is out of bounds for dimension 0 of size 4"),
+        ((0, -4), "index -4 is out of bounds for dimension 1 of size 3"),
+        ([0, 9], "index 9 is out of bounds"),
+        ([True, False], "found 2 booleans as index of dimension 0, expected 4"),
+        ((0, 0, 0), "found 3 indexes, expected at most 2"),
+        ((..., ...), "only one ellipsis"),
+        ("a", "found 'a' as index of dimension 0"),
+        (1.5, "found 1.5 as index"),
+        (True, "found True as index"),
+        ([[0]], "found 2-d int64 as index"),
+        (None, "found None as index"),
+    ],
+)
+def test_a_wrong_index(index: Any, message: str, path: Path) -> None:
+    with ds.open(path) as file, pytest.raises(IndexError, match=message):
+        file["temp"][index]
+
+
+def test_a_wrong_selection_names_file_and_variable(path: Path) -> None:
+    for call in (lambda: ds.read(path, sel={"time": 9}), lambda: ds.convert(path, path, sel={"time": 9})):
+        with pytest.raises(IndexError, match='x.ds: variable "t": index 9 is out of bounds for dimension "time"'):
+            call()
+
+
+def test_text_as_numpy_has_it(path: Path) -> None:
+    text = ds.read(path, strings="numpy")["temperature"]
+    assert text.dtype == np.dtypes.StringDType()
+    assert text.tolist() == ["a", "ž"]
+    with ds.open(path, strings="numpy") as file:
+        assert file["temperature"][1:].tolist() == ["ž"]
+    ds.write(path, {"x": text})
+    assert ds.read(path)["x"].tolist() == ["a", "ž"]
+    with pytest.raises(ValueError, match="strings: found 'nonsense'"):
+        ds.read(path, strings="nonsense")
+
+
+def test_maps(path: Path) -> None:
+    temp = ds.read(path, mmap=True)["temp"]
+    temp[0] = -1
+    assert temp.flags.writeable
+    assert ds.read(path)["temp"][0, 0] == 0
+    netcdf = path.with_suffix(".nc")
+    ds.write(netcdf, {"x": np.arange(3)})
+    with pytest.raises(ds.DriverError, match="x.nc: mmap is not possible"):
+        ds.read(netcdf, mmap=True)
+
+
+def test_arrays_read_may_be_changed(path: Path) -> None:
+    dataset = ds.read(path)
+    dataset["t"][0] = 9
+    dataset["."]["t"][".dims"].append("more")
+    dataset["."]["."]["title"] = "other"
+    again = ds.read(path)
+    assert again["t"][0] == 0
+    assert again["."]["t"][".dims"] == ["time"]
+    assert again["."]["."]["title"] == "T"
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for read in (ds.read, ds.open):
+        with pytest.raises(FileNotFoundError, match="nope"):
+            read(tmp_path / "nope.ds")
+        with pytest.raises(FileNotFoundError, match="nope"):
+            read(tmp_path / "nope.xyz")
+        (tmp_path / "x.xyz").touch()
+        with pytest.raises(ds.DriverError, match=r"x.xyz: unknown file format: expected one of .*\.ds"):
+            read(tmp_path / "x.xyz")
+        (tmp_path / "folder.ds").mkdir(exist_ok=True)
+        with pytest.raises(IsADirectoryError, match="folder"):
+            read(tmp_path / "folder.ds")
+    with pytest.raises(ds.DriverError, match="y.xyz"):
+        ds.write(tmp_path / "y.xyz", {})
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        ds.write(tmp_path / "nowhere" / "x.ds", {"x": 1})
+    with pytest.raises(FileNotFoundError, match=r"nowhere/x\.nc'?$"):
+        ds.write(tmp_path / "nowhere" / "x.nc", {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ([1], "a dataset must be a dict"),
+        ({".": []}, "metadata .* must be a dict"),
+        ({"x": 1, ".": {"x": 5}}, 'the metadata of "x" must be a dict'),
+        ({"x": [1], ".": {"x": {".dims": ["a", "b"]}}}, r'variable "x": found 2 dimension names .* expected 1'),
+        (
+            {"x": [1], "y": [1, 2], ".": {"x": {".dims": ["a"]}, "y": {".dims": ["a"]}}},
+            'dimension "a" has size 2, but 1',
+        ),
+        ({"x": [[1, 2]], ".": {"x": {".dims": ["a", "a"]}}}, 'dimension "a" has size 2, but 1'),
+    ],
+)
+def test_datasets_that_make_no_sense(dataset: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        ds.validate(dataset)
+    for name in ("x.ds", "x.nc"):
+        with pytest.raises(ds.UnsupportedError, match=message):
+            ds.write(tmp_path / name, dataset)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (5, np.int64(5)),
+        (1 << 63, np.uint64(1 << 63)),
+        (2.5, np.float64(2.5)),
+        (True, np.bool_(True)),
+        ("a\0", "a\0"),
+        (b"a\0", b"a\0"),
+        ([1, None], np.ma.MaskedArray([1, 0], [0, 1])),
+        ([[1, None], [3, 4]], np.ma.MaskedArray([[1, 0], [3, 4]], [[0, 1], [0, 0]])),
+        ([True, None], np.ma.MaskedArray([True, False], [0, 1])),
+        ([1, 2.5], np.array([1, 2.5])),
+        (["a\0", None], np.ma.MaskedArray(np.array(["a\0", ""], object), [0, 1])),
+        ([1 << 63, 5], np.array([1 << 63, 5], "u8")),
+        ([], np.array([])),
+        ((1, 2), np.array([1, 2])),
+        (np.array(["ab", "c"]), np.array(["ab", "c"], object)),
+        (np.array([b"ab", b"c"]), np.array([b"ab", b"c"], object)),
+        (np.array(["a", None], object), np.ma.MaskedArray(np.array(["a", ""], object), [0, 1])),
+        (np.ma.masked, np.ma.MaskedArray(0.0, True)),
+        (np.float32(0.5), np.float32(0.5)),
+    ],
+)
+def test_data_of_every_kind(given: Any, expected: Any, tmp_path: Path) -> None:
+    ds.write(tmp_path / "x.ds", {"x": given})
+    found = ds.read(tmp_path / "x.ds")["x"]
+    assert same_data(found, expected)
+    assert isinstance(found, np.ma.MaskedArray) == isinstance(expected, np.ma.MaskedArray)
+
+
+def test_a_missing_scalar_keeps_its_type(tmp_path: Path) -> None:
+    ds.write(tmp_path / "x.ds", {"x": np.ma.masked, ".": {"x": {".type": "int16"}}})
+    found = ds.read(tmp_path / "x.ds")
+    assert found["x"].dtype == np.int16
+    assert found["."]["x"][".type"] == "int16"
+    ds.write(tmp_path / "y.ds", found)
+    assert (tmp_path / "y.ds").read_bytes() == (tmp_path / "x.ds").read_bytes()
+
+
+def test_the_body_and_large_variables_are_aligned(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    ds.write(
+        path, {"a": np.arange(3, dtype="i1"), "b": np.arange(5.0), "c": np.arange(2, dtype="i2"), "d": np.arange(1e4)}
+    )
+    content = path.read_bytes()
+    body = content.index(b"\n", 7) + 1
+    assert body % 64 == 0
+    assert content.index(np.arange(1e4).tobytes()) % 64 == 0
+    assert all(array.flags.aligned for key, array in ds.read(path, mmap=True).items() if key != ".")
+
+
+def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
+    for i in range(8):
+        ds.write(
+            tmp_path / f"{i}.ds", {"x": np.full(1000, i), "m": np.ma.MaskedArray(np.full(99, i), np.arange(99) % 2)}
+        )
+
+    def work(n: int) -> bool:
+        dataset = ds.read(tmp_path / f"{n % 8}.ds")
+        ds.write(tmp_path / f"out{n}.ds", dataset)
+        return bool((dataset["x"] == n % 8).all() and dataset["m"].sum() == 50 * (n % 8))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(400)))
+
+
+def test_errors_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(ds.FormatError("wrong", path="x.ds", variable="x")))
+    assert str(error) == 'x.ds: variable "x": wrong'
