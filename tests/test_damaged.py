@@ -103,7 +103,7 @@ MADE = {
     "length of 2^63": (file_of(TEXT, (1 << 63).to_bytes(8, "little") + b"abc"), TruncatedError, "string 0"),
     "10^12 strings": (file_of({**TEXT, ".size": [10**12]}, bytes(12)), TruncatedError, r"\.size"),
     "a length that splits a character": (
-        file_of({**TEXT, ".size": [2]}, b"\x01" + bytes(7) + b"\x01" + bytes(7) + "ž".encode()), FormatError, "string 0",
+        file_of({**TEXT, ".size": [2]}, b"\1" + bytes(7) + b"\1" + bytes(7) + "ž".encode()), FormatError, "string 0",
     ),
     "two names, one dimension": (file_of({**I4, ".size": [3], ".dims": ["a", "b"]}, bytes(12)), FormatError, r"\.dims"),
     "a number as name": (file_of({**I4, ".size": [3], ".dims": [5]}, bytes(12)), FormatError, r"\.dims"),
@@ -113,7 +113,9 @@ MADE = {
     "2.0.1, unknown width": (
         file_of({".type": "int", ".dsize": 24, ".size": [1]}, bytes(9), b""), FormatError, r"\.dsize: found 24",
     ),
-    "2.0.1, scalar of size 2": (file_of({".type": "int", ".dsize": 8, ".size": 2}, bytes(9), b""), FormatError, r"\.size"),
+    "2.0.1, scalar of size 2": (
+        file_of({".type": "int", ".dsize": 8, ".size": 2}, bytes(9), b""), FormatError, r"\.size",
+    ),
     "no end of the header": (b"ds-1.0\n{" + b" " * 100_000, FormatError, "header"),
 }  # fmt: skip
 

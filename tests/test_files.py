@@ -17,6 +17,10 @@ from ds_format import mode
 from .same import same_data
 
 
+def masked(data: Any, mask: Any) -> Any:
+    return np.ma.MaskedArray(data, mask)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     dataset = {
@@ -57,15 +61,15 @@ def test_some_variables(path: Path) -> None:
 def test_names_that_do_not_exist(path: Path) -> None:
     for sel in (None, {"time": 0}):
         assert [*ds.read(path, ["nope", "t"], sel)] == ["t", "."]
-        with mode.use("moderate"), pytest.warns(UserWarning, match='x.ds: variable "nope" not found'):
+        with mode.use("moderate"), pytest.warns(UserWarning, match=r'x.ds: variable "nope" not found'):
             ds.read(path, ["nope", "t"], sel)
-        with mode.use("strict"), pytest.raises(ds.MissingError, match='x.ds: variable "nope" not found'):
+        with mode.use("strict"), pytest.raises(ds.MissingError, match=r'x.ds: variable "nope" not found'):
             ds.read(path, ["nope", "t"], sel)
     with mode.use("strict"), pytest.raises(NameError, match='dimension "nope" not found'):
         ds.read(path, sel={"nope": 0})
     with mode.use("strict"), pytest.raises(KeyError, match='variable "nope" not found'):
         ds.convert(path, path, ["nope"])
-    with ds.open(path) as file, pytest.raises(KeyError, match='x.ds: variable "nope": variable not found'):
+    with ds.open(path) as file, pytest.raises(KeyError, match=r'x.ds: variable "nope": variable not found'):
         file["nope"]
     with pytest.raises(ValueError, match="mode: found 'hard'"):
         mode.use("hard")
@@ -126,7 +130,7 @@ def test_a_wrong_index(index: Any, message: str, path: Path) -> None:
 
 def test_a_wrong_selection_names_file_and_variable(path: Path) -> None:
     for call in (lambda: ds.read(path, sel={"time": 9}), lambda: ds.convert(path, path, sel={"time": 9})):
-        with pytest.raises(IndexError, match='x.ds: variable "t": index 9 is out of bounds for dimension "time"'):
+        with pytest.raises(IndexError, match=r'x.ds: variable "t": index 9 is out of bounds for dimension "time"'):
             call()
 
 
@@ -149,7 +153,7 @@ def test_maps(path: Path) -> None:
     assert ds.read(path)["temp"][0, 0] == 0
     netcdf = path.with_suffix(".nc")
     ds.write(netcdf, {"x": np.arange(3)})
-    with pytest.raises(ds.DriverError, match="x.nc: mmap is not possible"):
+    with pytest.raises(ds.DriverError, match=r"x.nc: mmap is not possible"):
         ds.read(netcdf, mmap=True)
 
 
@@ -176,7 +180,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         (tmp_path / "folder.ds").mkdir(exist_ok=True)
         with pytest.raises(IsADirectoryError, match="folder"):
             read(tmp_path / "folder.ds")
-    with pytest.raises(ds.DriverError, match="y.xyz"):
+    with pytest.raises(ds.DriverError, match=r"y.xyz"):
         ds.write(tmp_path / "y.xyz", {})
     with pytest.raises(FileNotFoundError, match="nowhere"):
         ds.write(tmp_path / "nowhere" / "x.ds", {"x": 1})
@@ -216,18 +220,18 @@ def test_datasets_that_make_no_sense(dataset: Any, message: str, tmp_path: Path)
         (True, np.bool_(True)),
         ("a\0", "a\0"),
         (b"a\0", b"a\0"),
-        ([1, None], np.ma.MaskedArray([1, 0], [0, 1])),
-        ([[1, None], [3, 4]], np.ma.MaskedArray([[1, 0], [3, 4]], [[0, 1], [0, 0]])),
-        ([True, None], np.ma.MaskedArray([True, False], [0, 1])),
+        ([1, None], masked([1, 0], [0, 1])),
+        ([[1, None], [3, 4]], masked([[1, 0], [3, 4]], [[0, 1], [0, 0]])),
+        ([True, None], masked([True, False], [0, 1])),
         ([1, 2.5], np.array([1, 2.5])),
-        (["a\0", None], np.ma.MaskedArray(np.array(["a\0", ""], object), [0, 1])),
+        (["a\0", None], masked(np.array(["a\0", ""], object), [0, 1])),
         ([1 << 63, 5], np.array([1 << 63, 5], "u8")),
         ([], np.array([])),
         ((1, 2), np.array([1, 2])),
         (np.array(["ab", "c"]), np.array(["ab", "c"], object)),
         (np.array([b"ab", b"c"]), np.array([b"ab", b"c"], object)),
-        (np.array(["a", None], object), np.ma.MaskedArray(np.array(["a", ""], object), [0, 1])),
-        (np.ma.masked, np.ma.MaskedArray(0.0, True)),
+        (np.array(["a", None], object), masked(np.array(["a", ""], object), [0, 1])),
+        (np.ma.masked, masked(0.0, True)),
         (np.float32(0.5), np.float32(0.5)),
     ],
 )
@@ -261,9 +265,7 @@ def test_the_body_and_large_variables_are_aligned(tmp_path: Path) -> None:
 
 def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
     for i in range(8):
-        ds.write(
-            tmp_path / f"{i}.ds", {"x": np.full(1000, i), "m": np.ma.MaskedArray(np.full(99, i), np.arange(99) % 2)}
-        )
+        ds.write(tmp_path / f"{i}.ds", {"x": np.full(1000, i), "m": masked(np.full(99, i), np.arange(99) % 2)})
 
     def work(n: int) -> bool:
         dataset = ds.read(tmp_path / f"{n % 8}.ds")

@@ -21,7 +21,8 @@ out = {}
 for key, data in dataset.items():
     if key != ".":
         value = data.tolist() if isinstance(data, (np.ndarray, np.generic)) else data
-        out[key] = [str(getattr(data, "dtype", type(data).__name__)), list(np.shape(data)), ds.dims(dataset, key), value]
+        dtype = str(getattr(data, "dtype", type(data).__name__))
+        out[key] = [dtype, list(np.shape(data)), ds.dims(dataset, key), value]
 out["."] = {key: {k: v for k, v in entry.items() if not k.startswith(".")} for key, entry in dataset["."].items()}
 json.dump(out, sys.stdout, default=lambda value: {"$bytes": value.hex()})
 """

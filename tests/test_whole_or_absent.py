@@ -40,7 +40,7 @@ def test_a_failing_conversion_leaves_the_old_output(suffix: str, tmp_path: Path)
     large(source, 100)
     os.truncate(source, source.stat().st_size - 8)
     target.write_bytes(b"old")
-    with pytest.raises(ds.TruncatedError, match='in.ds: variable "b"'):
+    with pytest.raises(ds.TruncatedError, match=r'in.ds: variable "b"'):
         ds.convert(source, target)
     assert target.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ds", target.name]
@@ -86,7 +86,8 @@ SLOW = """
 import sys, time
 import numpy as np
 from ds_format import drivers
-sink = drivers.load(drivers.find(sys.argv[1])).create(sys.argv[1], {"x": {".dims": ["i"], ".size": [100], ".type": "float64"}})
+meta = {"x": {".dims": ["i"], ".size": [100], ".type": "float64"}}
+sink = drivers.load(drivers.find(sys.argv[1])).create(sys.argv[1], meta)
 def blocks():
     yield np.zeros(50)
     print("writing", flush=True)
@@ -151,7 +152,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_an_exclusive_write(tmp_path: Path) -> None:
     path = tmp_path / "x.ds"
     ds.write(path, {"x": 1}, atomic=False)
-    with pytest.raises(FileExistsError, match="x.ds"):
+    with pytest.raises(FileExistsError, match=r"x.ds"):
         ds.write(path, {"x": 2}, atomic=False)
     assert ds.read(path)["x"] == 1
 

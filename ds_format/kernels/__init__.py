@@ -15,6 +15,6 @@ if os.name == "posix":
     from . import files, ranges
 else:
     from . import portable as files  # type: ignore[no-redef]
-    from . import portable as ranges
+    from . import portable as ranges  # type: ignore[no-redef]
 
 __all__ = ["files", "ranges"]

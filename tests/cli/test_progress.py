@@ -46,10 +46,15 @@ def test_long_work_has_a_bar_until_its_end(clock: list[float]) -> None:
 
 def test_the_bar_goes_at_an_error_too(clock: list[float]) -> None:
     stream = io.StringIO()
-    with pytest.raises(KeyboardInterrupt), Progress(stream) as bar:
-        clock[0] += 3
-        bar(1, 2)
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with Progress(stream) as bar:
+            clock[0] += 3
+            bar(1, 2)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert stream.getvalue().endswith("\r\x1b[K")
 
 

@@ -13,6 +13,10 @@ import numpy as np
 import ds_format as ds
 
 
+def masked(data: Any, mask: Any) -> Any:
+    return np.ma.MaskedArray(data, mask)
+
+
 def read_by_the_rules(content: bytes) -> dict[str, Any]:
     """Read every variable of a file as the storage format page of documentation 2.0.1 says."""
     line, _, body = content.partition(b"\n")
@@ -56,16 +60,16 @@ def place(present: list[Any], flags: list[bool]) -> list[Any]:
 def test_every_type(tmp_path: Path) -> None:
     dataset: dict[str, Any] = {
         "b": np.arange(11) % 3 == 0,
-        "mb": np.ma.MaskedArray(np.arange(11) % 3 == 0, np.arange(11) % 4 == 1),
+        "mb": masked(np.arange(11) % 3 == 0, np.arange(11) % 4 == 1),
         "t": np.array(["a", "žluť", ""], object),
-        "mt": np.ma.MaskedArray(np.array(["a", "žluť", ""], object), [0, 1, 0]),
+        "mt": masked(np.array(["a", "žluť", ""], object), [0, 1, 0]),
         "s": np.array([b"a", b"\xff\0", b""], object),
         "\\\\name": np.int16(-5),
         "zero": np.zeros((0, 2)),
     }
     for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
         dataset[code] = np.arange(6).astype(code)
-        dataset[f"m{code}"] = np.ma.MaskedArray(np.arange(9).astype(code), np.arange(9) % 2)
+        dataset[f"m{code}"] = masked(np.arange(9).astype(code), np.arange(9) % 2)
     path = tmp_path / "x.ds"
     ds.write(path, dataset, version="2.0.1")
     found = read_by_the_rules(path.read_bytes())
