@@ -68,9 +68,9 @@ def read(
     """
     keys = None if variables is None else _keys(variables)
     if not sel and not mmap:
-        module = drivers.load(drivers.find_existing(path))
-        dataset: Dataset | None = module.read(path, keys, full, _as_numpy(strings)) if hasattr(module, "read") else None
-        if dataset is not None:
+        module = drivers.of_existing(path)
+        if hasattr(module, "read"):
+            dataset: Dataset = module.read(path, keys, full, _as_numpy(strings))
             if keys is not None and len(dataset) <= len(keys):
                 _say_missing(path, keys, dataset)
             return dataset

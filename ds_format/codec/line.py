@@ -27,7 +27,7 @@ from .header import (
     variable,
 )
 
-REMEMBERED_SIZE = 4096
+REMEMBERED_SIZE = 16 * 1024
 """Bytes of the longest header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
 BACKSLASH = "\\"
@@ -47,6 +47,19 @@ class Described(NamedTuple):
     """Whether nothing in `meta` but `.dims` and `.size` could be changed in place."""
 
 
+class Descriptions(dict[str, Described]):
+    """Key → what the header says of a variable: filled, and so checked, as variables are asked for."""
+
+    def __init__(self, entries: dict[str, Any], version: str):
+        super().__init__()
+        self._entries = entries
+        self._version = version
+
+    def __missing__(self, key: str) -> Described:
+        described = self[key] = describe(self._entries[key], self._version)
+        return described
+
+
 class Header(NamedTuple):
     """What the first bytes of a file say. Headers are shared: nothing in them may be changed."""
 
@@ -56,8 +69,10 @@ class Header(NamedTuple):
     """Where the body starts, in bytes from the start of the file."""
     attributes: Entry
     """Attributes of the dataset: the entry `"."`."""
-    variables: dict[str, Described]
-    """By the keys of a dataset, in the order of the file."""
+    keys: tuple[str, ...]
+    """Of all variables, as in a dataset, in the order of the file."""
+    variables: Descriptions
+    """By these keys."""
     is_doubtful: bool
     """Whether some older writer gets the `.len` of a variable wrong, and with it the offsets of all behind it."""
 
@@ -156,12 +171,13 @@ def _parse(line: bytes) -> Header:
     if BACKSLASH in text:
         entries = {name: _renamed(entry, version) for name, entry in _renamed(entries, version).items()}
         attributes = _renamed(attributes, version)
-    variables = {key: describe(entry, version) for key, entry in entries.items()}
-    doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
-    return Header(version, len(line) + 1, attributes, variables, doubtful)
+    variables = Descriptions(entries, version)
+    has_strings = '"str"' in text or '"unicode"' in text
+    doubtful = has_strings and any(_is_doubtful(variables[key].var, version) for key in entries)
+    return Header(version, len(line) + 1, attributes, tuple(entries), variables, doubtful)
 
 
-_parse_once = functools.lru_cache(maxsize=16)(_parse)
+_parse_once = functools.lru_cache(maxsize=8)(_parse)
 """Files written by one program tend to have one header. The last few small ones are remembered."""
 
 

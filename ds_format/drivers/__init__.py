@@ -42,6 +42,7 @@ DRIVERS = {
 }
 
 BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
+MODULE_BY_SUFFIX = {suffix: driver.module for suffix, driver in BY_SUFFIX.items()}
 
 
 def find(path: Any) -> Driver:
@@ -72,6 +73,15 @@ def find_existing(path: Any) -> Driver:
     except DriverError:
         os.stat(path)
         raise
+
+
+def of_existing(path: Any) -> Any:
+    """Return the module of the driver of a file to be read; see `find_existing` and `load`."""
+    if type(path) is str:
+        loaded = sys.modules.get(MODULE_BY_SUFFIX.get(path[path.rfind(".") :], ""))
+        if loaded is not None:
+            return loaded
+    return load(find_existing(path))
 
 
 def load(driver: Driver) -> Any:

@@ -76,6 +76,6 @@ def meta(path: Any) -> dict[str, dict[str, Any]]:
         raise error.at(path=os.fsdecode(path))
     finally:
         os.close(fd)
-    out = {key: metadata(described) for key, described in header.variables.items()}
+    out = {key: metadata(header.variables[key]) for key in header.keys}
     out["."] = attributes(header)
     return out

@@ -1,7 +1,8 @@
 """The ds driver: a ds file ↔ arrays and metadata.
 
 variables   which variables, and how each is decoded
-whole       small files in one read, datasets in one write
+whole       a dataset in one go: small files in one read, any in one write
+file_body   a body on disk
 source      variables, parts and blocks of any file
 partial     which bytes a part needs
 sink        a file from blocks

@@ -14,7 +14,7 @@ from ...selection import Index, bounds, count, shape_of, shifted, split_axis, ta
 
 SEEK_SIZE = 16 * 1024
 """Bytes read in the time that one more read takes."""
-PIECE_SIZE = 8 * 1024 * 1024
+PIECE_SIZE = 1024 * 1024
 """Bytes decoded at once."""
 
 

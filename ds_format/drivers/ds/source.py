@@ -8,66 +8,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...codec.attributes import from_json
-from ...codec.body import Body, Bytes, MemoryBody
+from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import locate
 from ...codec.line import attributes, metadata
 from ...dataset import as_array
-from ...errors import DsError, MissingError, TruncatedError
-from ...kernels import ranges
+from ...errors import DsError, MissingError
 from ...names import unescape
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_file, read_header
+from .file_body import FileBody
 from .partial import read_part
 from .variables import decode_variable, read_headers
 
 STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
-
-
-class FileBody:
-    """A body on disk, read range by range.
-
-    Parameters
-    ----------
-    fd : int
-        File descriptor.
-    start : int
-        Of the body, in bytes from the start of the file.
-    size : int
-        Bytes of the body.
-    """
-
-    def __init__(self, fd: int, start: int, size: int):
-        self.fd = fd
-        self.start = start
-        self.size = max(size, 0)
-
-    def view(self, offset: int, size: int) -> Bytes:
-        """Read bytes."""
-        out = np.empty(size, np.uint8)
-        self._fill(offset, out)
-        return out
-
-    def array(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Read an array."""
-        out = np.empty(shape, dtype)
-        self._fill(offset, out)
-        return out
-
-    def ranges(self, offsets: NDArray[np.int64], size: int, out: Bytes) -> None:
-        """Read ranges of one size into `out`."""
-        if ranges.read_ranges(self.fd, offsets + self.start, size, out) != out.size:
-            raise TruncatedError("the file was cut while it was read")
-
-    def _fill(self, offset: int, out: NDArray[Any]) -> None:
-        if ranges.read_at(self.fd, self.start + offset, out) != out.nbytes:
-            raise TruncatedError("the file was cut while it was read")
 
 
 class DsSource:
@@ -102,14 +61,15 @@ class DsSource:
 
     def _metadata(self) -> Metadata:
         out: Metadata = {}
-        for key, described in self.header.variables.items():
+        for key in self.header.keys:
+            described = self.header.variables[key]
             out[key] = from_json(metadata(described))
             out[key][".missing"] = described.var is None or described.var.missing
         out["."] = from_json(attributes(self.header))
         return out
 
     def _variable(self, name: str) -> VarHeader:
-        if name not in self.header.variables:
+        if name not in self.header.keys:
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
         if name not in self._headers:
             self._headers.update(read_headers(self.header, self.body, [name]))

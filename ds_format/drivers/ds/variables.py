@@ -29,16 +29,15 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
         if var is None:
             raise FormatError(described.error, variable=unescape(key))
         variables[key] = var
-    has_masks = any(var.missing for var in variables.values())
-    if has_masks and header.version == "2.0.1" and WRITER not in header.attributes:
-        every = [described.var for described in header.variables.values() if described.var is not None]
+    if header.version == "2.0.1" and WRITER not in header.attributes:
+        every = [var for key in header.keys if (var := header.variables[key].var) is not None]
         legacy.warn_of_masks(every, body)
     return _repaired(header, body, variables) if header.is_doubtful else variables
 
 
 def _repaired(header: Header, body: Body, wanted: dict[str, VarHeader]) -> dict[str, VarHeader]:
-    every = {key: described.var for key, described in header.variables.items() if described.var is not None}
-    if len(every) < len(header.variables):
+    every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}
+    if len(every) < len(header.keys):
         return wanted
     every = legacy.true_offsets(every, body, header.version)
     return {key: every[key] for key in wanted}

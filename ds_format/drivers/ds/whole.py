@@ -1,4 +1,4 @@
-"""Small files in one read, and any dataset in one write."""
+"""A whole dataset in one go: small files in one read, any in one write."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...codec.attributes import from_json
-from ...codec.body import MemoryBody
+from ...codec.body import Body, MemoryBody
 from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, DTYPES, VarHeader
-from ...codec.line import attributes, build, find_end, metadata, parse
+from ...codec.line import Header, attributes, build, find_end, metadata, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels import files
 from ...names import unescape
 from ..base import Metadata
+from ..ds_header import open_file, read_header
 from ..target import resolve
 from .entries import dataset_entry, entry_of, header_key
+from .file_body import FileBody
 from .variables import decode_variable, read_headers
 
 WHOLE_SIZE = 256 * 1024
@@ -27,8 +29,8 @@ LARGE_SIZE = 4096
 """Bytes from which on a variable starts at a multiple of `ALIGNMENT`; a smaller one at one of its item size."""
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset | None:
-    """Read a small file.
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+    """Read a dataset: a small file in one piece, of a large one the header and the variables that are wanted.
 
     Parameters
     ----------
@@ -39,26 +41,33 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> 
         Whether to return the metadata of the other variables, too.
     strings : bool
         As `codec.decode`.
-
-    Returns
-    -------
-    Dataset or None
-        None if the file is not small.
     """
-    data = files.read_file(path, WHOLE_SIZE)
-    if data is None:
-        return None
     try:
+        data = files.read_file(path, WHOLE_SIZE)
+        if data is None:
+            return _read_large(path, keys, full, strings)
         header = parse(data, find_end(data, whole=True))
-        every = header.variables
-        body = MemoryBody(data, header.body, keys is None)
-        variables = read_headers(header, body, every if keys is None else [key for key in every if key in keys])
-        dataset = Dataset()
-        for key, var in variables.items():
-            dataset[key] = decode_variable(header, key, var, body, strings)
+        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full, strings)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
-    meta: Metadata = {key: metadata(every[key]) for key in (every if full else variables)}
+
+
+def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+    fd, size = open_file(path)
+    try:
+        header = read_header(fd, size)
+        return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings)
+    finally:
+        os.close(fd)
+
+
+def _decode(header: Header, body: Body, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+    wanted = header.keys if keys is None else [key for key in header.keys if key in keys]
+    variables = read_headers(header, body, wanted)
+    dataset = Dataset()
+    for key, var in variables.items():
+        dataset[key] = decode_variable(header, key, var, body, strings)
+    meta: Metadata = {key: metadata(header.variables[key]) for key in (header.keys if full else wanted)}
     meta["."] = attributes(header)
     for entry in meta.values():
         if DTYPES in entry:
