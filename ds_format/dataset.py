@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
+from .kernels.strings import has_none
 from .names import escape, unescape
 
 __all__ = ["Dataset", "as_array", "attrs", "dims", "escape", "unescape", "validate", "variables"]
@@ -141,10 +142,11 @@ def as_array(data: Any, type_name: str | None = None) -> Any:
 
 def _mask_none(array: NDArray[Any]) -> NDArray[Any]:
     """Return an object array with None as missing values."""
-    data, mask = np.ma.getdata(array), np.ma.getmaskarray(array)
-    none = np.fromiter((value is None or value is np.ma.masked for value in data.flat), np.bool_, data.size)
-    if not none.any():
+    data = np.ma.getdata(array)
+    if not has_none(np.require(data, requirements="CW").reshape(-1)):
         return array
+    mask = np.ma.getmaskarray(array)
+    none = np.fromiter((value is None for value in data.flat), np.bool_, data.size)
     return np.ma.MaskedArray(data, mask | none.reshape(data.shape))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def escape(name: str) -> str:
-    r"""Return the key of a variable or attribute: a name that begins with `.` or `\` gets one `\` before it.
+    r"""Return the key of a variable or attribute: a name that begins with `.` or ``\`` gets one ``\`` before it.
 
     Keys that begin with a bare `.` are thereby free for properties (ds-1.0, name escaping).
     """
@@ -12,5 +12,5 @@ def escape(name: str) -> str:
 
 
 def unescape(key: str) -> str:
-    r"""Return the name behind a key made by `escape`; a `\` before any other character stays."""
+    r"""Return the name behind a key made by `escape`; a ``\`` before any other character stays."""
     return key[1:] if key.startswith(("\\.", "\\\\")) else key

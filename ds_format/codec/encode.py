@@ -67,18 +67,17 @@ def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
 
 
 def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:
-    flags = np.ma.getmask(array)
-    values = np.ma.getdata(array)
-    present = values[~flags] if flags is not np.ma.nomask else values.reshape(-1)
-    kinds = set(map(type, present.tolist()))
-    if not kinds:
+    """Return the type of the first value that is present; that all are of it is seen when they are encoded."""
+    flags = np.ma.getmaskarray(array).reshape(-1)
+    first = int(flags.argmin()) if flags.size else 0
+    if first == flags.size or flags[first]:
         return TYPES[hint if hint in ("str", "unicode") else "unicode" if array.size else "str"]
-    if all(issubclass(kind, str) for kind in kinds):
+    value = np.ma.getdata(array).reshape(-1)[first]
+    if isinstance(value, str):
         return TYPES["unicode"]
-    if all(issubclass(kind, bytes) for kind in kinds):
+    if isinstance(value, bytes):
         return TYPES["str"]
-    names = ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise UnsupportedError(f"an object array holds {names}; expected all str or all bytes")
+    raise UnsupportedError(f"an object array holds {type(value).__name__}; expected str or bytes")
 
 
 def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
@@ -149,9 +148,9 @@ def _encode_strings(flat: NDArray[Any], flags: NDArray[np.bool_] | None, ds_type
             data = np.empty(measure_numpy_strings(flat, lengths), np.uint8)
             encode_numpy_strings(flat, data)
         else:
-            values = flat.tolist()
-            data = np.empty(measure_strings(values, text, lengths), np.uint8)
-            encode_strings(values, text, data)
+            objects = np.require(flat, object, "CW")
+            data = np.empty(measure_strings(objects, text, lengths), np.uint8)
+            encode_strings(objects, text, data)
     except (TypeError, ValueError) as error:
         raise UnsupportedError(str(error)) from None
     return [*buffers, lengths, data]

@@ -26,7 +26,7 @@ cnp.import_array()
 
 cdef bint _is_utf8(const uint8_t* text, Py_ssize_t n) noexcept nogil:
     """Whether `text` is UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above U+10FFFF."""
-    cdef Py_ssize_t i = 0, j, more
+    cdef Py_ssize_t i = 0, more, _
     cdef uint8_t lead, low, high
     while i < n:
         if i + 8 <= n and not load_u64(text + i, False) & 0x8080808080808080u:
@@ -55,7 +55,7 @@ cdef bint _is_utf8(const uint8_t* text, Py_ssize_t n) noexcept nogil:
             return False
         if more > n - i:
             return False
-        for j in range(more):
+        for _ in range(more):
             if not low <= text[i] <= high:
                 return False
             low, high = 0x80, 0xBF
@@ -204,7 +204,7 @@ def encode_numpy_strings(cnp.ndarray values not None, uint8_t[::1] data not None
 
 cdef Py_ssize_t _check(cnp.ndarray array, Py_ssize_t lengths_size) except -1:
     if array.ndim != 1 or array.dtype.kind != "T":
-        raise ValueError(f"found an array of {array.ndim} dimensions and dtype {array.dtype}, expected (N,) StringDType")
+        raise ValueError(f"found a {array.ndim}-d array of dtype {array.dtype}, expected (N,) StringDType")
     if lengths_size != 8 * array.shape[0]:
         raise ValueError(f"{lengths_size} bytes are not {array.shape[0]} lengths")
     return array.shape[0]

@@ -104,12 +104,21 @@ cdef inline const char* _bytes_of(object value, bint text, Py_ssize_t* length, P
     return PyBytes_AS_STRING(value)
 
 
-def measure_strings(list values not None, bint text, uint8_t[::1] lengths not None):
+def has_none(object[::1] values not None):
+    """Return whether a value, (N,) object, is None."""
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        if values[i] is None:
+            return True
+    return False
+
+
+def measure_strings(object[::1] values not None, bint text, uint8_t[::1] lengths not None):
     """Store the length of each string, and return their sum, both in bytes.
 
     Parameters
     ----------
-    values : list of N str or bytes
+    values : (N,) object
         All `str` or all `bytes`.
     text : bool
         Whether `values` are `str`, measured in UTF-8.
@@ -125,7 +134,7 @@ def measure_strings(list values not None, bint text, uint8_t[::1] lengths not No
     ValueError
         If `lengths` has another length.
     """
-    cdef Py_ssize_t n = len(values), i, length = 0, total = 0
+    cdef Py_ssize_t n = values.shape[0], i, length = 0, total = 0
     if lengths.shape[0] != 8 * n:
         raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
     for i in range(n):
@@ -135,12 +144,12 @@ def measure_strings(list values not None, bint text, uint8_t[::1] lengths not No
     return total
 
 
-def encode_strings(list values not None, bint text, uint8_t[::1] data not None):
+def encode_strings(object[::1] values not None, bint text, uint8_t[::1] data not None):
     """Copy the bytes of all strings one after another.
 
     Parameters
     ----------
-    values : list
+    values : (N,) object
         As given to `measure_strings`, and unchanged since.
     text : bool
         Whether `values` are `str`, stored as UTF-8.
@@ -156,7 +165,7 @@ def encode_strings(list values not None, bint text, uint8_t[::1] data not None):
     """
     cdef Py_ssize_t i, length = 0, start = 0
     cdef const char* source
-    for i in range(len(values)):
+    for i in range(values.shape[0]):
         source = _bytes_of(values[i], text, &length, i)
         if length > data.shape[0] - start:
             raise ValueError(f"the strings do not fit {data.shape[0]} bytes")

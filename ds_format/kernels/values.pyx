@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from .words cimport LITTLE_HOST, load_u64, store_u64, swap_word, word
+from .words cimport LITTLE_HOST, store_u64, swap_word, word
 
 
 cdef inline word _load(const uint8_t[::1] values, Py_ssize_t i, bint swapped, word kind) noexcept nogil:
@@ -23,7 +23,8 @@ cdef void _swap(const uint8_t[::1] source, uint8_t[::1] target, word kind) noexc
 
 
 cdef Py_ssize_t _scatter(
-    const uint8_t[::1] mask, const uint8_t[::1] present, uint8_t[::1] flags, uint8_t[::1] values, bint swapped, word kind
+    const uint8_t[::1] mask, const uint8_t[::1] present, uint8_t[::1] flags, uint8_t[::1] values, bint swapped,
+    word kind
 ) noexcept nogil:
     cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i, j, count
     cdef uint64_t eight

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.kernels.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
-from ds_format.kernels.strings import decode_strings, encode_strings, measure_strings, total_length
+from ds_format.kernels.strings import decode_strings, encode_strings, has_none, measure_strings, total_length
 
 from .. import oracles
 
@@ -33,10 +33,12 @@ def test_python_strings(values: list[Any], big: bool) -> None:
     decode_strings(u1(lengths), big, u1(data), text, out)
     assert out.tolist() == values
     stored = np.empty(8 * len(values), np.uint8)
-    assert measure_strings(values, text, stored) == len(data)
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    assert measure_strings(objects, text, stored) == len(data)
     assert stored.tobytes() == oracles.lengths(raw, "<")
     stored = np.empty(len(data), np.uint8)
-    encode_strings(values, text, stored)
+    encode_strings(objects, text, stored)
     assert stored.tobytes() == data
 
 
@@ -138,13 +140,13 @@ MISFITS = [
     lambda: decode_numpy_strings(lengths_of(1), False, u1(b"ab"), np.empty(1, STRING)),
     lambda: decode_numpy_strings(lengths_of(1), False, u1(b"a"), np.empty(2, STRING)),
     lambda: decode_numpy_strings(lengths_of(1), False, u1(b"a"), np.empty(1, object)),
-    lambda: measure_strings(["a"], True, np.empty(9, np.uint8)),
-    lambda: encode_strings(["a"], True, np.empty(2, np.uint8)),
-    lambda: encode_strings(["ab"], True, np.empty(1, np.uint8)),
+    lambda: measure_strings(np.array(["a"], object), True, np.empty(9, np.uint8)),
+    lambda: encode_strings(np.array(["a"], object), True, np.empty(2, np.uint8)),
+    lambda: encode_strings(np.array(["ab"], object), True, np.empty(1, np.uint8)),
     lambda: measure_numpy_strings(np.array(["a"], STRING), np.empty(9, np.uint8)),
     lambda: encode_numpy_strings(np.array(["ab"], STRING), np.empty(1, np.uint8)),
     lambda: measure_numpy_strings(np.array([None], np.dtypes.StringDType(na_object=None)), np.empty(8, np.uint8)),
-    lambda: measure_strings(["\udc80"], True, np.empty(8, np.uint8)),
+    lambda: measure_strings(np.array(["\udc80"], object), True, np.empty(8, np.uint8)),
 ]
 
 
@@ -157,4 +159,9 @@ def test_what_does_not_fit_is_refused(i: int) -> None:
 @pytest.mark.parametrize(("value", "text"), [(b"a", True), ("a", False), (None, True), (5, False)])
 def test_other_types_are_refused(value: Any, text: bool) -> None:
     with pytest.raises(TypeError, match="string 1: found"):
-        measure_strings(["" if text else b"", value], text, np.empty(16, np.uint8))
+        measure_strings(np.array(["" if text else b"", value], object), text, np.empty(16, np.uint8))
+
+
+@pytest.mark.parametrize(("values", "found"), [([], False), (["a", b"", 0], False), (["a", None], True)])
+def test_none_is_found(values: list[Any], found: bool) -> None:
+    assert has_none(np.array(values, object)) is found
