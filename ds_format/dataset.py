@@ -143,7 +143,7 @@ def as_array(data: Any, type_name: str | None = None) -> Any:
 def _mask_none(array: NDArray[Any]) -> NDArray[Any]:
     """Return an object array with None as missing values."""
     data = np.ma.getdata(array)
-    if not has_none(np.require(data, requirements="CW").reshape(-1)):
+    if not has_none(np.require(data, requirements=["C", "W"]).reshape(-1)):
         return array
     mask = np.ma.getmaskarray(array)
     none = np.fromiter((value is None for value in data.flat), np.bool_, data.size)

@@ -9,6 +9,7 @@ body         where bytes come from: memory, or whatever else can give ranges of 
 attributes   attributes ↔ JSON, with NumPy types kept
 decode       `VarHeader` and a body → array or masked array, whole or in part
 encode       array or masked array → type and buffers
+parallel     parts of one large array in several threads
 legacy       files of older writers that say wrong things about right bytes
 
 The way of a masked `int16` variable from file to array: `header` reads `VarHeader(int16, (3,), offset 0, missing)`;

@@ -20,6 +20,7 @@ from ..kernels.values import scatter, swap
 from .body import Body
 from .header import VarHeader
 from .layout import Place, check_numbers, locate, values_size
+from .parallel import each
 
 NATIVE_BIG = np.little_endian is False
 STEP = 1 << 19
@@ -145,10 +146,14 @@ class Decoder:
         if self.present == n:
             return self._take(0, n).reshape(self.shape)
         values, flags = self._empty(n), np.empty(n, np.bool_)
-        begin = 0
-        for first in range(0, n, PIECE):
-            last = min(first + PIECE, n)
-            begin = self._spread(first, begin, values[first:last], flags[first:last])
+
+        def work(first: int, last: int) -> None:
+            begin = self._present_before(first)
+            for start in range(first, last, PIECE):
+                stop = min(start + PIECE, last)
+                begin = self._spread(start, begin, values[start:stop], flags[start:stop])
+
+        each(work, n, STEP if self.type.is_number else n)
         return np.ma.MaskedArray(values.reshape(self.shape), flags.reshape(self.shape), copy=False)
 
     def row(self, first: int, last: int) -> Any:

@@ -5,6 +5,7 @@ Buffers are the array itself wherever it lies in memory as the file wants it: li
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,11 @@ from ..kernels.bits import pack_bits
 from ..kernels.numpy_strings import encode_numpy_strings, measure_numpy_strings
 from ..kernels.strings import encode_strings, measure_strings
 from ..kernels.values import gather
+from .parallel import each
 
 Buffer = Any
+STEP = 1 << 19
+"""Values that one thread encodes at a time, a multiple of 8."""
 
 
 class Encoded(NamedTuple):
@@ -118,8 +122,18 @@ def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
 
 def _encode_present(flat: NDArray[Any], flags: NDArray[np.bool_]) -> list[Buffer]:
     mask = np.empty((flat.size + 7) // 8, np.uint8)
-    present = np.empty(flat.size - np.count_nonzero(flags), flat.dtype)
-    gather(flags.view(np.uint8), flat.view(np.uint8), mask, present.view(np.uint8), flat.itemsize)
+    counts = [int(np.count_nonzero(flags[first : first + STEP])) for first in range(0, flat.size, STEP)]
+    before = [0, *itertools.accumulate(counts)]
+    present = np.empty(flat.size - before[-1], flat.dtype)
+
+    def work(first: int, last: int) -> None:
+        i = first // STEP
+        part = present[first - before[i] : last - before[i + 1]]
+        packed = mask[first // 8 : (last + 7) // 8]
+        gather(flags[first:last].view(np.uint8), flat[first:last].view(np.uint8), packed, part.view(np.uint8), size)
+
+    size = flat.itemsize
+    each(work, flat.size, STEP)
     return [mask, present]
 
 
@@ -148,7 +162,7 @@ def _encode_strings(flat: NDArray[Any], flags: NDArray[np.bool_] | None, ds_type
             data = np.empty(measure_numpy_strings(flat, lengths), np.uint8)
             encode_numpy_strings(flat, data)
         else:
-            objects = np.require(flat, object, "CW")
+            objects = np.require(flat, object, ["C", "W"])
             data = np.empty(measure_strings(objects, text, lengths), np.uint8)
             encode_strings(objects, text, data)
     except (TypeError, ValueError) as error:

@@ -23,7 +23,7 @@ cdef extern from *:
     #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__)
     #include <immintrin.h>
     #include <string.h>
-    /* Both pack whole groups of flags, from flag `i` on, and return the first flag that is left. */
+    /* All work on whole groups of flags, and return the first flag that is left. */
     __attribute__((target("avx2")))
     static Py_ssize_t ds_pack_avx2(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
         const __m256i mirror = _mm256_broadcastsi128_si256(
@@ -36,6 +36,24 @@ cdef extern from *:
         }
         return i;
     }
+    __attribute__((target("avx2")))
+    static Py_ssize_t ds_unpack_avx2(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        const __m256i spread = _mm256_setr_epi8(
+            0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+        const __m256i bit = _mm256_set1_epi64x(0x0102040810204080);
+        Py_ssize_t i;
+        for (i = 0; i + 32 <= n; i += 32) {
+            int bytes;
+            memcpy(&bytes, packed + i / 8, 4);
+            __m256i group = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(bytes), spread), bit);
+            group = _mm256_and_si256(_mm256_cmpeq_epi8(group, bit), _mm256_set1_epi8(1));
+            _mm256_storeu_si256((__m256i *)(flags + i), group);
+        }
+        return i;
+    }
+    static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        return n >= 64 && __builtin_cpu_supports("avx2") ? ds_unpack_avx2(packed, flags, n) : 0;
+    }
     static Py_ssize_t ds_pack_groups(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
         const __m128i mirror = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
         Py_ssize_t i = n >= 64 && __builtin_cpu_supports("avx2") ? ds_pack_avx2(flags, packed, n) : 0;
@@ -47,12 +65,35 @@ cdef extern from *:
         return i;
     }
     #else
+    __attribute__((target("avx2")))
+    static Py_ssize_t ds_unpack_avx2(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        const __m256i spread = _mm256_setr_epi8(
+            0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+        const __m256i bit = _mm256_set1_epi64x(0x0102040810204080);
+        Py_ssize_t i;
+        for (i = 0; i + 32 <= n; i += 32) {
+            int bytes;
+            memcpy(&bytes, packed + i / 8, 4);
+            __m256i group = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(bytes), spread), bit);
+            group = _mm256_and_si256(_mm256_cmpeq_epi8(group, bit), _mm256_set1_epi8(1));
+            _mm256_storeu_si256((__m256i *)(flags + i), group);
+        }
+        return i;
+    }
+    static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        return n >= 64 && __builtin_cpu_supports("avx2") ? ds_unpack_avx2(packed, flags, n) : 0;
+    }
     static Py_ssize_t ds_pack_groups(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
         (void)flags; (void)packed; (void)n;
         return 0;
     }
+    static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        (void)packed; (void)flags; (void)n;
+        return 0;
+    }
     #endif
     """
+    Py_ssize_t unpack_groups "ds_unpack_groups"(const uint8_t* packed, uint8_t* flags, Py_ssize_t n) noexcept nogil
     Py_ssize_t pack_groups "ds_pack_groups"(const uint8_t* flags, uint8_t* packed, Py_ssize_t n) noexcept nogil
 
 
@@ -69,7 +110,8 @@ cdef void _pack(const uint8_t[::1] flags, uint8_t[::1] packed) noexcept nogil:
 cdef void _unpack(const uint8_t[::1] packed, uint8_t[::1] flags) noexcept nogil:
     cdef Py_ssize_t n = flags.shape[0], i, start
     cdef uint64_t eight
-    for i in range(n // 8 if LITTLE_HOST else 0):
+    start = unpack_groups(&packed[0], &flags[0], n) if n else 0
+    for i in range(start // 8, n // 8 if LITTLE_HOST else 0):
         eight = (packed[i] * 0x0101010101010101u) & 0x0102040810204080u
         store_u64(&flags[8 * i], ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
     start = n - n % 8 if LITTLE_HOST else 0

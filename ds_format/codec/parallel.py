@@ -1,0 +1,23 @@
+"""Parts of one large array, worked on by several threads: the kernels hold no GIL meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+MAX_THREADS = 4
+"""Memory has no more bandwidth for more."""
+
+
+def each(work: Callable[[int, int], None], n: int, step: int) -> None:
+    """Call `work(first, last)` for all stretches of `step` out of `n` items, at the same time if there are several."""
+    stretches: Iterable[tuple[int, int]] = [(first, min(first + step, n)) for first in range(0, n, step)]
+    threads = min(MAX_THREADS, os.cpu_count() or 1, -(-n // step))
+    if threads < 2:
+        for first, last in stretches:
+            work(first, last)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work, first, last) for first, last in stretches]:
+            done.result()
