@@ -9,7 +9,7 @@ import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # bounds checks on, for the tests
+CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
 POSIX_ONLY = () if POSIX else ("files", "ranges", "vectors")  # kernels/portable.py takes their place
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
@@ -19,7 +19,8 @@ kernels = [
         f"ds_format.kernels.{path.stem}",
         [path.as_posix()],
         include_dirs=[np.get_include()],
-        define_macros=[(f"NPY_{which}", "NPY_2_0_API_VERSION") for which in ("NO_DEPRECATED_API", "TARGET_VERSION")],
+        define_macros=[(f"NPY_{which}", "NPY_2_0_API_VERSION") for which in ("NO_DEPRECATED_API", "TARGET_VERSION")]
+        + [("DS_FORMAT_PLAIN", None)] * CHECKED,
         extra_compile_args=(["-O3"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
     )
     for path in sorted(Path("ds_format/kernels").glob("*.pyx"))

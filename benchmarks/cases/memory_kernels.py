@@ -91,7 +91,7 @@ def gather_values(size: int, n: int, folder: Path) -> tuple[Call, Call]:
 
     def ours() -> Any:
         mask, present = np.empty((n + 7) // 8, "u1"), np.empty(n - np.count_nonzero(missing), values.dtype)
-        gather(missing.view("u1"), values.view("u1"), mask, present.view("u1"), size)
+        gather(missing.view("u1"), values.view("u1"), mask, present.view("u1"), size, False)
         return mask, present
 
     def rival() -> Any:

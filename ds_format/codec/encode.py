@@ -16,7 +16,7 @@ from ..errors import UnsupportedError
 from ..kernels.bits import pack_bits
 from ..kernels.numpy_strings import encode_numpy_strings, measure_numpy_strings
 from ..kernels.strings import encode_strings, measure_strings
-from ..kernels.values import gather
+from ..kernels.values import gather, swap
 from .parallel import each
 
 Buffer = Any
@@ -114,25 +114,37 @@ def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
     elif ds_type.code == "?":
         buffers = _encode_bits(flat, flags)
     else:
-        if not flat.dtype.isnative or not np.little_endian:
-            flat = flat.astype(flat.dtype.newbyteorder("<"))
-        buffers = [flat] if flags is None else _encode_present(flat, flags)
+        buffers = [_little(flat)] if flags is None else _encode_present(flat, flags)
     return Encoded(ds_type, flat.size, flags, buffers, sum(buffer.nbytes for buffer in buffers))
+
+
+def _is_big(dtype: np.dtype[Any]) -> bool:
+    return dtype.byteorder == ">" or (dtype.byteorder == "=" and not np.little_endian)
+
+
+def _little(flat: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in little-endian order."""
+    if not _is_big(flat.dtype):
+        return flat
+    out = np.empty(flat.size, flat.dtype.newbyteorder("<"))
+    swap(flat.view(np.uint8), out.view(np.uint8), flat.itemsize)
+    return out
 
 
 def _encode_present(flat: NDArray[Any], flags: NDArray[np.bool_]) -> list[Buffer]:
     mask = np.empty((flat.size + 7) // 8, np.uint8)
     counts = [int(np.count_nonzero(flags[first : first + STEP])) for first in range(0, flat.size, STEP)]
     before = [0, *itertools.accumulate(counts)]
-    present = np.empty(flat.size - before[-1], flat.dtype)
+    present = np.empty(flat.size - before[-1], flat.dtype.newbyteorder("<"))
 
     def work(first: int, last: int) -> None:
         i = first // STEP
         part = present[first - before[i] : last - before[i + 1]]
         packed = mask[first // 8 : (last + 7) // 8]
-        gather(flags[first:last].view(np.uint8), flat[first:last].view(np.uint8), packed, part.view(np.uint8), size)
+        stretch = flat[first:last].view(np.uint8)
+        gather(flags[first:last].view(np.uint8), stretch, packed, part.view(np.uint8), flat.itemsize, swapped)
 
-    size = flat.itemsize
+    swapped = _is_big(flat.dtype)
     each(work, flat.size, STEP)
     return [mask, present]
 

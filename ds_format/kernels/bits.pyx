@@ -20,7 +20,7 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__)
+    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
     #include <immintrin.h>
     #include <string.h>
     /* All work on whole groups of flags, and return the first flag that is left. */
@@ -65,24 +65,6 @@ cdef extern from *:
         return i;
     }
     #else
-    __attribute__((target("avx2")))
-    static Py_ssize_t ds_unpack_avx2(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
-        const __m256i spread = _mm256_setr_epi8(
-            0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
-        const __m256i bit = _mm256_set1_epi64x(0x0102040810204080);
-        Py_ssize_t i;
-        for (i = 0; i + 32 <= n; i += 32) {
-            int bytes;
-            memcpy(&bytes, packed + i / 8, 4);
-            __m256i group = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(bytes), spread), bit);
-            group = _mm256_and_si256(_mm256_cmpeq_epi8(group, bit), _mm256_set1_epi8(1));
-            _mm256_storeu_si256((__m256i *)(flags + i), group);
-        }
-        return i;
-    }
-    static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
-        return n >= 64 && __builtin_cpu_supports("avx2") ? ds_unpack_avx2(packed, flags, n) : 0;
-    }
     static Py_ssize_t ds_pack_groups(const unsigned char *flags, unsigned char *packed, Py_ssize_t n) {
         (void)flags; (void)packed; (void)n;
         return 0;

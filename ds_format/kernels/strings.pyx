@@ -8,6 +8,8 @@ from libc.string cimport memcpy
 from .words cimport LITTLE_HOST, load_u64, store_u64
 
 cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
+    void* PyUnicode_DATA(object text)
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 
@@ -49,6 +51,14 @@ def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t room)
     return total
 
 
+cdef bint _is_ascii(const uint8_t[::1] data) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint8_t all_bits = 0
+    for i in range(data.shape[0]):
+        all_bits |= data[i]
+    return all_bits < 128
+
+
 def decode_strings(
     const uint8_t[::1] lengths not None, bint big, const uint8_t[::1] data not None, bint text, object[::1] out not None
 ):
@@ -75,6 +85,8 @@ def decode_strings(
     cdef Py_ssize_t n = out.shape[0], i, start = 0, bad = 0
     cdef Py_ssize_t length
     cdef bint swapped = big == LITTLE_HOST
+    cdef bint is_ascii = _is_ascii(data)
+    cdef object one
     cdef const char* base = <const char*> &data[0] if data.shape[0] else NULL
     _check_lengths(lengths.shape[0])
     if lengths.shape[0] != 8 * n:
@@ -83,7 +95,11 @@ def decode_strings(
         raise ValueError(f"the lengths of {n} strings do not add up to {data.shape[0]} bytes")
     for i in range(n):
         length = <Py_ssize_t> load_u64(&lengths[8 * i], swapped)
-        if text:
+        if text and is_ascii:
+            one = PyUnicode_New(length, 127)
+            memcpy(PyUnicode_DATA(one), base + start, length)
+            out[i] = one
+        elif text:
             try:
                 out[i] = PyUnicode_DecodeUTF8(base + start, length, NULL)
             except UnicodeDecodeError as error:

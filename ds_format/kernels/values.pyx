@@ -57,7 +57,8 @@ cdef Py_ssize_t _scatter(
 
 
 cdef Py_ssize_t _gather(
-    const uint8_t[::1] flags, const uint8_t[::1] values, uint8_t[::1] mask, uint8_t[::1] present, word kind
+    const uint8_t[::1] flags, const uint8_t[::1] values, uint8_t[::1] mask, uint8_t[::1] present, bint swapped,
+    word kind
 ) noexcept nogil:
     cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i, j, count
     cdef uint8_t bits
@@ -66,7 +67,7 @@ cdef Py_ssize_t _gather(
         bits = 0
         if count == 8 and taken + 8 <= m:
             for j in range(8):
-                _store(present, taken, _load(values, 8 * i + j, False, kind))
+                _store(present, taken, _load(values, 8 * i + j, swapped, kind))
                 bits = <uint8_t> ((bits << 1) | (flags[8 * i + j] != 0))
                 taken += flags[8 * i + j] == 0
         else:
@@ -76,7 +77,7 @@ cdef Py_ssize_t _gather(
                 elif taken == m:
                     return -1
                 else:
-                    _store(present, taken, _load(values, 8 * i + j, False, kind))
+                    _store(present, taken, _load(values, 8 * i + j, swapped, kind))
                     taken += 1
         mask[i] = bits
     return taken
@@ -152,7 +153,7 @@ def scatter(
 
 def gather(
     const uint8_t[::1] flags not None, const uint8_t[::1] values not None, uint8_t[::1] mask not None,
-    uint8_t[::1] present not None, int size,
+    uint8_t[::1] present not None, int size, bint swapped,
 ):
     """Pack flags into a mask, and copy the present values one after another.
 
@@ -167,6 +168,8 @@ def gather(
         Out: the values that are not missing.
     size : int
         1, 2, 4 or 8 bytes per value.
+    swapped : bool
+        Whether `values` is in the other byte order than `present`.
 
     Raises
     ------
@@ -177,13 +180,13 @@ def gather(
     _check_sizes(mask.shape[0], present.shape[0], n, values.shape[0], size)
     with nogil:
         if size == 1:
-            taken = _gather(flags, values, mask, present, <uint8_t> 0)
+            taken = _gather(flags, values, mask, present, False, <uint8_t> 0)
         elif size == 2:
-            taken = _gather(flags, values, mask, present, <uint16_t> 0)
+            taken = _gather(flags, values, mask, present, swapped, <uint16_t> 0)
         elif size == 4:
-            taken = _gather(flags, values, mask, present, <uint32_t> 0)
+            taken = _gather(flags, values, mask, present, swapped, <uint32_t> 0)
         else:
-            taken = _gather(flags, values, mask, present, <uint64_t> 0)
+            taken = _gather(flags, values, mask, present, swapped, <uint64_t> 0)
     if taken * size != present.shape[0]:
         raise ValueError(f"the flags do not leave {present.shape[0] // size} of {n} values")
 

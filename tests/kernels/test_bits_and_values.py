@@ -62,7 +62,8 @@ def test_gather_and_scatter(
     values = data.draw(hnp.arrays(np.dtype(f"u{size}"), flags.size))
     mask, present = oracles.gather(flags, values)
     out_mask, out_present = np.full(mask.size, 0xFF, np.uint8), np.empty(present.nbytes + shift, np.uint8)[shift:]
-    gather(flags, at_any_address(values, shift), out_mask, out_present, size)
+    given = oracles.swap(values) if swapped else values
+    gather(flags, at_any_address(given, shift), out_mask, out_present, size, swapped)
     assert out_mask.tolist() == mask.tolist()
     assert out_present.tobytes() == present.tobytes()
     stored = at_any_address(oracles.swap(present) if swapped else present, shift)
@@ -90,10 +91,10 @@ MISFITS = [
     lambda: scatter(u1(2), u1(8), u1(16), u1(16), 1, False),
     lambda: scatter(np.full(2, 255, np.uint8), u1(16), u1(16), u1(16), 1, False),
     lambda: scatter(u1(1), u1(3), u1(4), u1(8), 2, False),
-    lambda: gather(u1(4), u1(4), u1(1), u1(3), 1),
-    lambda: gather(np.ones(4, np.uint8), u1(4), u1(1), u1(4), 1),
-    lambda: gather(u1(4), u1(4), u1(2), u1(4), 1),
-    lambda: gather(u1(4), u1(4), u1(1), u1(4), 5),
+    lambda: gather(u1(4), u1(4), u1(1), u1(3), 1, False),
+    lambda: gather(np.ones(4, np.uint8), u1(4), u1(1), u1(4), 1, False),
+    lambda: gather(u1(4), u1(4), u1(2), u1(4), 1, False),
+    lambda: gather(u1(4), u1(4), u1(1), u1(4), 5, False),
 ]
 
 
