@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import re
@@ -31,7 +30,7 @@ REMEMBERED_SIZE = 16 * 1024
 """Bytes of the longest header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
 BACKSLASH = "\\"
-SPACED_COLON = re.compile(r"[ \t\r]:")
+SPACED_COLON = r"[ \t\r]:"
 
 
 class Described(NamedTuple):
@@ -207,7 +206,7 @@ def _check_keys(text: str, entries: Entry) -> None:
             n += len(entry)
         if key.startswith(".") and key != ".":
             reserved.append(key)
-    if text.count(":") != n and (text.count('":') != n or SPACED_COLON.search(text)):
+    if text.count(":") != n and (text.count('":') != n or re.search(SPACED_COLON, text)):
         json.loads(text, object_pairs_hook=_unique)
     for key in reserved:
         del entries[key]
@@ -273,19 +272,26 @@ def _is_doubtful(var: VarHeader | None, version: str) -> bool:
 def attributes(header: Header) -> Entry:
     """Return the attributes of the dataset, for somebody to keep and change."""
     out = header.attributes.copy()
-    for value in out.values():
+    for key, value in out.items():
         if type(value) not in FLAT:
-            out = copy.deepcopy(out)
-            break
+            out[key] = _copied(value)
     if WRITER in out:
         del out[WRITER]
     return out
 
 
+def _copied(value: Any) -> Any:
+    """Return a JSON value that shares nothing with another that could be changed."""
+    if type(value) is dict:
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if type(value) is list else value
+
+
 def metadata(described: Described) -> Entry:
     """Return the metadata of one variable, for somebody to keep and change."""
     if not described.is_flat:
-        return copy.deepcopy(described.meta)
+        meta: Entry = _copied(described.meta)
+        return meta
     meta = described.meta.copy()
     if ".dims" in meta:
         meta[".dims"] = meta[".dims"].copy()
