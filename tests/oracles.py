@@ -8,10 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def pack_bits(flags: NDArray[Any]) -> NDArray[np.uint8]:
-    return np.packbits(flags != 0)
-
-
 def unpack_bits(packed: NDArray[np.uint8], n: int) -> NDArray[np.uint8]:
     return np.unpackbits(packed, count=n)
 

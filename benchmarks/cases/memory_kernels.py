@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.kernels.bits import count_bits, pack_bits, unpack_bits
+from ds_format.kernels.bits import count_bits, unpack_bits
 from ds_format.kernels.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
 from ds_format.kernels.strings import decode_strings, encode_strings, measure_strings, total_length
 from ds_format.kernels.values import gather, scatter, swap
@@ -20,18 +20,6 @@ from .kernel import Call, Kernel, cases
 
 MISSING = 0.3
 STRINGS = np.dtypes.StringDType()
-
-
-def pack(n: int, folder: Path) -> tuple[Call, Call]:
-    """Flags → bits."""
-    given = flags(n).view("u1")
-
-    def ours() -> Any:
-        packed = np.empty((n + 7) // 8, "u1")
-        pack_bits(given, packed)
-        return packed
-
-    return ours, lambda: np.packbits(given)
 
 
 def unpack(n: int, folder: Path) -> tuple[Call, Call]:
@@ -196,7 +184,6 @@ GROUP = Group(
     "Kernels in memory",
     "1000 values, and 10 M values or 312 500 strings; 30 % missing.",
     cases((
-        Kernel("pack_bits", "np.packbits", pack),
         Kernel("unpack_bits", "np.unpackbits", unpack),
         Kernel("count_bits", "np.bitwise_count().sum()", count),
         *(Kernel(f"swap, {n} bytes", "array.byteswap()", partial(swap_values, n)) for n in (2, 4, 8)),

@@ -241,8 +241,10 @@ class Decoder:
         if self.type.code == "?":
             start = first - first % 8
             flags = np.empty(last - start, np.bool_)
-            bits = self.body.view(self.place.values + start // 8, (last - start + 7) // 8)
-            unpack_bits(bits, flags.view(np.uint8))
+            for i in range(0, flags.size, STEP):
+                part = flags[i : i + STEP]
+                bits = self.body.view(self.place.values + (start + i) // 8, (part.size + 7) // 8)
+                unpack_bits(bits, part.view(np.uint8))
             return flags[first - start :]
         size = self.type.size
         array = self.body.array(self.place.values + first * size, (n,), self.dtype)

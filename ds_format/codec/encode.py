@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..dtypes import TYPE_OF_CODE, TYPES, Type
 from ..errors import UnsupportedError
-from ..kernels.bits import pack_bits
 from ..kernels.numpy_strings import encode_numpy_strings, measure_numpy_strings
 from ..kernels.strings import encode_strings, measure_strings
 from ..kernels.values import gather, swap
@@ -149,23 +148,17 @@ def _encode_present(flat: NDArray[Any], flags: NDArray[np.bool_]) -> list[Buffer
     return [mask, present]
 
 
-def _pack(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    packed = np.empty((flags.size + 7) // 8, np.uint8)
-    pack_bits(flags.view(np.uint8), packed)
-    return packed
-
-
 def _encode_bits(flat: NDArray[Any], flags: NDArray[np.bool_] | None) -> list[Buffer]:
     if flags is None:
-        return [_pack(flat)]
+        return [np.packbits(flat)]
     mask, present = _encode_present(flat.view(np.uint8), flags)
-    return [mask, _pack(present)]
+    return [mask, np.packbits(present)]
 
 
 def _encode_strings(flat: NDArray[Any], flags: NDArray[np.bool_] | None, ds_type: Type) -> list[Buffer]:
     buffers = []
     if flags is not None:
-        buffers.append(_pack(flags))
+        buffers.append(np.packbits(flags))
         flat = flat[~flags]
     lengths = np.empty(8 * flat.size, np.uint8)
     text = ds_type.name == "unicode"

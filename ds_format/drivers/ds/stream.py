@@ -13,7 +13,6 @@ from ...codec.header import ALIGNMENT, VarHeader
 from ...dtypes import Type
 from ...errors import DsError
 from ...kernels import ranges
-from ...kernels.bits import pack_bits
 
 
 class BitStream:
@@ -38,9 +37,7 @@ class BitStream:
         return self.offset
 
     def _write(self, flags: NDArray[np.bool_]) -> None:
-        packed = np.empty((flags.size + 7) // 8, np.uint8)
-        pack_bits(flags.view(np.uint8), packed)
-        self.offset += ranges.write_at(self.fd, self.offset, packed)
+        self.offset += ranges.write_at(self.fd, self.offset, np.packbits(flags))
 
 
 class VariableStream:
