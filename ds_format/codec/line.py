@@ -243,8 +243,12 @@ def _renamed(entry: Any, version: str) -> Any:
 
 def describe(entry: Any, version: str) -> Described:
     """Read the entry of one variable, and keep what can be kept of a damaged one."""
-    meta = {key: value for key, value in entry.items() if key not in PRIVATE} if type(entry) is dict else {}
-    is_flat = all(type(value) in FLAT for key, value in meta.items() if key not in (".dims", ".size"))
+    meta: Entry = {}
+    is_flat = True
+    for key, value in entry.items() if type(entry) is dict else ():
+        if key not in PRIVATE:
+            meta[key] = value
+            is_flat = is_flat and (type(value) in FLAT or key == ".dims" or key == ".size")
     try:
         var = variable(entry, version)
     except FormatError as error:
