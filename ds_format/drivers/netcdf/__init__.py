@@ -6,7 +6,7 @@ values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.stora
 
 from __future__ import annotations
 
-from .library import NetCDFWarning
+from .calls import NetCDFWarning
 from .sink import NetCDFSink as create
 from .source import NetCDFSource as open
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ...errors import UnsupportedError
 from .attribute_values import Encoded
-from .library import Group, Variable
+from .calls import Group, Variable
 
 MARKER = "ds_format"
 """Attribute of a variable, group or file with what NetCDF has no place for, as JSON: `json`, the attributes that are

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .library import Variable
+from .calls import Variable
 
 MAX_SIZE = 32 * 1024 * 1024
 """Bytes of one cache at most; the library's own default may be more."""

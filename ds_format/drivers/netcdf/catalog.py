@@ -12,9 +12,9 @@ from ...errors import UnsupportedError
 from ..base import Metadata
 from . import missing
 from .attributes import read_attribute, take_marker
+from .calls import Group, Variable, warn
 from .groups import dimension_names, walk
 from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
-from .library import Group, Variable, warn
 from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, names, read_storage
 from .text import ENCODING_ATTRIBUTE, OBJECT_SIZE
 

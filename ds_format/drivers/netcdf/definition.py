@@ -12,9 +12,9 @@ from ...errors import UnsupportedError
 from . import missing, storage, text
 from .attribute_values import Encoded, encode
 from .attributes import MARKER, marker_text, write_attributes
+from .calls import Group, Variable, warn
 from .groups import split
 from .kinds import BOOL_ATTRIBUTE, Kind, file_dtype, file_kind
-from .library import Group, Variable, warn
 from .plan import VariablePlan
 from .survey import Facts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .library import Group, Variable
+from .calls import Group, Variable
 
 
 def walk(group: Group, prefix: str = "") -> Iterator[tuple[str, Group]]:

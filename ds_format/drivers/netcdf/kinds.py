@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
-from .library import Variable
+from .calls import Variable
 
 Kind = Literal["number", "bool", "char", "string"]
 """How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length

@@ -14,9 +14,9 @@ from ...errors import DsError, UnsupportedError
 from ..base import Metadata
 from .attributes import write_attributes
 from .caches import fit, release
+from .calls import create_file, library, real_path, target_folder, warn
 from .definition import Definer, Target, define_enum
 from .groups import split
-from .library import create_file, library, real_path, target_folder, warn
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
 from .slabs import slab_runs
 from .survey import Facts, Spool, known_facts, survey

@@ -14,9 +14,9 @@ from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from . import missing, text
 from .caches import fit, release
+from .calls import library, open_file, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
-from .library import library, open_file, warn
 from .slabs import Slices, read_part
 
 

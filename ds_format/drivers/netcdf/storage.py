@@ -24,9 +24,9 @@ from typing import Any, TypeVar
 
 import netCDF4
 
+from .calls import Group, Variable
 from .groups import dimension_names, find_type
 from .kinds import Kind
-from .library import Group, Variable
 from .missing import FILL_ATTRIBUTE
 
 PROPERTY = ".netcdf"

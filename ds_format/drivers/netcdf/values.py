@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ...errors import UnsupportedError
 from . import missing, text
+from .calls import Variable
 from .definition import Target
 from .kinds import file_dtype
-from .library import Variable
 
 
 def file_values(target: Target, block: Any) -> NDArray[Any]:
