@@ -6,10 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import drivers, mode
-from .dataset import META
+from .dataset import META, as_array
 from .drivers.base import BLOCK_SIZE, Metadata, Sink, Source, block_slices
 from .dtypes import TYPES
 from .files import Path, say_unknown, select
@@ -59,11 +57,10 @@ def convert(
     UnsupportedError
         If a format cannot hold a variable.
     """
-    creator = drivers.load(drivers.find(target)) if os.path.exists(source) else None
     skip = skip_unsupported and "skip_unsupported" in drivers.find_existing(source).options
     reader = drivers.open_source(source, skip_unsupported=skip)
-    creator = creator or drivers.load(drivers.find(target))
     try:
+        creator = drivers.load(drivers.find(target))
         keys = _keys(reader, source, variables)
         indexes, meta = _select(reader, source, keys, sel or {})
         sink: Sink = creator.create(target, meta, **options)
@@ -152,13 +149,4 @@ def _selected_blocks(reader: Source, key: str, index: Sequence[Index], entry: Ma
         parts = iter(block)
         chosen = tuple(item if isinstance(item, int) else item[next(parts)] for item in index)
         data = reader.read(key, chosen)
-        yield data if shape else _as_block(data)
-
-
-def _as_block(value: Any) -> Any:
-    """Return a single value, which a Source gives as a scalar, as a 0-d array."""
-    if isinstance(value, (str, bytes)):
-        array = np.empty((), object)
-        array[()] = value
-        return array
-    return np.asanyarray(value)
+        yield as_array(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -81,9 +81,10 @@ def read(
         source.close()
 
 
-def _keys(variables: str | Iterable[str]) -> list[str]:
+def _keys(variables: str | Iterable[str]) -> dict[str, None]:
+    """Return the keys of variables, each once, in their order."""
     names = [variables] if isinstance(variables, str) else variables
-    return list(dict.fromkeys(escape(name) for name in names))
+    return dict.fromkeys(escape(name) for name in names)
 
 
 def _say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> None:
@@ -92,7 +93,7 @@ def _say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> N
             mode.missing(f'{os.fsdecode(path)}: variable "{unescape(key)}" not found')
 
 
-def _read(source: Source, path: Path, keys: list[str] | None, sel: Mapping[str, Any], full: bool) -> Dataset:
+def _read(source: Source, path: Path, keys: Collection[str] | None, sel: Mapping[str, Any], full: bool) -> Dataset:
     dataset = Dataset()
     meta: dict[str, dict[str, Any]] = {}
     every = [key for key in source.meta if key != META]

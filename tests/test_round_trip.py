@@ -144,3 +144,19 @@ def test_large_variables_in_parts_and_blocks(kind: str, masked: bool, tmp_path: 
 
 def test_shape_of_a_normalized_index() -> None:
     assert shape_of(normalize((0, slice(1, 3), [0, 0, 1]), (2, 5, 2))) == (2, 3)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_parts_and_blocks_of_the_older_format(masked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    array: Any = np.arange(600_000.0).reshape(600, 1000)
+    if masked:
+        array = np.ma.MaskedArray(array, np.arange(600_000).reshape(600, 1000) % 3 == 0)
+    ds.write(tmp_path / "a.ds", {"x": array, "s": np.array(["a", "ž"], object)}, version="2.0.1")
+    with ds.open(tmp_path / "a.ds") as file:
+        whole: list[Any] = []
+        monkeypatch.setattr("ds_format.drivers.ds.source.decode_variable", lambda *arguments: whole.append(arguments))
+        assert same_data(file["x"][5, ::7], array[5, ::7])
+        blocks = list(file["x"].blocks(100_000))
+    assert not whole
+    assert len(blocks) > 10
+    assert same_data(np.ma.concatenate(blocks) if masked else np.concatenate(blocks), array)

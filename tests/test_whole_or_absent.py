@@ -187,3 +187,14 @@ def test_what_cannot_be_held_leaves_the_old_output(data: Any, tmp_path: Path) ->
         with pytest.raises(ds.UnsupportedError, match=r'x.ds: variable "v": attribute "a": '):
             ds.write(path, {"v": 1, ".": {"v": {"a": value}}})
     assert path.read_bytes() == b"old"
+
+
+@SUFFIXES
+def test_replacing_keeps_permissions(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    ds.write(path, {"x": np.arange(3)})
+    path.chmod(0o640)
+    ds.write(path, {"x": np.arange(4)})
+    assert path.stat().st_mode & 0o777 == 0o640
+    ds.convert(path, path)
+    assert path.stat().st_mode & 0o777 == 0o640

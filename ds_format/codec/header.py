@@ -32,6 +32,8 @@ MAX_DIMS = 64
 """Dimensions of a variable: as many as NumPy allows."""
 ALIGNMENT = 64
 """Bytes: the body and large variables start at a multiple of this. A reader accepts any offset."""
+LARGE_SIZE = 4096
+"""Bytes from which on a variable is large; a smaller one starts at a multiple of its item size."""
 DTYPES = ".dtypes"
 """Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DsError, FormatError
-from ..kernels.bits import count_bits, unpack_bits
+from ..kernels.bits import unpack_bits
 from .body import Body
 from .decode import Decoder, decode
 from .header import VarHeader
@@ -96,9 +96,7 @@ def check_mask(var: VarHeader, body: Body) -> None:
     """
     if not var.missing or var.type is None or var.size is None or var.type.is_string or 0 in var.size:
         return
-    place = locate(var, body.size)
-    present = place.n - count_bits(body.view(place.start, place.values - place.start), place.n)
-    size = place.values - place.start + (present * var.type.bits + 7) // 8
+    size = Decoder(var, locate(var, body.size), body).end - var.offset
     if size != var.length:
         raise FormatError(f".len: found {var.length}, expected {size} by the mask, perhaps that of another variable")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP, Decoder
@@ -23,7 +24,7 @@ from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_file, read_header
 from .file_body import FileBody
 from .partial import read_part
-from .variables import decode_variable, read_headers
+from .variables import all_headers, decode_variable, is_simple, read_headers
 
 STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
@@ -69,13 +70,21 @@ class DsSource:
         return out
 
     def _variable(self, name: str) -> VarHeader:
-        if name not in self.header.keys:
+        if name not in self.meta or name == ".":
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
+        if not self._headers and not is_simple(self.header):
+            self._headers = all_headers(self.header, self.body)
         if name not in self._headers:
             self._headers.update(read_headers(self.header, self.body, [name]))
         return self._headers[name]
 
+    def _is_legacy(self, var: VarHeader) -> bool:
+        """Whether only a look at all strings tells how they are stored."""
+        return self.header.version == "2.0.1" and var.type is not None and var.type.is_string
+
     def _decoder(self, var: VarHeader) -> Decoder:
+        if self.header.version == "2.0.1":
+            legacy.check_mask(var, self.body)
         return Decoder(var, locate(var, self.body.size), self.body, self.strings)
 
     def _whole(self, name: str, var: VarHeader) -> Any:
@@ -87,7 +96,7 @@ class DsSource:
             var = self._variable(name)
             if index is None or var.size is None or is_whole(index, var.size):
                 return self._whole(name, var)
-            if self.header.version == "2.0.1":
+            if self._is_legacy(var):
                 part = take(as_array(self._whole(name, var)), index)
             else:
                 part = read_part(self._decoder(var), index)
@@ -101,7 +110,7 @@ class DsSource:
             var = self._variable(name)
             if var.size is None or var.type is None or 0 in var.size:
                 return
-            if self.header.version == "2.0.1":
+            if self._is_legacy(var):
                 yield as_array(self._whole(name, var))
                 return
             decoder = self._decoder(var)

@@ -29,18 +29,25 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
         if var is None:
             raise FormatError(described.error, variable=unescape(key))
         variables[key] = var
-    if header.version == "2.0.1" and WRITER not in header.attributes:
-        every = [var for key in header.keys if (var := header.variables[key].var) is not None]
-        legacy.warn_of_masks(every, body)
-    return _repaired(header, body, variables) if header.is_doubtful else variables
+    if is_simple(header):
+        return variables
+    every = all_headers(header, body)
+    return {key: every[key] for key in variables}
 
 
-def _repaired(header: Header, body: Body, wanted: dict[str, VarHeader]) -> dict[str, VarHeader]:
+def is_simple(header: Header) -> bool:
+    """Whether each variable can be read by what the header says of it alone."""
+    return header.version == "1.0" and not header.is_doubtful
+
+
+def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
+    """Return the headers of all variables but damaged ones, with the wrong offsets of older writers put right."""
     every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}
-    if len(every) < len(header.keys):
-        return wanted
-    every = legacy.true_offsets(every, body, header.version)
-    return {key: every[key] for key in wanted}
+    if header.version == "2.0.1" and WRITER not in header.attributes:
+        legacy.warn_of_masks(every.values(), body)
+    if header.is_doubtful and len(every) == len(header.keys):
+        return legacy.true_offsets(every, body, header.version)
+    return every
 
 
 def decode_variable(header: Header, key: str, var: VarHeader, body: Body, strings: bool) -> Any:

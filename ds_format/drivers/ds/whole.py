@@ -9,7 +9,7 @@ from typing import Any
 from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.encode import Encoded, encode
-from ...codec.header import ALIGNMENT, DTYPES, VarHeader
+from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, VarHeader
 from ...codec.line import Header, attributes, build, find_end, metadata, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
@@ -25,8 +25,6 @@ from .variables import decode_variable, read_headers
 
 WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
-LARGE_SIZE = 4096
-"""Bytes from which on a variable starts at a multiple of `ALIGNMENT`; a smaller one at one of its item size."""
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:

@@ -120,24 +120,6 @@ def create_file(path: str, format: str, target: str) -> Group:
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
-def real_path(path: str | bytes | os.PathLike[Any]) -> str:
-    """Return the path behind links as `str`, whatever its bytes are."""
-    return os.fsdecode(os.path.realpath(path))
-
-
-def target_folder(path: str) -> str:
-    """Return the folder that a file is to be written in.
-
-    Raises
-    ------
-    IsADirectoryError
-        If the path itself is a folder.
-    """
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    return os.path.dirname(path)
-
-
 def _library_path(path: str) -> str:
     absolute = os.path.abspath(path)
     if os.sep == "/" and "\\" in absolute:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,9 +11,11 @@ from numpy.typing import NDArray
 
 from ...errors import DsError, UnsupportedError
 from ..base import Metadata
+from ..target import Target as TargetFile
+from ..target import naming
 from .attributes import write_attributes
 from .caches import fit, release
-from .calls import create_file, library, real_path, target_folder, warn
+from .calls import create_file, library, warn
 from .definition import Definer, Target, define_enum
 from .groups import split
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
@@ -49,8 +50,7 @@ class NetCDFSink:
 
     def __init__(self, path: Any, meta: Metadata, *, format: str | None = None):
         self._path = os.fsdecode(path)
-        self._target = real_path(path)
-        self._folder = target_folder(self._target)
+        self._file = TargetFile(path)
         try:
             self._plan = plan_file(meta)
             self._format, reason = choose_format(self._plan, format)
@@ -61,11 +61,9 @@ class NetCDFSink:
             recorded = self._plan.recorded_format
             warn(f"the format {recorded} cannot hold {what}: written as {self._format}", self._path, variable)
         self._targets: dict[str, Target] = {}
-        name = f".{os.path.basename(self._target)[:40]}.{secrets.token_hex(6)}.tmp"
-        self._temporary = os.path.join(self._folder, name)
         self._open: Definer | None = None
         try:
-            self._open = Definer(create_file(self._temporary, self._format, self._path), self._path, self._format)
+            self._open = Definer(create_file(self._file.written, self._format, self._path), self._path, self._format)
             with library(UnsupportedError, self._path):
                 self._define_file(self._plan)
             for key, plan in self._plan.variables.items():
@@ -98,7 +96,7 @@ class NetCDFSink:
         if target is not None:
             self._write_blocks(target, blocks)
             return
-        spool = Spool(blocks, plan.total, self._folder)
+        spool = Spool(blocks, plan.total, os.path.dirname(self._file.written) or ".")
         try:
             try:
                 facts = survey(spool, plan.type)
@@ -127,7 +125,8 @@ class NetCDFSink:
                     message = f"found {written} values, expected {plan.total}"
                     raise UnsupportedError(message, path=self._path, variable=plan.name)
             self._close()
-            os.replace(self._temporary, self._target)
+            with naming(self._path):
+                self._file.commit()
         except BaseException:
             self.abort()
             raise
@@ -140,8 +139,7 @@ class NetCDFSink:
             # what made the library fail before makes it fail again
             pass
         finally:
-            if os.path.lexists(self._temporary):
-                os.unlink(self._temporary)
+            self._file.abort()
 
     def _close(self) -> None:
         definer, self._open = self._open, None
