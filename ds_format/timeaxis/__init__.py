@@ -1,0 +1,36 @@
+"""CF units and calendars ↔ Julian date.
+
+A time is a day of its calendar, counted in whole numbers, and the seconds since midnight. Calendars of the real world
+(standard, proleptic Gregorian, Julian, TAI) share one count, the Julian day number. A calendar of models (360_day,
+noleap, all_leap) has its own, and its dates go into other calendars as they are written: year, month, day and time of
+day stay, as in ds-format 5.0.2. For a date that the other calendar lacks, as 30 February, none is made up: an error.
+
+::
+
+    iso         values of an axis ↔ text
+    axes        values of one axis → those of another, as Julian dates are
+    units       attributes of a variable → Axis
+    calendars   count of days ↔ year, month, day
+
+Sources: CF conventions 1.12, section 4.4; cftime for what may stand in units.
+"""
+
+from __future__ import annotations
+
+from .axes import convert, from_julian, to_julian
+from .iso import from_iso, time_dt, to_iso
+from .units import JD_CALENDAR, JD_UNITS, calendar_of_its_own, claims_time, is_time
+
+__all__ = [
+    "JD_CALENDAR",
+    "JD_UNITS",
+    "calendar_of_its_own",
+    "claims_time",
+    "convert",
+    "from_iso",
+    "from_julian",
+    "is_time",
+    "time_dt",
+    "to_iso",
+    "to_julian",
+]

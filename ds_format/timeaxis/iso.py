@@ -1,0 +1,131 @@
+"""Values of a time axis ↔ text by ISO 8601."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from .axes import join, presence, shaped, split
+from .calendars import check_begin, civil, count, is_of_models, year_text
+from .units import JD_CALENDAR, JD_UNITS, decode, parse_date
+
+
+def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> Any:
+    """Return times as text by ISO 8601, rounded to seconds.
+
+    Parameters
+    ----------
+    values : array_like of int or float, or masked array
+        Julian dates, unless units are given.
+    units : str
+    calendar : str, optional
+        None is `standard`. Dates in the text are those of 360_day, noleap or all_leap, if that is the calendar; else of
+        the proleptic Gregorian calendar, as ISO 8601 wants.
+
+    Returns
+    -------
+    ndarray of object (str), masked array of object, or str
+        Of the same shape. Missing values stay masked; NaN becomes masked, because it is no time, and an empty text
+        would look like data. Years before 0 and after 9999 have a sign and six digits.
+
+    Raises
+    ------
+    UnsupportedError
+        If units or calendar cannot be decoded, or a value is more than a million years away.
+
+    Examples
+    --------
+    >>> to_iso(2451545.25)
+    '2000-01-01T18:00:00'
+    >>> to_iso([59], "days since 2000-01-01", "360_day")
+    array(['2000-02-30T00:00:00'], dtype=object)
+    """
+    axis = decode(units, calendar)
+    present, nan, mask = presence(values)
+    days, seconds = split(present, axis)
+    carry, second = np.divmod(np.floor(seconds + 0.5).astype(np.int64), 86_400)
+    minute, hour = second // 60 % 60, second // 3600
+    fields = (*civil(days + carry, axis.calendar), hour, minute, second % 60)
+    texts = [
+        f"{year_text(year)}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+        for year, month, day, hour, minute, second in zip(*(field.ravel().tolist() for field in fields), strict=True)
+    ]
+    if nan.any():
+        mask = nan if mask is None else nan | mask
+    return shaped(np.array(texts, object).reshape(days.shape), mask, values)
+
+
+def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> float:
+    """Return the time that a text by ISO 8601 says.
+
+    Parameters
+    ----------
+    text : str
+        A date, or a date and a time behind `T` or a blank, which may lack seconds, or minutes and seconds. In UTC,
+        unless it ends with an offset, as `+01:00`. Years may have a sign. The date is one of 360_day, noleap or
+        all_leap, if that is the calendar; else of the proleptic Gregorian calendar.
+    units : str
+        Of the result; the default is a Julian date.
+    calendar : str, optional
+        None is `standard`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the text says no time, or one that does not exist.
+    UnsupportedError
+        If units or calendar cannot be decoded.
+
+    Examples
+    --------
+    >>> from_iso("2000-01-01T18:00")
+    2451545.25
+    >>> from_iso("2000-02-30", "days since 2000-01-01", "360_day")
+    59.0
+    """
+    axis = decode(units, calendar)
+    try:
+        date = parse_date(text)
+        day = count(*date[:3], axis.calendar if is_of_models(axis.calendar) else JD_CALENDAR)
+        check_begin(day, axis.calendar)
+    except UnsupportedError as error:
+        raise ValueError(f'found the time "{text}": {error.message}') from None
+    return float(join(np.array(day), np.array(date.second), axis))
+
+
+def time_dt(time: Iterable[str]) -> list[datetime.datetime | None]:
+    """Return texts as datetimes without a time zone.
+
+    Parameters
+    ----------
+    time : iterable of str
+        Of the form `2000-01-31T12:00:00Z`, `2000-01-31 12:00:00` or `2000-01-31 12:00:00.5`.
+
+    Returns
+    -------
+    list of datetime.datetime or None
+        None for a text of any other form.
+
+    Examples
+    --------
+    >>> time_dt(["2000-01-31T12:00:00Z", "noon"])
+    [datetime.datetime(2000, 1, 31, 12, 0), None]
+    """
+    return [_datetime(text) for text in time]
+
+
+def _datetime(text: str) -> datetime.datetime | None:
+    for form in ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
+        try:
+            return datetime.datetime.strptime(text, form)
+        except (TypeError, ValueError):
+            continue
+    return None
