@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import drivers, mode
-from .dataset import META, as_array
-from .drivers.base import BLOCK_SIZE, Metadata, Sink, Source, block_slices
-from .dtypes import TYPES
-from .files import Path, say_unknown, select
-from .names import escape, unescape
-from .selection import Index, shape_of
-
-STRING_SIZE = 128
-"""Bytes of memory that a string is reckoned to take."""
+from . import drivers
+from .dataset import META
+from .drivers.base import Sink, Source
+from .subset import Path, Selector, item_size, open_subset
 
 Progress = Callable[[int, int], None]
 
@@ -24,8 +18,12 @@ def convert(
     source: Path,
     target: Path,
     variables: Sequence[str] | None = None,
-    sel: Mapping[str, Any] | None = None,
+    sel: Selector = None,
     *,
+    range_: Selector = None,
+    at: Selector = None,
+    between: Selector = None,
+    jd: bool = False,
     skip_unsupported: bool = False,
     progress: Progress | None = None,
     **options: Any,
@@ -41,8 +39,11 @@ def convert(
         The suffixes tell the formats.
     variables : sequence of str, optional
         Names of the variables to convert; all by default.
-    sel : dict, optional
-        Dimension name → index, as `ds_format.read`.
+    sel, range_, at, between : dict, optional
+        As `ds_format.read`.
+    jd : bool
+        Whether variables of time become Julian dates, as with `ds_format.read`. The driver of the target may have
+        options `time_units` and `calendar` to write them in others.
     skip_unsupported : bool
         Leave out variables that the ds model cannot hold, with a warning, instead of raising.
     progress : callable, optional
@@ -56,73 +57,47 @@ def convert(
         As `ds_format.read`.
     UnsupportedError
         If a format cannot hold a variable.
+
+    Examples
+    --------
+    >>> from ds_format import read, write
+    >>> write("day.ds", {"t": [0, 6, 12], "x": [1.5, 2.5, 3.5], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
+    >>> convert("day.ds", "noon.json", ["x"], between={"t": (6, None)})
+    >>> read("noon.json")["x"]
+    array([2.5, 3.5])
     """
     skip = skip_unsupported and "skip_unsupported" in drivers.find_existing(source).options
-    reader = drivers.open_source(source, skip_unsupported=skip)
-    try:
+    with open_subset(source, variables, sel, range_, at, between, jd, skip_unsupported=skip) as part:
         creator = drivers.load(drivers.find(target))
-        keys = _keys(reader, source, variables)
-        indexes, meta = _select(reader, source, keys, sel or {})
-        sink: Sink = creator.create(target, meta, **options)
+        for key, entry in part.meta.items():
+            if key != META and entry.get(".size") is None:
+                part.read(key)  # no data, or data that cannot be had: this tells
+        sink: Sink = creator.create(target, part.meta, **options)
         try:
-            _copy(reader, sink, meta, indexes, progress)
+            _copy(part, sink, progress)
             sink.commit()
         except BaseException:
             sink.abort()
             raise
-    finally:
-        reader.close()
 
 
-def _keys(reader: Source, source: Path, variables: Iterable[str] | None) -> list[str]:
-    every = [key for key in reader.meta if key != META]
-    if variables is None:
-        return every
-    wanted = {escape(name) for name in variables}
-    for key in sorted(wanted.difference(every)):
-        mode.missing(f'{os.fsdecode(source)}: variable "{unescape(key)}" not found')
-    return [key for key in every if key in wanted]
-
-
-def _select(
-    reader: Source, source: Path, keys: Iterable[str], sel: Mapping[str, Any]
-) -> tuple[dict[str, tuple[Index, ...] | None], Metadata]:
-    """Return the index of each variable, None for the whole of it, and the metadata of what is selected."""
-    indexes: dict[str, tuple[Index, ...] | None] = {}
-    meta: Metadata = {}
-    for key in keys:
-        indexes[key], meta[key] = select(source, key, reader.meta[key], sel)
-        if meta[key].get(".size") is None:
-            reader.read(key)  # no data, or data that cannot be had: this tells
-    say_unknown(source, reader.meta, sel)
-    meta[META] = dict(reader.meta.get(META, {}))
-    return indexes, meta
-
-
-def _copy(
-    reader: Source,
-    sink: Sink,
-    meta: Metadata,
-    indexes: Mapping[str, tuple[Index, ...] | None],
-    progress: Progress | None,
-) -> None:
-    total = sum(_memory_size(meta[key]) for key in indexes)
+def _copy(part: Source, sink: Sink, progress: Progress | None) -> None:
+    with_data = {key: entry for key, entry in part.meta.items() if entry.get(".size") is not None and key != META}
+    total = sum(map(memory_size, with_data.values()))
     done = 0
-    for key, index in indexes.items():
-        if meta[key].get(".size") is None:
-            continue
+    for key, entry in with_data.items():
         start = done
 
-        def report(n: int, start: int = start, item_size: int = _item_size(meta[key])) -> None:
+        def report(n: int, start: int = start, size: int = item_size(entry)) -> None:
             if progress is not None:
-                progress(start + n * item_size, total)
+                progress(start + n * size, total)
 
-        blocks = reader.blocks(key) if index is None else _selected_blocks(reader, key, index, meta[key])
-        sink.write(key, _counted(blocks, report))
-        done += _memory_size(meta[key])
+        sink.write(key, counted(part.blocks(key), report))
+        done += memory_size(entry)
 
 
-def _counted(blocks: Iterable[Any], report: Callable[[int], None]) -> Iterator[Any]:
+def counted(blocks: Iterable[Any], report: Callable[[int], None]) -> Iterator[Any]:
+    """Yield blocks, and report how many values the following code has taken."""
     n = 0
     for block in blocks:
         yield block
@@ -130,23 +105,6 @@ def _counted(blocks: Iterable[Any], report: Callable[[int], None]) -> Iterator[A
         report(n)
 
 
-def _item_size(entry: Mapping[str, Any]) -> int:
-    ds_type = TYPES.get(entry.get(".type") or "")
-    return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
-
-
-def _memory_size(entry: Mapping[str, Any]) -> int:
-    n = _item_size(entry)
-    for count in entry.get(".size") or ():
-        n *= count
-    return n
-
-
-def _selected_blocks(reader: Source, key: str, index: Sequence[Index], entry: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the selected part of a variable in blocks of full rank."""
-    shape = shape_of(index)
-    for block in block_slices(shape, _item_size(entry), BLOCK_SIZE):
-        parts = iter(block)
-        chosen = tuple(item if isinstance(item, int) else item[next(parts)] for item in index)
-        data = reader.read(key, chosen)
-        yield as_array(data)
+def memory_size(entry: Mapping[str, Any]) -> int:
+    """Return the bytes of memory that a variable takes, or is reckoned to."""
+    return item_size(entry) * math.prod(entry.get(".size") or ())

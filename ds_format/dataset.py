@@ -9,6 +9,7 @@ Keys are escaped names, see `ds_format.names`. Data are arrays, masked arrays, P
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,9 +28,28 @@ META = "."
 
 
 class Dataset(dict[str, Any]):
-    """A dict of data and, under `"."`, metadata; what `ds_format.read` returns."""
+    """A dict of data and, under `"."`, metadata; what `ds_format.read` returns.
+
+    It is shown as a table of its variables; `dict.__repr__` shows the dict.
+    """
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown: str = display().text(self)
+        return shown
+
+    def _repr_html_(self) -> str:
+        shown: str = display().html(self)
+        return shown
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+
+def display() -> Any:
+    """Return the module that shows datasets: a layer above this one, loaded when one is shown."""
+    return importlib.import_module(".display", __package__)
 
 
 def variables(dataset: Mapping[str, Any]) -> Iterator[str]:
@@ -48,7 +68,7 @@ def attrs(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {unescape(key): value for key, value in meta.items() if not key.startswith(".")}
 
 
-def validate(dataset: Mapping[str, Any]) -> None:
+def validate(d: Mapping[str, Any]) -> None:
     """Check that the metadata of a dataset fit its data.
 
     Raises
@@ -56,9 +76,17 @@ def validate(dataset: Mapping[str, Any]) -> None:
     ValueError
         If the dataset or its metadata are no dicts, a variable has not as many dimension names as dimensions, or two
         variables disagree on the size of a dimension.
+
+    Examples
+    --------
+    >>> validate({"x": [1, 2], ".": {"x": {".dims": ["t"]}}})
+    >>> validate({"x": [1, 2], ".": {"x": {".dims": ["t", "i"]}}})
+    Traceback (most recent call last):
+    ...
+    ds_format.errors.UnsupportedError: variable "x": found 2 dimension names ['t', 'i'], expected 1 as the data have
     """
-    meta = metadata_of(dataset)
-    check_dims(arrays_of(dataset, meta), meta)
+    meta = metadata_of(d)
+    check_dims(arrays_of(d, meta), meta)
 
 
 def metadata_of(dataset: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
@@ -151,6 +179,8 @@ def _mask_none(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_list(data: int | Sequence[Any]) -> NDArray[Any]:
+    if not isinstance(data, int) and any(isinstance(item, np.ndarray) for item in data):
+        return _from_arrays(data)
     objects = np.array(data, object)
     masked = _mask_none(objects)
     mask = np.ma.getmask(masked)
@@ -160,7 +190,7 @@ def _from_list(data: int | Sequence[Any]) -> NDArray[Any]:
     if not kinds:
         zeros = np.zeros(objects.shape)
         return zeros if mask is np.ma.nomask else np.ma.MaskedArray(zeros, mask)
-    if kinds <= {str} or kinds <= {bytes}:
+    if any(all(issubclass(kind, base) for kind in kinds) for base in (str, bytes)):
         return masked
     typed = _numbers(values, kinds)
     if mask is np.ma.nomask:
@@ -170,7 +200,21 @@ def _from_list(data: int | Sequence[Any]) -> NDArray[Any]:
     return np.ma.MaskedArray(out, mask)
 
 
+def _from_arrays(data: Sequence[Any]) -> NDArray[Any]:
+    """Return a list of arrays as one of their common type; in a list of 0-d arrays None and `masked` are missing."""
+    if any(item is None or item is np.ma.masked for item in data):
+        if any(np.ndim(item) for item in data):
+            raise UnsupportedError("a list holds arrays and missing values; expected arrays of one shape")
+        return _from_list([None if item is np.ma.masked or item is None else np.asarray(item)[()] for item in data])
+    arrays = [as_array(item) for item in data]
+    masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
+    stacked: NDArray[Any] = np.ma.stack(arrays) if masked else np.stack(arrays)
+    return stacked
+
+
 def _numbers(values: list[Any], kinds: set[type]) -> NDArray[Any]:
+    if kinds & {list, tuple}:
+        raise UnsupportedError("lists of different lengths")
     if not all(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise UnsupportedError(f"a list holds {names}; expected values of one kind")

@@ -3,8 +3,6 @@
 Nothing here imports NumPy, so that a header can be listed without it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

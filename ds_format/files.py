@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
-from . import drivers, mode
-from .codec.encode import type_of
-from .dataset import META, Dataset, arrays_of, check_dims, dims, metadata_of
-from .drivers.base import Sink, Source
+from . import drivers
+from .codec.encode import describe
+from .dataset import META, Dataset, arrays_of, check_dims, metadata_of
+from .drivers.base import Sink
 from .errors import UnsupportedError
 from .lazy import File
-from .names import escape, unescape
-from .selection import Index, normalize, shape_of
-
-Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+from .subset import Path, Subset, keys_of, open_subset, say_missing
+from .timeaxis import JD_CALENDAR, JD_UNITS
 
 
 def read(
-    path: Path,
+    filename: Path,
     variables: str | Iterable[str] | None = None,
     sel: Mapping[str, Any] | None = None,
+    range_: Mapping[str, Any] | None = None,
+    at: Mapping[str, Any] | None = None,
+    between: Mapping[str, Any] | None = None,
     full: bool = False,
+    jd: bool = False,
     *,
+    unpack: bool = False,
     mmap: bool = False,
     strings: str = "object",
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
+    Only the bytes of what is wanted are read. Where several selectors speak of one dimension, the positions that all of
+    them want are taken.
+
     Parameters
     ----------
-    path : str, bytes or PathLike
+    filename : str, bytes or PathLike
         The suffix tells the format.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default. What happens if one does not exist depends on the mode, see
         `ds_format.mode`.
     sel : dict, optional
         Dimension name → index: an int (which removes the dimension), slice, or list of int or bool. Several select a
-        grid. Only the bytes of the part are read.
+        grid.
+    range_ : dict, optional
+        Dimension name → (first, end): positions from `first` up to but without `end`; None is open.
+    at : dict, optional
+        Name of a 1-d variable → value: the position along its dimension where it is nearest. A list of values keeps the
+        dimension. A time may be given as text in ISO 8601, whatever its units.
+    between : dict, optional
+        Name of a 1-d variable → (low, high): the positions where low ≤ value < high; None is open.
     full : bool
         Whether to return also the metadata of variables that are not read.
+    jd : bool
+        Whether variables with units of time become Julian dates: days since -4713-11-24 12:00 UTC of the proleptic
+        Gregorian calendar, float64. One that cannot be converted stays as it is, with a warning.
+    unpack : bool
+        Whether packed integers become what they stand for: multiplied by their attribute `scale_factor`, plus
+        `add_offset`, in the type that NumPy promotes to. These attributes leave, and those which tell of packed values:
+        `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`.
     mmap : bool
         Map a ds file copy-on-write instead of reading it: large arrays without missing values are views of the file,
         which do not change when it is replaced. Changing them does not change the file.
@@ -64,112 +82,55 @@ def read(
     FormatError
         If the file is damaged; the message names file, variable and field.
     IndexError
-        If `sel` is out of bounds.
+        If a position is out of bounds.
+    UnsupportedError
+        If a selector is none, or cannot select from the variable that it names.
+
+    Examples
+    --------
+    >>> write("base.ds", {"t": [1, 2, 3], "x": [16.0, 18.0, 21.0], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
+    >>> read("base.ds", "x")["x"]
+    array([16., 18., 21.])
+    >>> read("base.ds", ["x"], sel={"t": 0})["x"]
+    np.float64(16.0)
+    >>> read("base.ds", "x", between={"t": (2, None)})["x"]
+    array([18., 21.])
     """
-    keys = None if variables is None else _keys(variables)
-    if not sel and not mmap:
-        module = drivers.of_existing(path)
+    if not (sel or range_ or at or between or mmap or jd or unpack):
+        module = drivers.of_existing(filename)
         if hasattr(module, "read"):
-            dataset: Dataset = module.read(path, keys, full, _as_numpy(strings))
+            keys = None if variables is None else keys_of(variables)
+            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings))
             if keys is not None and len(dataset) <= len(keys):
-                _say_missing(path, keys, dataset)
+                say_missing(filename, keys, dataset)
             return dataset
-    source = drivers.open_source(path, mmap=mmap, strings=_as_numpy(strings))
-    try:
-        return _read(source, path, keys, sel or {}, full)
-    finally:
-        source.close()
+    options = {"mmap": mmap, "strings": _as_numpy(strings)}
+    with open_subset(filename, variables, sel, range_, at, between, jd, unpack=unpack, **options) as subset:
+        return _whole(subset, full)
 
 
-def _keys(variables: str | Iterable[str]) -> dict[str, None]:
-    """Return the keys of variables, each once, in their order."""
-    names = [variables] if isinstance(variables, str) else variables
-    return dict.fromkeys(escape(name) for name in names)
-
-
-def _say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> None:
-    for key in keys:
-        if key not in found or key == META:
-            mode.missing(f'{os.fsdecode(path)}: variable "{unescape(key)}" not found')
-
-
-def _read(source: Source, path: Path, keys: Collection[str] | None, sel: Mapping[str, Any], full: bool) -> Dataset:
-    dataset = Dataset()
-    meta: dict[str, dict[str, Any]] = {}
-    every = [key for key in source.meta if key != META]
-    if keys is not None:
-        _say_missing(path, keys, source.meta)
-    for key in every:
-        if keys is None or key in keys:
-            index, meta[key] = select(path, key, source.meta[key], sel)
-            meta[key].pop(".missing", None)
-            dataset[key] = source.read(key, index)
-        elif full:
-            meta[key] = {name: value for name, value in source.meta[key].items() if name != ".missing"}
-    say_unknown(path, source.meta, sel)
-    meta[META] = source.meta.get(META, {})
+def _whole(subset: Subset, full: bool) -> Dataset:
+    dataset = Dataset((key, subset.read(key)) for key in subset.meta if key != META)
+    every = {**subset.source.meta, **subset.meta} if full else subset.meta
+    meta = {key: {name: value for name, value in entry.items() if name != ".missing"} for key, entry in every.items()}
     dataset[META] = meta
     return dataset
 
 
-def select(
-    path: Path, key: str, entry: Mapping[str, Any], sel: Mapping[str, Any]
-) -> tuple[tuple[Index, ...] | None, dict[str, Any]]:
-    """Return the index of a variable that `sel` asks for, and the metadata of what it selects.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-        For messages.
-    key : str
-        Of the variable.
-    entry : dict
-        Its metadata.
-    sel : dict
-        Dimension name → index.
-
-    Returns
-    -------
-    (tuple or None, dict)
-        The index is normalized; None for the whole variable.
-
-    Raises
-    ------
-    IndexError
-        If `sel` is out of bounds; the message names file, variable and dimension.
-    """
-    size = entry.get(".size")
-    names = dims(key, entry, len(size or ()))
-    if size is None or sel.keys().isdisjoint(names):
-        return None, dict(entry)
-    try:
-        index = normalize(tuple(sel.get(name, slice(None)) for name in names), size, names)
-    except IndexError as error:
-        raise IndexError(f'{os.fsdecode(path)}: variable "{unescape(key)}": {error}') from None
-    kept = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
-    return index, {**entry, ".dims": kept, ".size": list(shape_of(index))}
-
-
-def say_unknown(path: Path, meta: Mapping[str, Mapping[str, Any]], sel: Mapping[str, Any]) -> None:
-    """Say by the mode which dimensions of `sel` no variable has."""
-    known = {name for key, entry in meta.items() for name in dims(key, entry, len(entry.get(".size") or ()))}
-    for name in sel:
-        if name not in known:
-            mode.missing(f'{os.fsdecode(path)}: dimension "{name}" not found')
-
-
 def _as_numpy(strings: str) -> bool:
-    if strings not in ("object", "numpy"):
+    if strings == "object":
+        return False
+    if strings != "numpy":
         raise ValueError(f'strings: found {strings!r}, expected "object" or "numpy"')
-    return strings == "numpy"
+    return True
 
 
-def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:
+def open(filename: Path, *, mmap: bool = False, strings: str = "object") -> File:
     """Open a file whose variables are read when they are indexed.
 
     Parameters
     ----------
-    path, mmap, strings
+    filename, mmap, strings
         As `read`.
 
     Returns
@@ -181,20 +142,28 @@ def open(path: Path, *, mmap: bool = False, strings: str = "object") -> File:
     ------
     OSError, DriverError, FormatError
         As `read`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> write("waves.ds", {"height": np.arange(12.0).reshape(3, 4), ".": {"height": {".dims": ["time", "buoy"]}}})
+    >>> with open("waves.ds") as file:
+    ...     file["height"].dims, file["height"].shape, file["height"][-1, :2]
+    (('time', 'buoy'), (3, 4), array([8., 9.]))
     """
-    return File(drivers.open_source(path, mmap=mmap, strings=_as_numpy(strings)), os.fsdecode(path))
+    return File(drivers.open_source(filename, mmap=mmap, strings=_as_numpy(strings)), os.fsdecode(filename))
 
 
-def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
+def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
     """Write a dataset to a file of any supported format.
 
     The file appears whole under its name or not at all; a file that stood there stays as it was until then.
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    filename : str, bytes or PathLike
         The suffix tells the format.
-    dataset : dict
+    d : dict
         Key → data, `"."` → metadata; see `ds_format.dataset`.
     atomic : bool, optional
         For ds files. False: create the file, which must not exist yet, and write straight into it.
@@ -213,24 +182,32 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
         If no driver has the suffix.
     UnsupportedError, ValueError
         If the format cannot hold the dataset, or its metadata do not fit its data.
+
+    Examples
+    --------
+    >>> write("rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}})
+    >>> read("rain.ds")["rain"].tolist()
+    [0.0, None, 2.5]
+    >>> write("rain.csv", {"rain": [0.0, None, 2.5]})
+    >>> read("rain.csv")["rain"].tolist()
+    [0.0, None, 2.5]
     """
-    driver = drivers.find(path)
+    _write(drivers.find(filename), filename, d, options)
+
+
+def _write(driver: drivers.Driver, filename: Path, d: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     module = drivers.load(driver)
     try:
-        given = metadata_of(dataset)
-        arrays = arrays_of(dataset, given)
+        given = metadata_of(d)
+        arrays = arrays_of(d, given)
         check_dims(arrays, given)
+        if hasattr(module, "write"):
+            module.write(filename, arrays, given, **options)
+            return
+        meta = describe(arrays, given)
     except UnsupportedError as error:
-        raise error.at(path=os.fsdecode(path))
-    if hasattr(module, "write"):
-        module.write(path, arrays, given, **options)
-        return
-    meta = {}
-    for key, array in arrays.items():
-        entry = given.get(key, {})
-        meta[key] = {**entry, **properties_of(array, entry.get(".type"))}
-    meta[META] = dict(given.get(META, {}))
-    sink: Sink = module.create(path, meta, **options)
+        raise error.at(path=os.fsdecode(filename))
+    sink: Sink = module.create(filename, meta, **options)
     try:
         for key, array in arrays.items():
             sink.write(key, [] if array is None or array.size == 0 else [array])
@@ -240,15 +217,48 @@ def write(path: Path, dataset: Mapping[str, Any], **options: Any) -> None:
         raise
 
 
-def properties_of(array: Any, hint: str | None) -> dict[str, Any]:
-    """Return the properties that a Sink wants to know of an array beforehand.
+def from_netcdf(
+    filename: Path,
+    variables: str | Iterable[str] | None = None,
+    sel: Mapping[str, Any] | None = None,
+    full: bool = False,
+    jd: bool = False,
+    *,
+    unpack: bool = False,
+) -> Dataset:
+    """Read a NetCDF file, whatever its suffix; see `read`.
 
-    Raises
-    ------
-    UnsupportedError
-        If no ds type can hold it.
+    Examples
+    --------
+    >>> to_netcdf("data", {"x": [1, 2]})
+    >>> from_netcdf("data")["x"]
+    array([1, 2])
     """
-    if array is None:
-        return {".size": None}
-    missing = bool(np.ma.getmaskarray(array).any()) if isinstance(array, np.ma.MaskedArray) else False
-    return {".size": list(array.shape), ".type": type_of(array, hint).name, ".missing": missing}
+    with open_subset(filename, variables, sel, jd=jd, unpack=unpack, driver=drivers.DRIVERS["netcdf"]) as subset:
+        return _whole(subset, full)
+
+
+def to_netcdf(
+    filename: Path, d: Mapping[str, Any], time_units: str = JD_UNITS, calendar: str = JD_CALENDAR, **options: Any
+) -> None:
+    """Write a NetCDF file, whatever its suffix; see `write`.
+
+    Parameters
+    ----------
+    filename : str, bytes or PathLike
+    d : dict
+        Dataset.
+    time_units, calendar : str
+        Units and calendar in which Julian dates are written: variables with a true `.time`.
+    **options
+        Of the driver.
+
+    Examples
+    --------
+    >>> meta = {"time": {".dims": ["time"], ".time": True}}
+    >>> to_netcdf("noon", {"time": [2451545.0, 2451546.0], ".": meta}, "hours since 2000-01-01", "standard")
+    >>> from_netcdf("noon")["time"]
+    array([12., 36.])
+    """
+    times = {"time_units": time_units, "calendar": calendar}
+    _write(drivers.DRIVERS["netcdf"], filename, d, {**times, **options})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .dataset import META, attrs, dims
+from .dataset import META, attrs, dims, display
 from .drivers.base import BLOCK_SIZE, Source
 from .dtypes import TYPES
 from .errors import MissingError
@@ -111,6 +111,10 @@ class Variable:
         sizes = ", ".join(f"{dim}: {n}" for dim, n in zip(self.dims, self.shape or (), strict=False))
         return f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>"
 
+    def _repr_html_(self) -> str:
+        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._source.meta[self._key]})
+        return shown
+
 
 class File(Mapping[str, Variable]):
     """An open file: name → `Variable`. Close it, or use it in a `with` block.
@@ -163,3 +167,10 @@ class File(Mapping[str, Variable]):
 
     def __repr__(self) -> str:
         return f"<ds_format.File {self.path!r}: {len(self)} variables>"
+
+    def _repr_html_(self) -> str:
+        shown: str = display().html_of_meta(f"ds_format.File {self.path}", self.meta)
+        return shown
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import mode
+from ds_format import modes
 
 from .same import same_data
 
@@ -61,27 +61,27 @@ def test_some_variables(path: Path) -> None:
 def test_names_that_do_not_exist(path: Path) -> None:
     for sel in (None, {"time": 0}):
         assert [*ds.read(path, ["nope", "t"], sel)] == ["t", "."]
-        with mode.use("moderate"), pytest.warns(UserWarning, match=r'x.ds: variable "nope" not found'):
+        with modes.use("moderate"), pytest.warns(UserWarning, match=r'x.ds: variable "nope" not found'):
             ds.read(path, ["nope", "t"], sel)
-        with mode.use("strict"), pytest.raises(ds.MissingError, match=r'x.ds: variable "nope" not found'):
+        with modes.use("strict"), pytest.raises(ds.MissingError, match=r'x.ds: variable "nope" not found'):
             ds.read(path, ["nope", "t"], sel)
-    with mode.use("strict"), pytest.raises(NameError, match='dimension "nope" not found'):
+    with modes.use("strict"), pytest.raises(NameError, match='dimension "nope" not found'):
         ds.read(path, sel={"nope": 0})
-    with mode.use("strict"), pytest.raises(KeyError, match='variable "nope" not found'):
+    with modes.use("strict"), pytest.raises(KeyError, match='variable "nope" not found'):
         ds.convert(path, path, ["nope"])
     with ds.open(path) as file, pytest.raises(KeyError, match=r'x.ds: variable "nope": variable not found'):
         file["nope"]
     with pytest.raises(ValueError, match="mode: found 'hard'"):
-        mode.use("hard")
+        modes.use("hard")
 
 
 def test_the_mode_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DS_MODE", "strict")
-    assert mode.get() == "strict"
-    with mode.use("soft"):
-        assert mode.get() == "soft"
+    assert modes.get() == "strict"
+    with modes.use("soft"):
+        assert modes.get() == "soft"
     monkeypatch.setenv("DS_MODE", "nonsense")
-    assert mode.get() == "soft"
+    assert modes.get() == "soft"
 
 
 def test_an_open_file(path: Path) -> None:

@@ -6,6 +6,7 @@ Buffers are the array itself wherever it lies in memory as the file wants it: li
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..errors import UnsupportedError
 from ..kernels.numpy_strings import encode_numpy_strings, measure_numpy_strings
 from ..kernels.strings import encode_strings, measure_strings
 from ..kernels.values import gather, swap
+from ..names import unescape
 from .parallel import each
 
 Buffer = Any
@@ -81,6 +83,39 @@ def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:
     if isinstance(value, bytes):
         return TYPES["str"]
     raise UnsupportedError(f"an object array holds {type(value).__name__}; expected str or bytes")
+
+
+def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the metadata of arrays with what their headers will say of each, and those of the dataset itself.
+
+    Raises
+    ------
+    UnsupportedError
+        If no ds type can hold an array; the message names the variable.
+    """
+    out: dict[str, dict[str, Any]] = {}
+    for key, array in arrays.items():
+        entry = meta.get(key, {})
+        try:
+            out[key] = {**entry, **properties_of(array, entry.get(".type"))}
+        except UnsupportedError as error:
+            raise error.at(variable=unescape(key))
+    out["."] = dict(meta.get(".", {}))
+    return out
+
+
+def properties_of(array: Any, hint: str | None = None) -> dict[str, Any]:
+    """Return the properties that a Sink wants to know of an array beforehand.
+
+    Raises
+    ------
+    UnsupportedError
+        If no ds type can hold it.
+    """
+    if array is None:
+        return {".size": None}
+    missing = bool(np.ma.getmaskarray(array).any()) if isinstance(array, np.ma.MaskedArray) else False
+    return {".size": list(array.shape), ".type": type_of(array, hint).name, ".missing": missing}
 
 
 def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:

@@ -1,7 +1,5 @@
 """Version line and JSON line ↔ what they say of each variable."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -4,11 +4,9 @@ Whole reads and writes, selection, conversion and statistics of files larger tha
 Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.escape`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -55,6 +53,19 @@ class Source(Protocol):
     def close(self) -> None:
         """Release the file."""
         ...
+
+
+class Stored(NamedTuple):
+    """Where the numbers of a variable lie in a file as an array in memory, little-endian."""
+
+    fd: int
+    """File descriptor, valid until the source is closed."""
+    offset: int
+    """Of the first byte, from the start of the file."""
+    size: int
+    """In bytes."""
+    n: int
+    """Values."""
 
 
 class Sink(Protocol):

@@ -1,12 +1,13 @@
 """What happens when a name does not exist: soft, moderate or strict.
 
-The mode is one context variable, so threads and tasks do not disturb each other. It starts as the environment variable
-`DS_MODE` says; any other value acts like soft.
+A `with` block sets the mode of the running thread or task alone: it is a context variable. Outside of such a block the
+mode of the process holds, which starts as the environment variable `DS_MODE` says; any other value acts like soft.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -14,17 +15,27 @@ from typing import TYPE_CHECKING
 from .errors import MissingError
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
 MODES = ("soft", "moderate", "strict")
 
 _mode: ContextVar[str] = ContextVar("ds_format.mode")
+_process: list[str] = []
+"""The mode of the process, once it was set."""
 
 
 def get() -> str:
     """Return the mode of the running context: `soft`, `moderate` or `strict`."""
-    mode = _mode.get(None) or os.environ.get("DS_MODE", "soft")
+    mode = _mode.get(None) or (_process[0] if _process else os.environ.get("DS_MODE"))
     return mode if mode in MODES else "soft"
+
+
+def put(mode: str) -> None:
+    """Set the mode: of the block of `use` that runs, else of the process. Any unknown one acts like soft."""
+    if _mode.get(None) is None:
+        _process[:] = [mode]
+    else:
+        _mode.set(mode)
 
 
 class use:
@@ -56,4 +67,14 @@ def missing(message: str) -> None:
     if mode == "strict":
         raise MissingError(message)
     if mode == "moderate":
-        warnings.warn(message, stacklevel=3)
+        warnings.warn(message, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """Return how many calls up the code is that called this package."""
+    level = 2
+    frame: FrameType | None = sys._getframe(level)  # noqa: SLF001 - what `inspect` would be slower in
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+        frame = frame.f_back
+        level += 1
+    return level

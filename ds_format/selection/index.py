@@ -1,4 +1,4 @@
-"""What part of a variable is wanted → one index per dimension.
+"""Indexes: one position, range or list for each dimension of an array.
 
 Indexes of several dimensions select a grid (the outer product), also where several are lists.
 """
@@ -43,10 +43,25 @@ def normalize(index: Any, shape: Sequence[int], names: Sequence[str] | None = No
     at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
     items[at : at + n_ellipsis] = whole
     labels = [str(axis) for axis in range(len(shape))] if names is None else [f'"{name}"' for name in names]
-    return tuple(map(_normalize_one, items, shape, labels))
+    return tuple(map(normalize_one, items, shape, labels))
 
 
-def _normalize_one(item: Any, n: int, axis: str) -> Index:
+def normalize_one(item: Any, n: int, axis: str) -> Index:
+    """Return one item of an index, with every position checked.
+
+    Parameters
+    ----------
+    item : int, slice, range, or list or array of int or bool
+    n : int
+        Size of the dimension.
+    axis : str
+        What messages call the dimension.
+
+    Raises
+    ------
+    IndexError
+        If a position is out of bounds, or the item is no index.
+    """
     if isinstance(item, slice):
         return range(n)[item]
     if isinstance(item, (bool, np.bool_)):

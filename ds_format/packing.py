@@ -1,0 +1,110 @@
+"""Packed numbers: integers, and the scale and offset that make of them the numbers they stand for.
+
+The attributes are those of the CF conventions (1.12, section 8.1) and of the NetCDF user's guide; what they mean in
+detail is what the netCDF4 library does with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .dtypes import TYPES
+
+ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
+"""What tells how integers are packed."""
+OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
+"""Attributes that tell of packed values, and mean nothing to others."""
+
+
+def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
+    """Return whether values of a variable are packed.
+
+    Parameters
+    ----------
+    attrs : dict
+        Attributes, or all metadata, of the variable.
+    type_name : str or None
+        Name of its ds type. Floats are never packed: attributes of what was packed once often stay.
+
+    Examples
+    --------
+    >>> is_packed({"scale_factor": 0.01}, "int16"), is_packed({"scale_factor": 0.01}, "float64")
+    (True, False)
+    """
+    kind = TYPES[type_name].code[0] if type_name in TYPES else ""
+    if kind not in ("i", "u"):
+        return False
+    given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs]
+    if given and all(map(_is_number, given)):
+        return True
+    return kind == "i" and _is_unsigned(attrs)
+
+
+def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
+    """Return what packed values stand for.
+
+    Parameters
+    ----------
+    values : ndarray, MaskedArray or scalar of an integer type
+    attrs : dict
+        For which `is_packed` is true.
+
+    Returns
+    -------
+    ndarray, MaskedArray or scalar
+        Of the same shape and mask. NumPy promotes the types: float64 unless scale and offset are of a narrower one.
+
+    Examples
+    --------
+    >>> unpack(np.array([400, 450], "i2"), {"scale_factor": 0.01, "add_offset": 273.15})
+    array([277.15, 277.65])
+    """
+    data = np.ma.getdata(values)
+    if _is_unsigned(attrs) and data.dtype.kind == "i":
+        data = data.view(f"u{data.itemsize}")
+    scale, offset = attrs.get("scale_factor"), attrs.get("add_offset")
+    if (scale is None or _is_number(scale)) and (offset is None or _is_number(offset)):
+        with np.errstate(over="ignore"):
+            data = _linear(data, scale, offset)
+    out = np.ma.MaskedArray(data, mask=np.ma.getmask(values)) if isinstance(values, np.ma.MaskedArray) else data
+    return out if np.ndim(values) or isinstance(values, np.ndarray) else out[()]
+
+
+def _linear(data: Any, scale: Any, offset: Any) -> Any:
+    """Return packed data times scale plus offset, in that order of promotion; what changes nothing is left out."""
+    if scale is not None and offset is not None:
+        return data.astype(np.asarray(scale).dtype) if scale == 1 and offset == 0 else data * scale + offset
+    if scale is not None and scale != 1:
+        data = data * scale
+    if offset is not None and offset != 0:
+        data = data + offset
+    return data
+
+
+def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a packed variable as they are once its values are unpacked.
+
+    Parameters
+    ----------
+    entry : dict
+        With `.type`. Attributes that tell of packed values leave.
+    """
+    kept = {name: value for name, value in entry.items() if name not in ATTRIBUTES + OF_PACKED}
+    return {**kept, ".type": unpacked_type(entry)}
+
+
+def unpacked_type(entry: Mapping[str, Any]) -> str:
+    """Return the name of the ds type of values that are unpacked, from the metadata of a packed variable."""
+    name: str = unpack(np.zeros(1, TYPES[entry[".type"]].code), entry).dtype.name
+    return name
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_unsigned(attrs: Mapping[str, Any]) -> bool:
+    return str(attrs.get("_Unsigned")) in ("true", "True")

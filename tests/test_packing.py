@@ -1,0 +1,159 @@
+"""Packed numbers: what they stand for is what the netCDF4 library says."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ds_format as ds
+from ds_format import packing
+from ds_format.merging_files import merge_files
+from ds_format.subset import open_subset
+
+from .same import same_data
+
+NUMBERS = (0.01, 1.0, 0, 1, 2, np.float32(0.1), np.float32(1), np.float64(273.15), np.int16(3), np.float32(0))
+OTHERS = ("x", np.array([1.0, 2.0]))
+EARTH = {"units": "K", "scale_factor": 0.5, "add_offset": 10.0, "_FillValue": np.int16(-1), "valid_min": np.int16(0)}
+
+
+MASK = np.array([[0, 0], [0, 1], [0, 0], [0, 0]], bool)
+
+
+def packed(path: Path) -> Path:
+    """Make a file with a packed variable, its packed coordinate and a packed scalar."""
+    ds.write(
+        path,
+        {
+            "t": np.array([0, 100, 200, 300], "i2"),
+            "x": np.ma.MaskedArray(np.arange(8, dtype="i2").reshape(4, 2), MASK),
+            "s": np.int8(-1),
+            "plain": np.array([1.5, 2.5]),
+            ".": {
+                "t": {".dims": ["t"], "units": "days since 2000-01-01", "scale_factor": np.float32(0.01)},
+                "x": {".dims": ["t", "i"], **EARTH},
+                "s": {".dims": [], "_Unsigned": "true"},
+                "plain": {".dims": ["i"], "scale_factor": 2.0},
+                ".": {},
+            },
+        },
+    )
+    return path
+
+
+@given(
+    code=st.sampled_from(["i1", "i2", "i4", "u1", "u2", "u4", "i8"]),
+    scale=st.none() | st.sampled_from(NUMBERS + OTHERS),
+    offset=st.none() | st.sampled_from(NUMBERS + OTHERS),
+    unsigned=st.sampled_from([None, "true", "false"]),
+    fill=st.sampled_from([None, 5]),
+)
+def test_as_the_library_does(
+    tmp_path_factory: pytest.TempPathFactory, code: str, scale: Any, offset: Any, unsigned: str | None, fill: int | None
+) -> None:
+    path = tmp_path_factory.mktemp("packed") / "x.nc"
+    given_attributes = {"scale_factor": scale, "add_offset": offset, "_Unsigned": unsigned}
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("n", 4)
+        variable = file.createVariable("x", code, ("n",), fill_value=fill)
+        variable.setncatts({name: value for name, value in given_attributes.items() if value is not None})
+        variable.set_auto_maskandscale(False)
+        variable[:] = np.array([0, 1, 5, 100], code)
+    with netCDF4.Dataset(path) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about attributes that are no numbers
+        expected = file["x"][...]
+    found = ds.read(path, unpack=True)
+    is_masked = bool(np.ma.getmaskarray(expected).any())
+    assert same_data(found["x"], expected if is_masked else np.ma.getdata(expected))
+    assert found["."]["x"][".type"] == found["x"].dtype.name
+
+
+def test_files_as_the_reference_unpacks_them() -> None:
+    found = ds.read(Path(__file__).parent / "golden" / "netcdf" / "packed.nc", unpack=True)
+    assert found["p"].tolist() == [273.15, 280.0, 290.54999999999995, None]
+    assert same_data(found["p4"], np.array([10.0, 11.0, 12.5, 13.0], "f4"))
+    assert same_data(found["si"], np.array([2, 4, 6, 8], "i4"))
+    assert same_data(found["u"], np.array([0, 100, 200, 255], "u1"))
+
+
+def test_floats_are_never_packed() -> None:
+    assert not packing.is_packed({"scale_factor": 2.0}, "float32")
+    assert not packing.is_packed({"scale_factor": 2.0}, None)
+    assert not packing.is_packed({"scale_factor": True}, "int8")
+    assert not packing.is_packed({"units": "K"}, "int8")
+    assert not packing.is_packed({"_Unsigned": "true"}, "uint8")
+
+
+@pytest.mark.parametrize("suffix", ["ds", "nc", "h5", "json"])
+def test_a_file_that_is_read_unpacked(tmp_path: Path, suffix: str) -> None:
+    path = packed(tmp_path / f"x.{suffix}")
+    found = ds.read(path, unpack=True)
+    values = 10 + 0.5 * np.arange(8).reshape(4, 2)
+    assert same_data(found["x"], np.ma.MaskedArray(values, MASK))
+    assert same_data(found["t"], np.array([0, 100, 200, 300], "i2") * np.float32(0.01))
+    assert (found["s"], found["s"].dtype) == (255, np.uint8)
+    assert found["plain"].tolist() == [1.5, 2.5]
+    assert ds.attrs(found, "x") == {"units": "K"}
+    assert (ds.meta(found, "x")[".type"], ds.meta(found, "t")[".type"]) == ("float64", "float32")
+    assert ds.attrs(found, "plain") == {"scale_factor": 2.0}
+    raw = ds.read(path)
+    assert raw["x"].dtype == np.int16
+    assert ds.attr(raw, "add_offset", var="x") == 10.0
+    assert same_data(ds.read(path, "x", {"t": [1, 2], "i": 0}, unpack=True)["x"], np.array([11.0, 12.0]))
+
+
+def test_the_netcdf_reader_unpacks(tmp_path: Path) -> None:
+    path = packed(tmp_path / "x.nc")
+    assert ds.from_netcdf(path, ["x"], {"t": 0}, unpack=True)["x"].tolist() == [10.0, 10.5]
+    assert ds.from_netcdf(path, ["x"], {"t": 0})["x"].tolist() == [0, 1]
+
+
+def test_parts_and_blocks(tmp_path: Path) -> None:
+    with open_subset(packed(tmp_path / "x.ds"), unpack=True) as source:
+        assert source.stored("t") is None
+        assert source.read("x", (2, range(2))).tolist() == [12.0, 12.5]
+        blocks = [*source.blocks("x", 32)]
+        assert len(blocks) > 1
+        assert np.ma.concatenate(blocks).tolist() == source.read("x").tolist()
+        assert {block.dtype.name for block in blocks} == {"float64"}
+    with open_subset(tmp_path / "x.ds", ["x"], {"i": 1}, unpack=True) as source:
+        assert np.ma.concatenate([*source.blocks("x")]).tolist() == [10.5, None, 12.5, 13.5]
+
+
+def test_what_is_selected_by_packed_numbers(tmp_path: Path) -> None:
+    path = packed(tmp_path / "x.ds")
+    assert ds.read(path, "t", at={"t": 2.1})["t"] == 200
+    assert ds.read(path, "t", between={"t": (1, 3)})["t"].tolist() == [100, 200]
+    assert ds.read(path, "t", at={"t": "2000-01-04"})["t"] == 300
+    dataset = ds.read(path)
+    ds.select(dataset, {}, at={"t": [0, 3]})
+    assert dataset["t"].tolist() == [0, 300]
+
+
+def test_packed_times_become_julian_dates(tmp_path: Path) -> None:
+    found = ds.read(packed(tmp_path / "x.ds"), ["t", "x"], at={"t": 2451546.0}, jd=True)
+    assert found["t"] == 2451545.5
+    assert "scale_factor" not in found["."]["t"]
+    assert found["x"].dtype == np.int16
+    one = ds.read(tmp_path / "x.ds", ["t"])
+    other = {"t": np.array([0.0]), ".": {"t": {".dims": ["t"], "units": "days since 2000-01-11"}}}
+    merged = ds.merge([one, other], "t")
+    assert merged["t"].tolist() == [2451544.5, 2451545.5, 2451546.5, 2451547.5, 2451554.5]
+    assert sorted(merged["."]["t"]) == [".dims", ".size", ".time", ".type", "calendar", "units"]
+
+
+def test_files_packed_differently_are_merged_unpacked(tmp_path: Path) -> None:
+    ds.write(tmp_path / "y.ds", {"x": np.array([[0.25, 1.0]]), ".": {"x": {".dims": ["t", "i"], "units": "K"}}})
+    for name in ("x", "y"):
+        ds.convert(packed(tmp_path / "x.ds") if name == "x" else tmp_path / "y.ds", tmp_path / f"{name}.ds", ["x"])
+    merge_files("t", [tmp_path / "x.ds", tmp_path / "y.ds"], tmp_path / "merged.ds")
+    merged = ds.read(tmp_path / "merged.ds")
+    assert merged["x"].tolist() == [[10.0, 10.5], [11.0, None], [12.0, 12.5], [13.0, 13.5], [0.25, 1.0]]
+    assert ds.attrs(merged, "x") == {"units": "K"}
