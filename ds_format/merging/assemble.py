@@ -1,0 +1,136 @@
+"""Arrays of a merged dataset: allocated once, filled part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dataset import META, Dataset
+from ..dtypes import TYPES
+from .plan import Input, Part, Plan, Way, converted, make
+
+Read = Callable[[str], Any]
+"""Key of a variable of one input → array of shape (count, *shape): one for each dataset that the input stands for."""
+
+
+def assemble(
+    inputs: Sequence[Input],
+    reads: Iterable[Read],
+    dim: str,
+    new: str | None = None,
+    variables: Collection[str] | None = None,
+    jd: bool = True,
+) -> Dataset:
+    """Merge datasets in memory.
+
+    Parameters
+    ----------
+    inputs : sequence of Input
+    reads : iterable of Read
+        One for each input.
+    dim, new, variables, jd
+        As `plan.make`.
+    """
+    plans, meta = make(inputs, dim, new, variables, jd)
+    filler = Filler(plans, len(inputs))
+    for i, read in enumerate(reads):
+        filler.add(i, read)
+    merged = Dataset(filler.arrays())
+    merged[META] = {key: {n: value for n, value in entry.items() if n != ".missing"} for key, entry in meta.items()}
+    return merged
+
+
+class Filler:
+    """The arrays of a merged dataset while they are filled, input by input.
+
+    Parameters
+    ----------
+    plans : iterable of Plan
+    n_inputs : int
+    """
+
+    def __init__(self, plans: Iterable[Plan], n_inputs: int):
+        self.plans = list(plans)
+        self._arrays = [_Array(plan) for plan in self.plans]
+        self._parts: list[list[tuple[_Array, Part]]] = [[] for _ in range(n_inputs)]
+        for array in self._arrays:
+            for part in array.plan.parts:
+                self._parts[part.input].append((array, part))
+
+    def add(self, i: int, read: Read) -> None:
+        """Take what the input `i` adds."""
+        for array, part in self._parts[i]:
+            array.put(part, read(array.plan.key))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the data of each variable by its key, once all inputs have been added."""
+        return {array.plan.key: array.finish() for array in self._arrays}
+
+
+class _Array:
+    """One variable being filled."""
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        if plan.shape is None:
+            return
+        self.values = blank(plan.shape, plan.type)
+        self.mask: NDArray[np.bool_] | None = None
+        covered = sum(part.n for part in plan.parts)
+        if plan.way is not Way.FIRST and covered < plan.shape[plan.axis]:
+            self.mask = np.ones(plan.shape, np.bool_)
+
+    def put(self, part: Part, stack: Any) -> None:
+        data = part_values(self.plan, part, stack)
+        at = (slice(None),) * self.plan.axis + (slice(part.start, part.start + part.n),)
+        if self.plan.way is Way.FIRST:
+            at = ()
+        mask = np.ma.getmask(data)
+        if mask is not np.ma.nomask and self.mask is None and mask.any():
+            self.mask = np.zeros(self.values.shape, np.bool_)
+        if self.mask is not None:
+            self.mask[at] = mask
+        self.values[at] = np.ma.getdata(data)
+
+    def finish(self) -> Any:
+        if self.plan.shape is None:
+            return None
+        if self.mask is not None and self.mask.any():
+            return np.ma.MaskedArray(self.values, self.mask, copy=False)
+        return self.values if self.plan.shape else self.values[()]
+
+
+def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
+    """Return an array of a ds type whose strings are empty and whose numbers are 0."""
+    ds_type = TYPES[type_name or "float64"]
+    if ds_type.is_string:
+        return np.full(shape, b"" if ds_type.name == "str" else "", object)
+    return np.zeros(shape, ds_type.code)
+
+
+def part_values(plan: Plan, part: Part, stack: Any) -> Any:
+    """Return what a part of a variable adds, shaped as its place in the merged array.
+
+    Parameters
+    ----------
+    plan : Plan
+    part : Part
+    stack : (count, *shape) array or MaskedArray
+        The variable in each dataset that the input stands for.
+    """
+    stack = converted(plan, part, stack)
+    if plan.way is Way.FIRST:
+        return stack[:1].reshape(plan.shape)
+    if plan.way is Way.STACK:
+        return stack
+    if len(stack) == 1:
+        return stack[0]
+    # one dataset after another along the axis
+    moved = np.moveaxis(np.ma.getdata(stack), 0, plan.axis)
+    shape = (*moved.shape[: plan.axis], part.n, *moved.shape[plan.axis + 2 :])
+    if np.ma.getmask(stack) is np.ma.nomask:
+        return moved.reshape(shape)
+    return np.ma.MaskedArray(moved.reshape(shape), np.moveaxis(np.ma.getmaskarray(stack), 0, plan.axis).reshape(shape))

@@ -1,0 +1,252 @@
+"""From the metadata of several datasets: what each variable of the merged one is made of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ..dataset import META, dims
+from ..errors import UnsupportedError
+from ..names import escape, unescape
+from .common import Convert, merged_type, reconcile
+
+Metadata = Mapping[str, Mapping[str, Any]]
+INTERNAL = frozenset({".size", ".type", ".missing"})
+"""Properties of the parts that say nothing of the merged variable."""
+
+
+class Input(NamedTuple):
+    """One dataset, or several in a row with the same metadata."""
+
+    meta: Metadata
+    """As a Source has it: each variable with `.size`, `.type`, and perhaps `.dims` and `.missing`."""
+    repeat: int = 1
+    """How many."""
+
+
+class Way(Enum):
+    """How a variable is merged."""
+
+    JOIN = "along a dimension that it has"
+    STACK = "along a new first dimension"
+    FIRST = "not: the first dataset that has it gives it"
+
+
+class Part(NamedTuple):
+    """What one input adds to a variable."""
+
+    input: int
+    """Its position among the inputs."""
+    start: int
+    """Where along the axis its values begin."""
+    n: int
+    """How many positions they take."""
+    convert: Convert | None
+    """What makes its values those of the merged variable."""
+
+
+class Plan(NamedTuple):
+    """One merged variable."""
+
+    key: str
+    way: Way
+    axis: int
+    """Along which the parts lie."""
+    shape: tuple[int, ...] | None
+    """None: no data."""
+    type: str | None
+    """Name of the ds type; None only without data."""
+    parts: list[Part]
+    """In the order of the axis. What they leave out is missing."""
+    missing: bool
+    """Whether values may be missing."""
+
+
+def converted(plan: Plan, part: Part, values: Any) -> Any:
+    """Return values of a part as those of the merged variable.
+
+    Raises
+    ------
+    UnsupportedError
+        If a value cannot be converted; the message names the variable.
+    """
+    if part.convert is None:
+        return values
+    try:
+        return part.convert(values)
+    except UnsupportedError as error:
+        raise error.at(variable=unescape(plan.key))
+
+
+def make(
+    inputs: Sequence[Input],
+    dim: str,
+    new: str | None = None,
+    variables: Collection[str] | None = None,
+    jd: bool = True,
+) -> tuple[list[Plan], dict[str, dict[str, Any]]]:
+    """Plan the merge of datasets.
+
+    Variables along `dim` are joined. If no dataset has this dimension, it is the new one. Along a new dimension
+    variables are stacked; those which are not are taken from the first dataset that has them.
+
+    Parameters
+    ----------
+    inputs : sequence of Input
+    dim : str
+        Dimension to merge along.
+    new : str, optional
+        Dimension along which variables without `dim` are stacked, where `dim` exists.
+    variables : collection of str, optional
+        Names of the variables to be stacked; all by default.
+    jd : bool
+        Whether times whose units differ become Julian dates.
+
+    Returns
+    -------
+    (list of Plan, dict)
+        One plan per variable, in order of appearance; the metadata of the merged dataset. Later datasets override
+        attributes of former ones.
+
+    Raises
+    ------
+    UnsupportedError
+        If a variable has not the same dimensions, sizes and kind of values everywhere.
+    """
+    keys = dict.fromkeys(key for given in inputs for key in given.meta if key != META)
+    sizes = [size_along(given.meta, dim) for given in inputs]
+    exists = any(size is not None for size in sizes)
+    stacked = new if exists else dim
+    chosen = None if variables is None else {escape(name) for name in variables}
+    joined_ends = list(itertools.accumulate((s or 0) * i.repeat for s, i in zip(sizes, inputs, strict=True)))
+    stacked_ends = list(itertools.accumulate(given.repeat for given in inputs))
+    plans = []
+    meta: dict[str, dict[str, Any]] = {}
+    for key in keys:
+        having = [i for i, given in enumerate(inputs) if given.meta.get(key, {}).get(".size") is not None]
+        entry = _merged_entry(key, inputs)
+        if not having:
+            plan = Plan(key, Way.FIRST, 0, None, entry.get(".type"), [], False)
+        elif exists and any(dim in _dims(key, inputs[i]) for i in having):
+            plan = _join(key, inputs, having, dim, sizes, joined_ends, jd, entry)
+        elif stacked is not None and (chosen is None or key in chosen):
+            plan = _stack(key, inputs, having, stacked, stacked_ends, jd, entry)
+        else:
+            plan = _first(key, inputs, having[0], entry)
+        plans.append(plan)
+        size = None if plan.shape is None else list(plan.shape)
+        meta[key] = {**entry, ".size": size, ".type": plan.type, ".missing": plan.missing}
+    meta[META] = {name: value for given in inputs for name, value in given.meta.get(META, {}).items()}
+    return plans, meta
+
+
+def size_along(meta: Metadata, dim: str) -> int | None:
+    """Return the size of a dimension of one dataset; None if it has none of that name."""
+    for key, entry in meta.items():
+        size = entry.get(".size")
+        if key != META and size and dim in (names := dims(key, entry, len(size))):
+            return int(size[names.index(dim)])
+    return None
+
+
+def _dims(key: str, given: Input) -> list[str]:
+    entry = given.meta[key]
+    return dims(key, entry, len(entry[".size"]))
+
+
+def _merged_entry(key: str, inputs: Sequence[Input]) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    previous: Mapping[str, Any] = {}
+    for given in inputs:
+        found = given.meta.get(key)
+        if found is not None and found is not previous:
+            entry.update(found)
+            previous = found
+    return {name: value for name, value in entry.items() if name not in INTERNAL}
+
+
+def _join(
+    key: str,
+    inputs: Sequence[Input],
+    having: Sequence[int],
+    dim: str,
+    sizes: Sequence[int | None],
+    ends: Sequence[int],
+    jd: bool,
+    entry: dict[str, Any],
+) -> Plan:
+    names = _dims(key, inputs[having[0]])
+    for i in having:
+        if _dims(key, inputs[i]) != names:
+            raise UnsupportedError(
+                f"incompatible dimensions: found {_dims(key, inputs[i])}, expected {names}", variable=unescape(key)
+            )
+    axis = names.index(dim)
+    lengths = [inputs[i].meta[key][".size"][axis] for i in having]
+    if any(length != sizes[i] for i, length in zip(having, lengths, strict=True)):
+        raise UnsupportedError(f'incompatible size of dimension "{dim}" within one dataset', variable=unescape(key))
+    spans = [(ends[i] - n * inputs[i].repeat, n * inputs[i].repeat) for i, n in zip(having, lengths, strict=True)]
+    entry[".dims"] = names
+    return _merge(key, Way.JOIN, inputs, having, (axis, ends[-1]), spans, jd, entry)
+
+
+def _stack(
+    key: str,
+    inputs: Sequence[Input],
+    having: Sequence[int],
+    dim: str,
+    ends: Sequence[int],
+    jd: bool,
+    entry: dict[str, Any],
+) -> Plan:
+    spans = [(ends[i] - inputs[i].repeat, inputs[i].repeat) for i in having]
+    names = _dims(key, inputs[having[0]])
+    if any(_dims(key, inputs[i]) != names for i in having):
+        raise UnsupportedError("incompatible dimensions", variable=unescape(key))
+    entry[".dims"] = [dim, *names]
+    return _merge(key, Way.STACK, inputs, having, (0, ends[-1]), spans, jd, entry)
+
+
+def _merge(
+    key: str,
+    way: Way,
+    inputs: Sequence[Input],
+    having: Sequence[int],
+    along: tuple[int, int],
+    spans: Sequence[tuple[int, int]],
+    jd: bool,
+    entry: dict[str, Any],
+) -> Plan:
+    axis, total = along
+    metas = [inputs[i].meta[key] for i in having]
+    shapes = {tuple(_without(meta[".size"], axis) if way is Way.JOIN else meta[".size"]) for meta in metas}
+    if len(shapes) > 1:
+        found = " and ".join(str(list(shape)) for shape in sorted(shapes)[:2])
+        raise UnsupportedError(f"incompatible sizes: found {found}", variable=unescape(key))
+    shape = [*next(iter(shapes))]
+    shape.insert(axis, total)
+    converts, changed, converted_type = reconcile(key, metas, jd)
+    for name, value in changed.items():
+        entry[name] = value
+        if value is None:
+            del entry[name]
+    parts = [Part(i, *span, convert) for i, span, convert in zip(having, spans, converts, strict=True)]
+    type_name = converted_type or merged_type(key, [meta.get(".type") for meta in metas])
+    covered = sum(part.n for part in parts)
+    missing = covered < total or any(meta.get(".missing", True) for meta in metas)
+    return Plan(key, way, axis, tuple(shape), type_name, parts, missing)
+
+
+def _first(key: str, inputs: Sequence[Input], i: int, entry: dict[str, Any]) -> Plan:
+    given = inputs[i].meta[key]
+    # What says how to read the values must be of the dataset that the values are of.
+    entry.update({name: value for name, value in given.items() if name not in INTERNAL})
+    shape = tuple(given[".size"])
+    type_name = given.get(".type") or "float64"
+    return Plan(key, Way.FIRST, 0, shape, type_name, [Part(i, 0, 1, None)], bool(given.get(".missing", True)))
+
+
+def _without(size: Sequence[int], axis: int) -> list[int]:
+    return [*size[:axis], *size[axis + 1 :]]

@@ -1,0 +1,56 @@
+"""The public functions on datasets in memory: no files.
+
+`d` is always a dict of data with metadata under `"."`; names of variables and attributes are given as people know them,
+not escaped. What does not exist is an empty value, a warning or a `MissingError`, by the mode.
+"""
+
+from __future__ import annotations
+
+from .attributes import attr, attrs, meta, rm_attr
+from .computing import apply, group_by
+from .dimensions import dim, dims, get_dims
+from .joining import merge
+from .mode import with_mode
+from .parts import copy, select, split
+from .renaming import rename, rename_attr, rename_attr_m, rename_dim, rename_dim_m, rename_m
+from .search import find, findall, require
+from .variables import rm, size, time, type, var, vars
+
+get_attrs = attrs
+get_meta = meta
+get_vars = vars
+
+__all__ = [
+    "apply",
+    "attr",
+    "attrs",
+    "copy",
+    "dim",
+    "dims",
+    "find",
+    "findall",
+    "get_attrs",
+    "get_dims",
+    "get_meta",
+    "get_vars",
+    "group_by",
+    "merge",
+    "meta",
+    "rename",
+    "rename_attr",
+    "rename_attr_m",
+    "rename_dim",
+    "rename_dim_m",
+    "rename_m",
+    "require",
+    "rm",
+    "rm_attr",
+    "select",
+    "size",
+    "split",
+    "time",
+    "type",
+    "var",
+    "vars",
+    "with_mode",
+]

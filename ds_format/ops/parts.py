@@ -1,0 +1,222 @@
+"""Functions that make a dataset of a part of another, or of all of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from .. import modes
+from ..dataset import META, Dataset
+from ..names import unescape
+from ..selection import normalize, resolve, shape_of, take
+from .arguments import all_keys, check, created_entry, entry_of, name_list
+from .dimensions import all_sizes, names_of
+from .values import array_of, normal, put, stored
+from .values import shape_of as shape_of_variable
+
+
+def copy(d: dict[str, Any]) -> Dataset:
+    """Return a new dataset with the same arrays and a copy of the metadata.
+
+    Parameters
+    ----------
+    d : dict
+        Dataset.
+
+    Returns
+    -------
+    Dataset
+        Arrays are shared with `d`; lists become arrays. Metadata are copied whole.
+
+    Raises
+    ------
+    ValueError
+        If `d` is no dict.
+    UnsupportedError
+        If data are of a type that no ds type can hold.
+
+    Examples
+    --------
+    >>> d = {"x": [1, 2], ".": {"x": {"units": "m"}}}
+    >>> other = copy(d)
+    >>> other["."]["x"]["units"] = "km"
+    >>> d["."]["x"]["units"]
+    'm'
+    """
+    check(d, "d", dict)
+    out = Dataset((key, normal(data, key)) for key, data in d.items() if key != META)
+    out[META] = deepcopy(d.get(META, {}))
+    return out
+
+
+def select(
+    d: dict[str, Any],
+    sel: Mapping[str, Any] | None = None,
+    range_: Mapping[str, Any] | None = None,
+    at: Mapping[str, Any] | None = None,
+    between: Mapping[str, Any] | None = None,
+) -> None:
+    """Keep only a part of a dataset along its dimensions.
+
+    Where several selectors speak of one dimension, the positions that all of them want are taken. Several dimensions
+    select a grid.
+
+    Parameters
+    ----------
+    d : dict
+        Dataset, changed in place. If something raises, it is as it was.
+    sel : dict, optional
+        Dimension name → index: an int (which removes the dimension), slice, or list or (n,) array of int or bool.
+    range_ : dict, optional
+        Dimension name → (first, end): positions from `first` up to but without `end`; None is open.
+    at : dict, optional
+        Name of a 1-d variable → value: the position along its dimension where it is nearest. A list of values keeps the
+        dimension. Text for a variable of numbers is a time in ISO 8601.
+    between : dict, optional
+        Name of a 1-d variable → (low, high): the positions where low ≤ value < high; None is open.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of a wrong type.
+    IndexError
+        If a position is out of bounds.
+    UnsupportedError
+        If a selector is none, or cannot select from the variable that it names.
+    MissingError
+        For a dimension or variable that does not exist, in strict mode. In moderate mode it is a warning.
+
+    Examples
+    --------
+    >>> d = {"t": [1, 2, 3], "x": [16.0, 18.0, 21.0], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}}
+    >>> select(d, between={"t": (2, None)})
+    >>> d["x"]
+    array([18., 21.])
+    >>> select(d, {"t": 0})
+    >>> d["x"]
+    np.float64(18.0)
+    """
+    check(d, "d", dict)
+    for name, selector in (("sel", sel), ("range_", range_), ("at", at), ("between", between)):
+        if selector is not None:
+            check(selector, name, Mapping)
+    indexes = resolve(sel, range_, at, between, _described(d), _reader(d))
+    parts = {key: _part(d, key, indexes) for key in all_keys(d)}
+    for key, part in parts.items():
+        if part is not None:
+            _put_part(d, key, *part)
+
+
+def split(d: dict[str, Any], dims: str | list[str] | tuple[str, ...]) -> list[Dataset]:
+    """Return one dataset for each position along dimensions.
+
+    Parameters
+    ----------
+    d : dict
+        Dataset.
+    dims : str, or list or tuple of str
+        Names of the dimensions. Along the last one the position changes fastest.
+
+    Returns
+    -------
+    list of Dataset
+        Without these dimensions; the rest is copied into each.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of a wrong type.
+    MissingError
+        If no variable has a dimension, in strict mode. In moderate mode it is a warning, and the dimension left out.
+
+    Examples
+    --------
+    >>> d = {"x": [1, 2, 3], "y": 5, ".": {"x": {".dims": ["t"]}}}
+    >>> [dict.__repr__(part) for part in split(d, "t")][1]
+    "{'x': np.int64(2), 'y': np.int64(5), '.': {'x': {'.dims': []}}}"
+    """
+    check(d, "d", dict)
+    names = dict.fromkeys(name_list(dims, "dims"))
+    sizes = all_sizes(d, full=False)
+    for name in names:
+        if name not in sizes:
+            modes.missing(f"{name}: dimension not found")
+    found = {name: range(sizes[name] or 0) for name in names if name in sizes}
+    return [_piece(d, dict(zip(found, at, strict=True))) for at in itertools.product(*found.values())]
+
+
+def _piece(d: dict[str, Any], indexes: Mapping[str, int]) -> Dataset:
+    """Return what is at one position of some dimensions, as a dataset of its own."""
+    out = copy(d)
+    for key in all_keys(d):
+        part = _part(d, key, indexes)
+        if part is not None:
+            _put_part(out, key, *part)
+        elif isinstance(out.get(key), np.ndarray):
+            out[key] = out[key].copy()
+    return out
+
+
+def _part(d: dict[str, Any], key: str, indexes: Mapping[str, Any]) -> tuple[Any, list[str], list[int] | None] | None:
+    """Return data, names of dimensions and shape of a part of a variable; None if that is the whole of it."""
+    names = names_of(d, key)
+    if indexes.keys().isdisjoint(names):
+        return None
+    wanted = tuple(indexes.get(name, slice(None)) for name in names)
+    shape = shape_of_variable(d, key)
+    if shape is None:
+        return None, [name for name, item in zip(names, wanted, strict=True) if not _is_position(item)], None
+    try:
+        index = normalize(wanted, shape, names)
+    except IndexError as error:
+        raise IndexError(f'variable "{unescape(key)}": {error}') from None
+    kept = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
+    data = None
+    if d.get(key) is not None:
+        array = array_of(d, key)
+        data = stored(_own(take(array, index), array), key)
+    return data, kept, list(shape_of(index))
+
+
+def _is_position(item: Any) -> bool:
+    return isinstance(item, (int, np.integer))
+
+
+def _own(part: Any, array: Any) -> Any:
+    """Return a part of an array that neither keeps the array in memory nor changes with it, and has its type."""
+    if part is np.ma.masked:
+        return np.ma.MaskedArray(np.zeros((), array.dtype), mask=True)
+    return part.copy() if isinstance(part, np.ndarray) and part.base is not None else part
+
+
+def _put_part(d: dict[str, Any], key: str, data: Any, names: list[str], size: list[int] | None) -> None:
+    if key in d:
+        put(d, key, data)
+    entry = created_entry(d, key)
+    entry[".dims"] = names
+    if ".size" in entry:
+        entry[".size"] = size
+
+
+def _described(d: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the metadata of all variables, with `.dims` and `.size` as the data have them."""
+    out = {}
+    for key in all_keys(d):
+        shape = shape_of_variable(d, key)
+        size = None if shape is None else list(shape)
+        out[key] = {**entry_of(d, key), ".dims": names_of(d, key), ".size": size}
+    return out
+
+
+def _reader(d: dict[str, Any]) -> Callable[[str], Any]:
+    def read(key: str) -> Any:
+        if d.get(key) is None:
+            return np.zeros(0)
+        array = array_of(d, key)
+        return array.astype(object) if array.dtype.kind in "US" else array
+
+    return read
