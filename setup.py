@@ -1,18 +1,34 @@
-"""The compiled kernels; all else about the package is in pyproject.toml."""
+"""The compiled kernels and the manual pages; all else about the package is in pyproject.toml."""
 
 import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
-POSIX_ONLY = () if POSIX else ("files", "ranges", "vectors")  # kernels/portable.py takes their place
+POSIX_ONLY = () if POSIX else ("batch", "files", "ranges", "vectors")  # kernels/portable.py takes their place
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
+
+
+class Build(build_ext):
+    """Builds the kernels, then the manual pages, which the new package makes from its table of commands."""
+
+    def run(self) -> None:
+        """Build."""
+        super().run()
+        pages = Path(self.build_temp, "man1")
+        paths = os.pathsep.join(["." if self.inplace else self.build_lib, *filter(None, sys.path)])
+        command = [sys.executable, "-P", "-m", "ds_format.cli.man", pages]
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=True)
+        self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.glob("*.1"))))]
+
 
 kernels = [
     Extension(
@@ -29,6 +45,7 @@ kernels = [
 checks = {"boundscheck": CHECKED, "initializedcheck": CHECKED, "wraparound": False, "cdivision": True}
 modules = {"language_level": 3, "freethreading_compatible": True, "auto_pickle": False, "autotestdict": False}
 setup(
+    cmdclass={"build_ext": Build},
     ext_modules=cythonize(kernels, compiler_directives=checks | modules, force=CHECKED),
     options={"build_ext": {"parallel": True}},
 )

@@ -5,16 +5,14 @@ values          byte swap; present values to and from their places
 strings         length-prefixed strings ↔ Python strings
 numpy_strings   the same ↔ NumPy's StringDType
 files           whole files in one call
+batch           many small files in one call
 ranges          ranges of open files
-portable        what `files` and `ranges` do, on systems without their calls
+portable        what `files`, `batch` and `ranges` do, on systems without their calls
 """
 
 import os
 
-if os.name == "posix":
-    from . import files, ranges
-else:
-    from . import portable as files  # type: ignore[no-redef]
-    from . import portable as ranges  # type: ignore[no-redef]
-
-__all__ = ["files", "ranges"]
+if os.name != "posix":  # elsewhere each is imported when it is asked for
+    from . import portable as batch  # noqa: F401
+    from . import portable as files  # noqa: F401
+    from . import portable as ranges  # noqa: F401

@@ -1,4 +1,4 @@
-"""What `files` and `ranges` do, in Python, for systems that lack their calls: same arguments, results, errors."""
+"""What `batch`, `files` and `ranges` do, in Python, for systems without their calls: the same arguments and results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,28 @@ BINARY = getattr(os, "O_BINARY", 0)
 
 def read_file(path: Any, limit: int) -> bytearray | None:
     """Read a whole file; None if it is larger than `limit` bytes."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.ESPIPE
+        raise OSError(number, os.strerror(number), path)
     with open(path, "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.ESPIPE, os.strerror(errno.ESPIPE), path)
         if status.st_size > limit:
             return None
         data = bytearray(status.st_size)
         del data[_read_into(file.fileno(), data) :]
         return data
+
+
+def read_files(paths: list[Any], limit: int) -> list[bytearray | int | None]:
+    """Read whole files; the errno of one that the system refuses, None for one that is too large or no file."""
+    out: list[bytearray | int | None] = []
+    for path in paths:
+        try:
+            out.append(read_file(path, limit))
+        except OSError as error:
+            out.append(None if error.errno in (errno.EISDIR, errno.ESPIPE) else error.errno)
+    return out
 
 
 def _read_into(fd: int, buffer: Any) -> int:

@@ -3,6 +3,7 @@
 variables   which variables, and how each is decoded
 whole       a dataset in one go: small files in one read, any in one write
 file_body   a body on disk
+run         small files with one header, as one
 source      variables, parts and blocks of any file
 partial     which bytes a part needs
 sink        a file from blocks
@@ -10,8 +11,9 @@ stream      one variable from blocks
 entries     metadata → entries of the header
 """
 
+from .run import Run
 from .sink import DsSink as create
 from .source import DsSource as open
-from .whole import read, write
+from .whole import from_bytes, read, write
 
-__all__ = ["create", "open", "read", "write"]
+__all__ = ["Run", "create", "from_bytes", "open", "read", "write"]

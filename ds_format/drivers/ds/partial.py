@@ -26,14 +26,22 @@ def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
     ndarray or MaskedArray
         Of shape `selection.shape_of(index)`; a MaskedArray only if a selected value is missing.
     """
-    sorted_index = [np.unique(item) if isinstance(item, np.ndarray) else item for item in index]
+    sorted_index = [_in_order(item) if isinstance(item, np.ndarray) else item for item in index]
     part = _read_sorted(decoder, sorted_index)
     axis = 0
     for item, kept in zip(index, sorted_index, strict=True):
-        if isinstance(item, np.ndarray) and isinstance(kept, np.ndarray) and not np.array_equal(item, kept):
+        if isinstance(item, np.ndarray) and not isinstance(kept, int) and not np.array_equal(item, kept):
             part = part.take(np.searchsorted(kept, item), axis=axis)
         axis += not isinstance(item, int)
     return part
+
+
+def _in_order(positions: NDArray[np.int64]) -> Index:
+    """Return positions in order, each once: as a range, whose values are not copied once more, if none is left out."""
+    kept = np.unique(positions)
+    if kept.size and kept[-1] - kept[0] == kept.size - 1:
+        return range(int(kept[0]), int(kept[-1]) + 1)
+    return kept
 
 
 def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ...codec.encode import Encoded, encode, type_of
-from ...codec.header import VarHeader
+from ...codec.header import ALIGNMENT, VarHeader
 from ...codec.line import build
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
-from ...errors import DsError, MissingError
+from ...errors import DsError, MissingError, TruncatedError
 from ...kernels import ranges
 from ...names import unescape
-from ..base import Metadata
+from ..base import Metadata, Stored
 from ..target import Target, naming
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
@@ -103,6 +104,20 @@ class DsSink:
             for buffer in encoded.buffers:
                 self._end += ranges.write_at(self._fd, self._end, buffer)
         return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.mask is not None)
+
+    def copy(self, name: str, type_name: str, parts: Iterable[Stored]) -> None:
+        """Write one variable of numbers from parts of other files, without decoding them."""
+        ds_type = TYPES[type_name]
+        size = tuple(self.meta[name][".size"])
+        start = self._end + -self._end % ALIGNMENT
+        end = start
+        with naming(self.path):
+            for part in parts:
+                end += ranges.copy_range(part.fd, part.offset, self._fd, end, part.size)
+        if end - start != math.prod(size) * ds_type.size:
+            raise TruncatedError("a file was cut while it was read", path=self.path, variable=unescape(name))
+        self._end = end
+        self._done[name] = VarHeader(ds_type, size, start - self._body, end - start, not ds_type.ordered)
 
     def _write_stream(self, size: tuple[int, ...], ds_type: Type, may_miss: bool, blocks: Iterable[Any]) -> VarHeader:
         folder = os.path.dirname(self._target.written) or "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap as mmap_module
 import os
 from collections.abc import Iterator
@@ -10,21 +11,19 @@ from typing import Any
 import numpy as np
 
 from ...codec import legacy
-from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader
-from ...codec.layout import locate
-from ...codec.line import attributes, metadata
+from ...codec.layout import check_numbers, locate
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
 from ...selection import is_whole, take
-from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..base import BLOCK_SIZE, Metadata, Stored, block_slices
 from ..ds_header import open_file, read_header
 from .file_body import FileBody
 from .partial import read_part
-from .variables import all_headers, decode_variable, is_simple, read_headers
+from .variables import all_headers, decode_variable, is_simple, read_headers, source_metadata
 
 STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
@@ -54,20 +53,11 @@ class DsSource:
                 self.body = MemoryBody(data, self.header.body, share=True)
             else:
                 self.body = FileBody(self._fd, self.header.body, size - self.header.body)
-            self.meta = self._metadata()
+            self.meta: Metadata = source_metadata(self.header)
         except DsError as error:
             self.close()
             raise error.at(path=self.path)
         self._headers: dict[str, VarHeader] = {}
-
-    def _metadata(self) -> Metadata:
-        out: Metadata = {}
-        for key in self.header.keys:
-            described = self.header.variables[key]
-            out[key] = from_json(metadata(described))
-            out[key][".missing"] = described.var is None or described.var.missing
-        out["."] = from_json(attributes(self.header))
-        return out
 
     def _variable(self, name: str) -> VarHeader:
         if name not in self.meta or name == ".":
@@ -103,6 +93,20 @@ class DsSource:
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
+
+    def stored(self, name: str) -> Stored | None:
+        """Return where the numbers of a variable lie, if they do so without a mask and in little-endian order."""
+        try:
+            var = self._variable(name)
+            if var.type is None or var.size is None or not var.type.is_number or var.missing or self._fd < 0:
+                return None
+            if var.type.ordered and var.big:
+                return None
+            check_numbers(var, self.body.size)
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(name))
+        n = math.prod(var.size)
+        return Stored(self._fd, self.header.body + var.offset, n * var.type.size, n)
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks."""

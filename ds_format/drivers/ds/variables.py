@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...codec import legacy
+from ...codec.attributes import from_json
 from ...codec.body import Body
 from ...codec.decode import decode
 from ...codec.header import WRITER, VarHeader
-from ...codec.line import Header
+from ...codec.line import Header, attributes, metadata
 from ...errors import DsError, FormatError
 from ...names import unescape
+from ..base import Metadata
 
 
 def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, VarHeader]:
@@ -66,3 +68,14 @@ def decode_variable(header: Header, key: str, var: VarHeader, body: Body, string
         return decode(var, body, strings)
     except DsError as error:
         raise error.at(variable=unescape(key))
+
+
+def source_metadata(header: Header) -> Metadata:
+    """Return the metadata that a Source has, from its header."""
+    out: Metadata = {}
+    for key in header.keys:
+        described = header.variables[key]
+        out[key] = from_json(metadata(described))
+        out[key][".missing"] = described.var is None or described.var.missing
+    out["."] = from_json(attributes(header))
+    return out

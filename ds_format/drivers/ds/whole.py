@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ...codec.attributes import from_json
@@ -50,6 +50,15 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> 
         raise error.at(path=os.fsdecode(path))
 
 
+def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None) -> Dataset:
+    """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` are those of `read`."""
+    try:
+        header = parse(data, find_end(data, whole=True))
+        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full=False, strings=False)
+    except DsError as error:
+        raise error.at(path=os.fsdecode(path))
+
+
 def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
     fd, size = open_file(path)
     try:
@@ -65,13 +74,18 @@ def _decode(header: Header, body: Body, keys: Collection[str] | None, full: bool
     dataset = Dataset()
     for key, var in variables.items():
         dataset[key] = decode_variable(header, key, var, body, strings)
-    meta: Metadata = {key: metadata(header.variables[key]) for key in (header.keys if full else wanted)}
+    dataset["."] = dataset_metadata(header, header.keys if full else wanted)
+    return dataset
+
+
+def dataset_metadata(header: Header, keys: Iterable[str]) -> Metadata:
+    """Return the metadata of a dataset: of some variables, and of the dataset itself."""
+    meta: Metadata = {key: metadata(header.variables[key]) for key in keys}
     meta["."] = attributes(header)
     for entry in meta.values():
         if DTYPES in entry:
             from_json(entry)
-    dataset["."] = meta
-    return dataset
+    return meta
 
 
 def aligned(offset: int, encoded: Encoded) -> int:

@@ -1,0 +1,3 @@
+import os
+
+def read_files(paths: list[str] | list[bytes] | list[os.PathLike[str]], limit: int) -> list[bytearray | int | None]: ...

@@ -1,0 +1,128 @@
+"""Many small files in one call, without the GIL.
+
+POSIX only; `portable.py` has the same function for other systems.
+"""
+
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc cimport errno
+from libc.stdlib cimport free, malloc, realloc
+from posix.fcntl cimport O_CLOEXEC, O_NONBLOCK, O_RDONLY
+from posix.fcntl cimport open as c_open
+from posix.stat cimport S_ISREG, fstat, struct_stat
+from posix.unistd cimport close as c_close
+from posix.unistd cimport read as c_read
+
+from .system cimport encoded_path
+
+cdef enum:
+    FAILED = -1
+    OTHER = -2  # too large, or not a file
+    FIRST_ROOM = 1 << 16
+
+
+cdef struct Room:
+    char* data
+    size_t used
+    size_t size
+
+
+cdef bint _make_room(Room* room, size_t size) noexcept nogil:
+    """Make room for `size` more bytes."""
+    cdef size_t wanted = room.used + size
+    cdef void* moved
+    if wanted <= room.size:
+        return True
+    wanted = max(wanted, 2 * room.size)
+    moved = realloc(room.data, wanted)
+    if moved == NULL:
+        return False
+    room.data = <char*> moved
+    room.size = wanted
+    return True
+
+
+cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int* failure) noexcept nogil:
+    """Append a file to the room, and return its size, FAILED with the errno, or OTHER."""
+    cdef struct_stat status
+    cdef Py_ssize_t size, done = 0, got
+    cdef int fd = c_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    if fd < 0:
+        failure[0] = errno.errno
+        return FAILED
+    if fstat(fd, &status) < 0:
+        failure[0] = errno.errno
+        c_close(fd)
+        return FAILED
+    size = status.st_size
+    if not S_ISREG(status.st_mode) or size > limit:
+        c_close(fd)
+        return OTHER
+    if not _make_room(room, size):
+        failure[0] = errno.ENOMEM
+        c_close(fd)
+        return FAILED
+    while done < size:
+        got = c_read(fd, room.data + room.used + done, size - done)
+        if got < 0 and errno.errno == errno.EINTR:
+            continue
+        if got < 0:
+            failure[0] = errno.errno
+            c_close(fd)
+            return FAILED
+        if got == 0:
+            break
+        done += got
+    c_close(fd)
+    room.used += done
+    return done
+
+
+def read_files(list paths not None, Py_ssize_t limit):
+    """Read whole files, one after another.
+
+    Parameters
+    ----------
+    paths : list of str, bytes or PathLike
+    limit : int
+        Bytes; a larger file is not read.
+
+    Returns
+    -------
+    list of bytearray, int or None
+        For each path the bytes of the file; the errno if the system refuses it; None if it is larger than `limit` bytes
+        or not a regular file.
+
+    Raises
+    ------
+    MemoryError
+        If there is no room to begin with.
+    """
+    cdef Py_ssize_t i, n = len(paths)
+    cdef list encoded = [encoded_path(path) for path in paths]
+    cdef list out = []
+    cdef Room room = Room(<char*> malloc(FIRST_ROOM), 0, FIRST_ROOM)
+    cdef const char** names = <const char**> malloc(max(n, 1) * sizeof(char*))
+    cdef Py_ssize_t* sizes = <Py_ssize_t*> malloc(max(n, 1) * sizeof(Py_ssize_t))
+    cdef int* failures = <int*> malloc(max(n, 1) * sizeof(int))
+    cdef size_t start = 0
+    try:
+        if room.data == NULL or names == NULL or sizes == NULL or failures == NULL:
+            raise MemoryError
+        for i in range(n):
+            names[i] = PyBytes_AS_STRING(encoded[i])
+        with nogil:
+            for i in range(n):
+                sizes[i] = _read_whole(names[i], limit, &room, &failures[i])
+        for i in range(n):
+            if sizes[i] >= 0:
+                out.append(PyByteArray_FromStringAndSize(room.data + start, sizes[i]))
+                start += sizes[i]
+            else:
+                out.append(failures[i] if sizes[i] == FAILED else None)
+    finally:
+        free(room.data)
+        free(names)
+        free(sizes)
+        free(failures)
+    return out

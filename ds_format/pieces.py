@@ -1,0 +1,112 @@
+"""Files and datasets as pieces of a merged one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from . import drivers, modes
+from .codec.encode import describe
+from .dataset import META, Dataset, arrays_of, as_array, metadata_of
+from .drivers.base import Metadata
+from .files import read
+from .merging import Input, assemble, size_along
+from .names import unescape
+
+
+class Piece(Protocol):
+    """One dataset, or several in a row with the same metadata."""
+
+    meta: Metadata
+    """As a Source has it."""
+    paths: list[str]
+    """Of each dataset."""
+
+    def read(self, key: str) -> Any:
+        """Return one variable of all, as an array or MaskedArray of shape (len(paths), *shape)."""
+        ...
+
+
+class SourcePiece:
+    """A file of any format, which is open only while something is read of it."""
+
+    def __init__(self, path: str):
+        self.paths = [path]
+
+    @functools.cached_property
+    def meta(self) -> Metadata:
+        """From the header."""
+        return drivers.meta_of_source(self.paths[0])
+
+    def read(self, key: str) -> Any:
+        """Return one variable."""
+        source = drivers.open_source(self.paths[0])
+        try:
+            return as_array(source.read(key))[None]
+        finally:
+            source.close()
+
+    def datasets(self, keys: Collection[str] | None) -> Iterator[Dataset]:
+        """Yield the file as a dataset."""
+        yield read(self.paths[0], None if keys is None else [unescape(key) for key in keys])
+
+
+class DatasetPiece:
+    """A dataset in memory."""
+
+    def __init__(self, path: str, dataset: Mapping[str, Any]):
+        self.paths = [path]
+        meta = metadata_of(dataset)
+        self._arrays = arrays_of(dataset, meta)
+        self.meta = describe(self._arrays, meta)
+
+    def read(self, key: str) -> Any:
+        """Return one variable."""
+        return self._arrays[key][None]
+
+
+def merge_pieces(
+    pieces: Sequence[Piece],
+    dim: str,
+    new: str | None = None,
+    variables: Collection[str] | None = None,
+    jd: bool = True,
+    keys: Sequence[str] | None = None,
+) -> Dataset:
+    """Merge pieces into one dataset, each array of which is allocated once.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    dim, new, variables, jd
+        As `ds_format.merge`.
+    keys : sequence of str, optional
+        Of the variables to merge; all by default.
+
+    Raises
+    ------
+    OSError, FormatError
+        If a piece cannot be read.
+    UnsupportedError
+        If the pieces cannot be merged.
+    """
+    inputs = [Input(_only(piece.meta, keys), len(piece.paths)) for piece in pieces]
+    known = {key for given in inputs for key in given.meta}
+    for key in keys or ():
+        if key not in known:
+            modes.missing(f'variable "{unescape(key)}" not found')
+    return assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd)
+
+
+def sizes_along(pieces: Sequence[Piece], dim: str) -> list[int]:
+    """Return how many positions of the merged dimension each dataset has: one each, if the dimension is new."""
+    sizes = [size_along(piece.meta, dim) for piece in pieces]
+    one = 1 if all(size is None for size in sizes) else 0
+    return [one if size is None else size for piece, size in zip(pieces, sizes, strict=True) for _ in piece.paths]
+
+
+def _only(meta: Metadata, keys: Sequence[str] | None) -> Metadata:
+    if keys is None:
+        return meta
+    return {key: meta[key] for key in (*keys, META) if key in meta}

@@ -1,0 +1,189 @@
+"""Reading many files at once: into a list, into one dataset, and whole folders."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format import many
+
+from .same import same_data
+
+
+def make(i: int) -> dict[str, Any]:
+    """Make a dataset with a bit of everything, two positions along `t`."""
+    return {
+        "t": np.array([2.0 * i, 2.0 * i + 1]),
+        "x": np.ma.MaskedArray(
+            np.arange(6, dtype="i2").reshape(2, 3) + i, [[bool(i % 2), False, False], [False, False, False]]
+        ),
+        "s": np.array([f"ž{i}", ""], object),
+        "flag": np.array([True, i % 2 == 0]),
+        "site": i,
+        ".": {
+            "t": {".dims": ["t"], "units": "s"},
+            "x": {".dims": ["t", "y"]},
+            "s": {".dims": ["t"]},
+            "flag": {".dims": ["t"]},
+        },
+    }
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[Path]:
+    found = [tmp_path / f"f{i:02}.ds" for i in range(9)]
+    for i, path in enumerate(found):
+        ds.write(path, make(i))
+    return found
+
+
+def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Whether two datasets are the same, order aside."""
+    return (
+        left.keys() == right.keys()
+        and left["."] == right["."]
+        and all(same_data(left[key], right[key]) for key in left if key != ".")
+    )
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+@pytest.mark.parametrize("variables", [None, "x", ["t", "site", "s"], []])
+def test_a_list_is_what_reading_one_by_one_gives(
+    paths: list[Path], threads: int | None, variables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many, "BATCH", 2)
+    found = ds.read_many(paths, variables, threads=threads)
+    assert all(same(dataset, ds.read(path, variables)) for dataset, path in zip(found, paths, strict=True))
+
+
+def test_files_of_every_size_and_format(paths: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(many, "SMALL_SIZE", paths[0].stat().st_size - 1)
+    ds.convert(paths[0], tmp_path / "a.nc", ["t", "site"])
+    ds.write(tmp_path / "old.ds", make(5), version="2.0.1")
+    ds.write(tmp_path / "tiny.ds", {"x": 1})
+    every = [*paths, tmp_path / "a.nc", tmp_path / "old.ds", tmp_path / "tiny.ds", tmp_path / "tiny.ds"]
+    for dataset, path in zip(ds.read_many(every), every, strict=True):
+        assert same(dataset, ds.read(path))
+
+
+def test_datasets_share_nothing(tmp_path: Path) -> None:
+    for name in ("a.ds", "b.ds"):
+        ds.write(tmp_path / name, {"x": [1, 2], ".": {"x": {".dims": ["i"], "list": [1]}, ".": {"o": {"k": 1}}}})
+    first, second = ds.read_many([tmp_path / "a.ds", tmp_path / "b.ds"])
+    first["x"][0] = 9
+    first["."]["x"]["list"].append(2)
+    first["."]["x"][".dims"].append("j")
+    first["."]["."]["o"]["k"] = 5
+    assert second["x"].tolist() == [1, 2]
+    assert second["."]["x"] == {".dims": ["i"], "list": [1], ".size": [2], ".type": "int64"}
+    assert second["."]["."] == {"o": {"k": 1}}
+
+
+@pytest.mark.parametrize("batch", [1, 4, 2048])
+def test_into_one_dataset(paths: list[Path], batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "BATCH", batch)
+    oracle = ds.merge([ds.read(path) for path in paths], "t")
+    assert same(ds.read_many(paths, dim="t"), oracle)
+    assert same(ds.read_many(paths, ["x", "site"], dim="t"), ds.merge([ds.read(p, ["x", "site"]) for p in paths], "t"))
+    assert same(ds.read_many(paths, dim="new"), ds.merge([ds.read(path) for path in paths], "new"))
+    along = ds.read_many(paths, "x", dim="y")
+    assert same(along, ds.merge([ds.read(path, "x") for path in paths], "y"))
+
+
+def test_big_endian_and_unaligned_files(tmp_path: Path) -> None:
+    header = b'ds-1.0\n{"x": {".type": "int32", ".size": [2], ".offset": 1, ".endian": "b", ".dims": ["i"]}}\n'
+    for i in range(3):
+        (tmp_path / f"{i}.ds").write_bytes(header + b"-" + np.array([i, 7], ">i4").tobytes())
+    paths = [tmp_path / f"{i}.ds" for i in range(3)]
+    assert [d["x"].tolist() for d in ds.read_many(paths)] == [[0, 7], [1, 7], [2, 7]]
+    assert same_data(ds.read_many(paths, dim="i")["x"], np.array([0, 7, 1, 7, 2, 7], "i4"))
+
+
+def test_no_files() -> None:
+    assert ds.read_many([]) == []
+    assert ds.read_many([], dim="t") == {".": {".": {}}}
+
+
+def test_a_file_that_cannot_be_read(paths: list[Path]) -> None:
+    for dim in (None, "t"):
+        with pytest.raises(FileNotFoundError, match="nope"):
+            ds.read_many([*paths, paths[0].with_name("nope.ds")], dim=dim)
+    cut = paths[3].read_bytes()
+    paths[3].write_bytes(cut[:-30])
+    for dim in (None, "t"):
+        with pytest.raises(ds.TruncatedError, match=r"f03.ds"):
+            ds.read_many(paths, dim=dim)
+    paths[3].write_bytes(b"rubbish")
+    with pytest.raises(ds.FormatError, match=r"f03.ds: not a ds file"):
+        ds.read_many(paths)
+    assert gc.isenabled()
+
+
+def test_names_that_do_not_exist(paths: list[Path]) -> None:
+    assert [*ds.read_many(paths, ["nope"])[0]] == ["."]
+    for dim in (None, "t"):
+        with ds.with_mode("strict"), pytest.raises(NameError, match='"nope" not found'):
+            ds.read_many(paths, ["nope"], dim=dim)
+
+
+def test_a_folder(paths: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    (tmp_path / "deep").mkdir()
+    ds.write(tmp_path / "deep" / "z.ds", {"x": 1})
+    found = ds.readdir(tmp_path, ["t"])
+    assert [dataset["filename"] for dataset in found] == [str(path) for path in paths]
+    assert found[2]["t"].tolist() == [4.0, 5.0]
+    assert found[2]["."]["filename"] == {".dims": []}
+    assert len(ds.readdir(str(tmp_path), recursive=True)) == 10
+    assert len(ds.index(os.fsencode(tmp_path))) == 9
+    part = ds.readdir(tmp_path, "x", sel={"t": 0, "y": [0, 2]})
+    assert part[1]["x"].shape == (2,)
+    with pytest.raises(FileNotFoundError):
+        ds.readdir(tmp_path / "nope")
+
+
+@pytest.mark.parametrize("how", [{}, {"sel": {"y": [0, 1, 2]}}])
+def test_a_folder_merged(paths: list[Path], tmp_path: Path, how: dict[str, Any]) -> None:
+    merged = ds.readdir(tmp_path, merge="t", **how)
+    assert isinstance(merged, dict)
+    assert same_data(merged["t"], np.arange(18.0))
+    assert merged["n"].tolist() == [i // 2 for i in range(18)]
+    assert merged["i"].tolist() == [0, 1] * 9
+    assert merged["filename"].tolist() == [str(path) for path in paths]
+    assert same_data(merged["site"], np.arange(9))
+    assert ds.dims(merged, "site") == ds.dims(merged, "filename") == ["n"]
+    assert ds.dims(merged, "i") == ["t"]
+    new = ds.readdir(tmp_path, ["site"], merge="new")
+    assert isinstance(new, dict)
+    assert (new["i"].tolist(), new["n"].tolist()) == ([0] * 9, list(range(9)))
+
+
+def test_damaged_files_of_a_folder_are_left_out(paths: list[Path], tmp_path: Path) -> None:
+    paths[0].write_bytes(b"rubbish")
+    paths[4].write_bytes(paths[4].read_bytes()[:-1])
+    for merge in (None, "t"):
+        told: list[tuple[str, str]] = []
+        found = ds.readdir(tmp_path, merge=merge, warnings=told)
+        assert len(found["filename"] if isinstance(found, dict) else found) == 7
+        assert sorted(message.split(":")[0] for message, _ in told) == [str(paths[0]), str(paths[4])]
+        assert all("Traceback" in trace for _, trace in told)
+    with pytest.warns(UserWarning, match=r"left out: .*f0[04].ds"):
+        ds.readdir(tmp_path)
+
+
+@pytest.mark.parametrize("merge", [None, "t"])
+def test_in_any_executor(paths: list[Path], tmp_path: Path, merge: str | None) -> None:
+    plain = ds.readdir(tmp_path, ["t", "x"], merge=merge)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        threads = ds.readdir(tmp_path, ["t", "x"], merge=merge, parallel=True, executor=pool)
+    processes = ds.readdir(tmp_path, ["t", "x"], merge=merge, parallel=True, njobs=2)
+    for found in (threads, processes):
+        for left, right in zip(*([d] if isinstance(d, dict) else d for d in (found, plain)), strict=True):
+            assert same(left, right)

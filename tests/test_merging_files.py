@@ -1,0 +1,85 @@
+"""Merging files: the same as merging their datasets, in blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format import merging_files
+from ds_format.drivers import base
+
+from .same import same_data
+from .test_many import make, same
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[Path]:
+    found = [tmp_path / f"f{i}.ds" for i in range(5)]
+    for i, path in enumerate(found):
+        ds.write(path, make(i))
+    return found
+
+
+@pytest.mark.parametrize("budget", [1, 64, base.BLOCK_SIZE])
+@pytest.mark.parametrize("n_open", [1, 2, 128])
+@pytest.mark.parametrize("arguments", [("t", {}), ("y", {"variables": ["x"]}), ("t", {"new": "n"}), ("new", {})])
+def test_files_merge_as_datasets_do(
+    paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int, n_open: int, arguments: Any
+) -> None:
+    monkeypatch.setattr(merging_files, "BLOCK_SIZE", budget)
+    monkeypatch.setattr(merging_files, "MAX_OPEN", n_open)
+    dim, options = arguments
+    ds.merge_files(dim, paths, tmp_path / "out.ds", **options)
+    assert same(ds.read(tmp_path / "out.ds"), ds.merge([ds.read(path) for path in paths], dim, **options))
+
+
+def test_other_formats_on_either_side(paths: list[Path], tmp_path: Path) -> None:
+    ds.convert(paths[0], tmp_path / "a.nc")
+    ds.merge_files("t", [tmp_path / "a.nc", paths[1]], tmp_path / "out.nc")
+    merged = ds.read(tmp_path / "out.nc")
+    oracle = ds.merge([ds.read(path) for path in paths[:2]], "t")
+    for key in ("t", "x", "s", "flag"):
+        assert same_data(merged[key], oracle[key])
+
+
+def test_parts_of_files(paths: list[Path], tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    ds.merge_files(
+        "t", paths, tmp_path / "out.ds", sel={"y": 0}, range_={"t": (1, None)}, progress=lambda *told: seen.append(told)
+    )
+    merged = ds.read(tmp_path / "out.ds")
+    assert same_data(merged["t"], np.array([1.0, 3.0, 5.0, 7.0, 9.0]))
+    assert ds.dims(merged, "x") == ["t"]
+    assert seen[-1][0] == seen[-1][1] == max(done for done, _ in seen)
+
+
+def test_the_output_may_be_an_input_and_appears_whole(paths: list[Path], tmp_path: Path) -> None:
+    oracle = ds.merge([ds.read(path) for path in paths[:2]], "t")
+    ds.merge_files("t", paths[:2], paths[0])
+    assert same(ds.read(paths[0]), oracle)
+    paths[4].write_bytes(paths[4].read_bytes()[:-30])
+    before = paths[0].read_bytes()
+    with pytest.raises(ds.TruncatedError, match=r"f4.ds"):
+        ds.merge_files("t", paths, paths[0])
+    assert paths[0].read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"f{i}.ds" for i in range(5)]
+
+
+def test_times_in_different_units(tmp_path: Path) -> None:
+    for name, units in (("a.ds", "days since 2000-01-01"), ("b.ds", "hours since 2000-01-02")):
+        ds.write(tmp_path / name, {"t": [12.0], ".": {"t": {".dims": ["t"], "units": units}}})
+    ds.merge_files("t", [tmp_path / "a.ds", tmp_path / "b.ds"], tmp_path / "c.ds")
+    merged = ds.read(tmp_path / "c.ds")
+    assert merged["t"].tolist() == [2451556.5, 2451546.0]
+    assert merged["."]["t"][".time"] is True
+
+
+def test_no_inputs(tmp_path: Path) -> None:
+    ds.merge_files("t", [], tmp_path / "out.ds")
+    assert ds.read(tmp_path / "out.ds") == {".": {".": {}}}
+    with pytest.raises(FileNotFoundError):
+        ds.merge_files("t", [tmp_path / "nope.ds"], tmp_path / "out.ds")
