@@ -67,3 +67,45 @@ def datasets(draw: st.DrawFn) -> dict[str, Any]:
             meta[key][".dims"] = [f"d{i}_{axis}" for axis in range(0 if data is None else data.ndim)]
     dataset["."] = meta
     return dataset
+
+
+usual_names = st.sampled_from(["x", "y", "time", "lat", "station", "g/x", "žluť", "wind speed", "T_2m"])
+usual_attributes = st.fixed_dictionaries(
+    {},
+    optional={
+        "units": st.sampled_from(["K", "days since 2000-01-01", "žluť"]),
+        "valid_max": st.sampled_from([400, 0.5, np.int16(7), np.float32(0.1)]),
+        "flags": st.sampled_from([np.array([1, 2], "i1"), ["a", "b"], [1, 2]]),
+        "scale_factor": st.sampled_from([0.1, np.float64(0.1), np.float32(2)]),
+        "deep": st.sampled_from([None, True, {"a": [1, None]}, np.ones((2, 2)), [1, "a"], np.float16(1)]),
+    },
+)
+
+
+@st.composite
+def usual_datasets(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a dataset as programs make them: dimensions that variables share, coordinates, times, fill values."""
+    names = draw(st.lists(usual_names, max_size=4, unique=True))
+    is_table = draw(st.booleans())
+    sizes = {dim: draw(st.integers(0, 4)) for dim in ("i", "time", "lat")}
+    dataset: dict[str, Any] = {}
+    meta: dict[str, Any] = {".": draw(usual_attributes)}
+    for name in names:
+        dims = ["i"] if is_table else draw(st.lists(st.sampled_from(sorted(sizes)), max_size=3, unique=True))
+        data = draw(arrays([sizes[dim] for dim in dims]))
+        is_empty = not is_table and draw(st.integers(0, 9)) == 0
+        entry = {} if is_table and draw(st.booleans()) else dict(draw(usual_attributes))
+        if is_number(data) and not is_empty and draw(st.integers(0, 4)) == 0:
+            value = data.dtype.newbyteorder("=").type(draw(st.sampled_from([0, 7])))
+            entry[draw(st.sampled_from(["_FillValue", "missing_value"]))] = value
+        if draw(st.booleans()):
+            entry[".dims"] = dims
+        if data.dtype.kind == "f" and not is_empty and draw(st.integers(0, 4)) == 0:
+            entry[".time"] = True
+        dataset[name], meta[name] = (None if is_empty else data), entry
+    dataset["."] = meta
+    return dataset
+
+
+def is_number(data: Any) -> bool:
+    return bool(data.dtype.kind in "fiu")

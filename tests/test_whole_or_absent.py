@@ -14,12 +14,28 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format import drivers
 
-SUFFIXES = pytest.mark.parametrize("suffix", [".ds", ".nc"])
+WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv"]
+SUFFIXES = pytest.mark.parametrize("suffix", WRITABLE)
+BINARY = 4_000_000
+"""Values that are more than one block."""
+TEXT = 200_000
+"""Values that are more than a megabyte of text."""
 
 
-def large(path: Path, n: int = 4_000_000) -> None:
-    ds.write(path, {"a": np.arange(10), "b": np.arange(float(n))})
+def large(path: Path, n: int = BINARY) -> None:
+    ds.write(
+        path, {"a": np.arange(n) % 10, "b": np.arange(float(n)), ".": {"a": {".dims": ["i"]}, "b": {".dims": ["i"]}}}
+    )
+
+
+def size_for(suffix: str) -> int:
+    return TEXT if suffix in (".json", ".csv") else BINARY
+
+
+def test_all_formats_are_here() -> None:
+    assert {drivers.find(f"x{suffix}") for suffix in WRITABLE} == set(drivers.DRIVERS.values())
 
 
 def run(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -49,7 +65,7 @@ def test_a_failing_conversion_leaves_the_old_output(suffix: str, tmp_path: Path)
 @SUFFIXES
 def test_no_space_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     source, target = tmp_path / "in.ds", tmp_path / f"out{suffix}"
-    large(source)
+    large(source, size_for(suffix))
     target.write_bytes(b"old")
     done = run("select", source, target, limit=1_000_000)
     assert done.returncode == 1
@@ -102,21 +118,63 @@ except BaseException:
 """
 
 
+MERGE = """
+import sys, time
+from ds_format import merging_files
+whole = merging_files.blocks
+def blocks(files, plan):
+    print("writing", flush=True)
+    time.sleep(60)
+    yield from whole(files, plan)
+merging_files.blocks = blocks
+merging_files._is_copy = lambda files, plan: False
+merging_files.merge_files("i", sys.argv[2:], sys.argv[1])
+"""
+
+
 @SUFFIXES
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_write_leaves_the_old_output(suffix: str, number: int, tmp_path: Path) -> None:
-    target = tmp_path / f"out{suffix}"
-    target.write_bytes(b"old")
+    interrupt(SLOW, number, tmp_path, f"out{suffix}")
+
+
+@SUFFIXES
+def test_an_interrupted_merge_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
+    large(tmp_path / "in.ds", 3)
+    interrupt(MERGE, signal.SIGINT, tmp_path, f"out{suffix}", "in.ds")
+
+
+def interrupt(code: str, number: int, folder: Path, name: str, *others: str) -> None:
+    """Run code that is to write a file, and send it a signal while it does."""
+    (folder / name).write_bytes(b"old")
+    paths = [str(folder / each) for each in (name, *others)]
     with subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(target)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", code, *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         process.send_signal(number)
         process.wait()
-    assert target.read_bytes() == b"old"
+    assert (folder / name).read_bytes() == b"old"
     if number == signal.SIGINT:
-        assert [path.name for path in tmp_path.iterdir()] == [target.name]
+        assert {path.name for path in folder.iterdir()} == {name, *others}
+
+
+@SUFFIXES
+def test_a_failing_merge_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
+    sources, target = [tmp_path / "0.ds", tmp_path / "1.ds"], tmp_path / f"out{suffix}"
+    for source in sources:
+        large(source, size_for(suffix) // 2)
+    target.write_bytes(b"old")
+    done = run("merge", "i", *sources, target, limit=1_000_000)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ds merge: ")
+    assert target.name in done.stderr
+    os.truncate(sources[1], sources[1].stat().st_size - 8)
+    with pytest.raises(ds.TruncatedError, match=r'1.ds: variable "b"'):
+        ds.merge_files("i", sources, target)
+    assert target.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.ds", "1.ds", target.name]
 
 
 @SUFFIXES
@@ -125,9 +183,11 @@ def test_the_output_may_be_the_input(suffix: str, tmp_path: Path) -> None:
     ds.write(path, {"a": np.arange(6.0), ".": {"a": {".dims": ["i"]}}})
     with ds.open(path) as reader:
         ds.convert(path, path, sel={"i": [0, 2]})
-        if suffix == ".ds":
+        if suffix != ".nc":
             assert reader["a"][:].tolist() == [0, 1, 2, 3, 4, 5]
     assert ds.read(path)["a"].tolist() == [0, 2]
+    ds.merge_files("i", [path, path], path)
+    assert ds.read(path)["a"].tolist() == [0, 2, 0, 2]
 
 
 def test_a_map_stays_valid_when_the_file_is_replaced(tmp_path: Path) -> None:
@@ -192,9 +252,12 @@ def test_what_cannot_be_held_leaves_the_old_output(data: Any, tmp_path: Path) ->
 @SUFFIXES
 def test_replacing_keeps_permissions(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"
-    ds.write(path, {"x": np.arange(3)})
+    dataset = {"x": np.arange(3), ".": {"x": {".dims": ["i"]}}}
+    ds.write(path, dataset)
     path.chmod(0o640)
-    ds.write(path, {"x": np.arange(4)})
+    ds.write(path, dataset)
     assert path.stat().st_mode & 0o777 == 0o640
     ds.convert(path, path)
+    assert path.stat().st_mode & 0o777 == 0o640
+    ds.merge_files("i", [path, path], path)
     assert path.stat().st_mode & 0o777 == 0o640

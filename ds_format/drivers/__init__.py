@@ -3,11 +3,8 @@
 Modules are imported when a file of theirs is touched.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
-import sys
 from typing import Any, NamedTuple
 
 from ..errors import DriverError
@@ -30,9 +27,17 @@ class Driver(NamedTuple):
 
 
 DRIVERS = {
+    "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_"),
     "ds": Driver(
         (".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})
     ),
+    "hdf5": Driver(
+        (".h5", ".hdf5", ".hdf", ".he5"),
+        "ds_format.drivers.hdf5",
+        needs="h5py (extra hdf5: pip install 'ds-format-cython[hdf5]')",
+        options=frozenset({"skip_unsupported"}),
+    ),
+    "json": Driver((".json",), "ds_format.drivers.json_"),
     "netcdf": Driver(
         (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
         "ds_format.drivers.netcdf",
@@ -43,6 +48,9 @@ DRIVERS = {
 
 BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
 MODULE_BY_SUFFIX = {suffix: driver.module for suffix, driver in BY_SUFFIX.items()}
+
+_loaded: dict[str, Any] = {}
+"""Modules by their names, once they are whole: `sys.modules` has them already while another thread imports them."""
 
 
 def find(path: Any) -> Driver:
@@ -66,6 +74,11 @@ def find(path: Any) -> Driver:
     return driver
 
 
+def is_known(path: Any) -> bool:
+    """Whether there is a driver for files of this name."""
+    return os.path.splitext(os.fsdecode(path))[1].lower() in BY_SUFFIX
+
+
 def find_existing(path: Any) -> Driver:
     """Return the driver of a file to be read; that the file does not exist is said before its suffix is looked at."""
     try:
@@ -78,10 +91,16 @@ def find_existing(path: Any) -> Driver:
 def of_existing(path: Any) -> Any:
     """Return the module of the driver of a file to be read; see `find_existing` and `load`."""
     if type(path) is str:
-        loaded = sys.modules.get(MODULE_BY_SUFFIX.get(path[path.rfind(".") :], ""))
+        loaded = _loaded.get(MODULE_BY_SUFFIX.get(path[path.rfind(".") :], ""))
         if loaded is not None:
             return loaded
     return load(find_existing(path))
+
+
+def __getattr__(name: str) -> Any:
+    if name in DRIVERS:
+        return load(DRIVERS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load(driver: Driver) -> Any:
@@ -92,22 +111,26 @@ def load(driver: Driver) -> Any:
     DriverError
         If the library it needs is not installed.
     """
-    if driver.module in sys.modules:
-        return sys.modules[driver.module]
+    if driver.module in _loaded:
+        return _loaded[driver.module]
     try:
-        return importlib.import_module(driver.module)
+        module = importlib.import_module(driver.module)
     except ImportError as error:
         if driver.needs is None:
             raise
         raise DriverError(f"cannot import {error.name}: install {driver.needs}") from error
+    _loaded[driver.module] = module
+    return module
 
 
-def open_source(path: Any, **options: Any) -> Source:
+def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Source:
     """Open a file to read from.
 
     Parameters
     ----------
     path : str, bytes or PathLike
+    driver : Driver, optional
+        Instead of the one that the suffix tells.
     **options
         Those that are not None go to the driver.
 
@@ -120,7 +143,8 @@ def open_source(path: Any, **options: Any) -> Source:
     FormatError
         If the file is damaged.
     """
-    driver = find_existing(path)
+    if driver is None:
+        driver = find_existing(path)
     wanted = {name: value for name, value in options.items() if value}
     if not driver.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - driver.options))
@@ -143,6 +167,11 @@ def meta(path: Any) -> Metadata:
     if driver.header is not None:
         metadata: Metadata = importlib.import_module(driver.header).meta(path)
         return metadata
+    return meta_of_source(path)
+
+
+def meta_of_source(path: Any) -> Metadata:
+    """Return the metadata of a file as its Source has them, and close it."""
     source = open_source(path)
     try:
         return source.meta

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from typing import Any
 
 from ..codec.line import Header, attributes, find_end, metadata, parse
 from ..errors import DsError
-from ..kernels import ranges
 
 FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end."""
@@ -21,7 +21,7 @@ def read_header(fd: int, size: int) -> Header:
     Parameters
     ----------
     fd : int
-        File descriptor.
+        File descriptor, at the start of the file.
     size : int
         Bytes of the file.
 
@@ -30,14 +30,18 @@ def read_header(fd: int, size: int) -> Header:
     FormatError
         If these are not the first bytes of a ds file.
     """
-    wanted = min(FIRST_SIZE, size)
+    return parse(*_read_line(fd, size))
+
+
+def _read_line(fd: int, size: int) -> tuple[bytearray, int]:
+    """Return the first bytes of a file that was just opened, and where in them the header line ends."""
+    data = bytearray()
     while True:
-        data = bytearray(wanted)
-        del data[ranges.read_at(fd, 0, data) :]
-        end = find_end(data, whole=len(data) >= size or len(data) < wanted)
+        piece = os.read(fd, max(FIRST_SIZE, len(data)))
+        data += piece
+        end = find_end(data, whole=not piece or len(data) >= size)
         if end >= 0:
-            return parse(data, end)
-        wanted = min(2 * wanted, size)
+            return data, end
 
 
 def open_file(path: Any) -> tuple[int, int]:
@@ -69,13 +73,34 @@ def meta(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is wrong.
     """
+    header, _ = _read(path)
+    out = {key: metadata(header.variables[key]) for key in header.keys}
+    out["."] = attributes(header)
+    return out
+
+
+def entries(path: Any) -> dict[str, dict[str, Any]]:
+    """Return what the header of a ds file says, key by key in the order of the file: all properties and attributes.
+
+    Raises
+    ------
+    OSError
+        As the system says.
+    FormatError
+        If the header is wrong.
+    """
+    _, line = _read(path)
+    out = json.loads(line[line.index(b"{") :])
+    return {key: entry if isinstance(entry, dict) else {"": entry} for key, entry in out.items()}
+
+
+def _read(path: Any) -> tuple[Header, bytearray]:
+    """Return the header of a file, and its version line and JSON line as they stand."""
     fd, size = open_file(path)
     try:
-        header = read_header(fd, size)
+        data, end = _read_line(fd, size)
+        return parse(data, end), data[:end]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
     finally:
         os.close(fd)
-    out = {key: metadata(header.variables[key]) for key in header.keys}
-    out["."] = attributes(header)
-    return out

@@ -6,8 +6,9 @@ values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.stora
 
 from __future__ import annotations
 
+from ...timeaxis import JD_CALENDAR, JD_UNITS
 from .calls import NetCDFWarning
 from .sink import NetCDFSink as create
 from .source import NetCDFSource as open
 
-__all__ = ["NetCDFWarning", "create", "open"]
+__all__ = ["JD_CALENDAR", "JD_UNITS", "NetCDFWarning", "create", "open"]

@@ -9,12 +9,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...codec.attributes import to_json
 from ...errors import UnsupportedError
 from .kinds import CODES
 
 INT32 = np.iinfo(np.int32)
 INT64 = np.iinfo(np.int64)
 UINT64 = np.iinfo(np.uint64)
+
+
+BYTES = "(bytes) is written as text"
 
 
 class Encoded(NamedTuple):
@@ -48,7 +52,7 @@ def encode(value: Any, format: str, as_string: bool = False) -> Encoded:
     if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
         value = value[()]
     if isinstance(value, (bytes, np.bytes_)):
-        return Encoded("text", bytes(value))
+        return Encoded("text", bytes(value), BYTES)
     if isinstance(value, str):
         return _text(str(value), format, as_string)
     if isinstance(value, (bool, np.bool_)) or value is None or isinstance(value, dict):
@@ -105,7 +109,7 @@ def _strings(value: list[str | bytes], format: str) -> Encoded:
         return _json(value)
     if format != "NETCDF4" or any(b"\0" in item for item in raw):
         return _json(value)
-    return Encoded("string", raw)
+    return Encoded("string", raw, BYTES if any(isinstance(item, bytes) for item in value) else "")
 
 
 def _numbers(value: Any, typed: NDArray[Any] | None, format: str) -> Encoded:
@@ -142,13 +146,7 @@ def _code(items: list[Any], codes: tuple[str, ...]) -> str | None:
 def _json(value: Any) -> Encoded:
     kind = type(value).__name__
     try:
-        text = json.dumps(value, default=_plain).encode("ascii")
-    except (TypeError, ValueError, RecursionError) as error:
+        text = json.dumps(to_json({"value": value})["value"]).encode("ascii")
+    except (UnsupportedError, RecursionError) as error:
         raise UnsupportedError(f"a value of type {kind} is not possible in NetCDF") from error
     return Encoded("json", text, f"({kind}) is written as JSON text")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (np.generic, np.ndarray)) and not isinstance(value, np.ma.MaskedArray):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -19,7 +19,7 @@ def fit(variable: Variable) -> None:
     compress, all of them anew.
     """
     chunks = variable.chunking()
-    if isinstance(chunks, list) and chunks and variable.dtype is not str:
+    if isinstance(chunks, list) and chunks and variable.dtype is not str and not _is_renamed(variable):
         row = chunks[0] * math.prod(variable.shape[1:]) * np.dtype(variable.dtype).itemsize
         _, slots, preemption = variable.get_var_chunk_cache()
         variable.set_var_chunk_cache(min(row, MAX_SIZE), slots, preemption)
@@ -27,7 +27,15 @@ def fit(variable: Variable) -> None:
 
 def release(variable: Variable) -> None:
     """Give back the memory of the cache."""
-    if isinstance(variable.chunking(), list):
+    if isinstance(variable.chunking(), list) and not _is_renamed(variable):
         size, slots, preemption = variable.get_var_chunk_cache()
         variable.set_var_chunk_cache(0, slots, preemption)
         variable.set_var_chunk_cache(size, slots, preemption)
+
+
+def _is_renamed(variable: Variable) -> bool:
+    """Return whether the library stores a variable under another name, since a dimension that is not its own has it.
+
+    To change a cache, the library opens the variable anew, and by a mistake (netCDF-C 4.9) that dimension instead.
+    """
+    return variable.name in variable.group().dimensions and variable.dimensions[:1] != (variable.name,)

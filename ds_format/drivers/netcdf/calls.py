@@ -2,64 +2,42 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import netCDF4
 
 from ...errors import DsError, FormatError, UnsupportedError
+from .. import libraries
+from ..loss import LossWarning
 
 Group = Any
 """A netCDF4.Dataset or netCDF4.Group; the library's own types are too loose to be of use."""
 Variable = Any
 """A netCDF4.Variable."""
 
-LOCK = threading.RLock()
-"""Held around every call: neither netcdf-c nor HDF5 may be entered by two threads."""
-
 PATH_ENCODING = "latin-1"
 """One character per byte, so that names which are not UTF-8 reach the library too."""
 
-LIBRARY_ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
 
-SYSTEM_ERRORS = {
-    getattr(errno, name)
-    for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENFILE", "ENOENT", "ENOSPC", "EPERM", "EROFS", "ESTALE")
-    if hasattr(errno, name)
-}
-"""Numbers of errors to believe: for damaged files the library makes up others."""
-
-
-class NetCDFWarning(UserWarning):
+class NetCDFWarning(LossWarning):
     """Something of a dataset that its other form cannot hold, or holds differently."""
 
 
 def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
-    """Issue a `NetCDFWarning` that says where, in the words of the package's errors."""
-    warnings.warn(str(DsError(message, path=path, variable=variable)), NetCDFWarning, stacklevel=3)
+    """Issue a `NetCDFWarning` that says where."""
+    libraries.warn(NetCDFWarning, message, path, variable)
 
 
-@contextmanager
-def library(error: type[DsError], path: str, variable: str | None = None) -> Iterator[None]:
-    """Hold the lock, and turn the library's errors into `error` with file and variable.
+def library(error: type[DsError], path: str, variable: str | None = None) -> AbstractContextManager[None]:
+    """Guard calls of the library; see `libraries.guarded`."""
+    return libraries.guarded(error, path, variable, _told)
 
-    The operating system's own errors pass through.
-    """
-    try:
-        with LOCK:
-            yield
-    except DsError as caught:
-        raise caught.at(path=path, variable=variable) from caught.__cause__
-    except LIBRARY_ERRORS as caught:
-        if isinstance(caught, OSError) and caught.errno in SYSTEM_ERRORS:
-            raise
-        text = caught.strerror if isinstance(caught, OSError) else str(caught)
-        raise error(text or type(caught).__name__, path=path, variable=variable) from caught
+
+def _told(error: Exception) -> str | None:
+    return error.strerror if isinstance(error, OSError) else str(error)
 
 
 def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:

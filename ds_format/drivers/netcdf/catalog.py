@@ -9,14 +9,16 @@ import numpy as np
 
 from ...dataset import escape
 from ...errors import UnsupportedError
+from .. import missing
 from ..base import Metadata
-from . import missing
+from ..settings import names
+from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker
 from .calls import Group, Variable, warn
 from .groups import dimension_names, walk
 from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
-from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, names, read_storage
-from .text import ENCODING_ATTRIBUTE, OBJECT_SIZE
+from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
+from .text import ENCODING_ATTRIBUTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,15 @@ import netCDF4
 import numpy as np
 
 from ...errors import UnsupportedError
-from . import missing, storage, text
+from .. import missing
+from ..settings import names, setting
+from . import storage, text
 from .attribute_values import Encoded, encode
 from .attributes import MARKER, marker_text, write_attributes
 from .calls import Group, Variable, warn
 from .groups import split
 from .kinds import BOOL_ATTRIBUTE, Kind, file_dtype, file_kind
+from .names import check_attribute
 from .plan import VariablePlan
 from .survey import Facts
 
@@ -75,6 +78,10 @@ class Definer:
         encoded: dict[str, Encoded] = {}
         for name, value in values.items():
             try:
+                check_attribute(name, self.format)
+            except UnsupportedError as error:
+                raise error.at(variable=variable)
+            try:
                 encoded[name] = encode(value, self.format, name in strings)
             except UnsupportedError as error:
                 raise UnsupportedError(f'attribute "{prefix}{name}": {error.message}', variable=variable) from None
@@ -92,7 +99,7 @@ class Definer:
 
     def define(self, plan: VariablePlan, facts: Facts) -> Target:
         """Define a variable of which all is known."""
-        char = storage.setting(plan.record, "char", dict)
+        char = setting(plan.record, "char", dict)
         kind: Kind = file_kind(facts.type, self.format)
         if char is not None and kind == "string":
             kind = "char"
@@ -123,7 +130,7 @@ class Definer:
         length: int | None = None
         marker: dict[str, Any] = {}
         values = self._values(plan, kind)
-        is_single = plan.shape == () and facts.length <= 1 and storage.setting(plan.record, "char", dict) == {}
+        is_single = plan.shape == () and facts.length <= 1 and setting(plan.record, "char", dict) == {}
         if kind == "char" and not is_single:
             name, length = self._char_dimension(plan, facts)
             dims = (*dims, name)
@@ -144,7 +151,7 @@ class Definer:
         dtype = file_dtype(facts.type)
         values = self._fitted(plan, self._values(plan, kind), dtype)
         enum = self._enum(plan, dtype)
-        recorded = storage.setting(plan.record, "fill", str)
+        recorded = setting(plan.record, "fill", str)
         is_filled = recorded == "default"
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
@@ -208,7 +215,7 @@ class Definer:
         marker: dict[str, Any],
         options: dict[str, Any],
     ) -> Variable:
-        strings = storage.names(plan.record, "strings")
+        strings = names(plan.record, "strings")
         encoded = self.attributes(values, strings, marker, plan.name)
         fill = encoded.get(missing.FILL_ATTRIBUTE)
         # elsewhere it keeps its place among the attributes
@@ -259,7 +266,7 @@ class Definer:
 
     def _enum(self, plan: VariablePlan, dtype: np.dtype[Any]) -> Any:
         """Return the enum type of a variable, or None."""
-        record = storage.setting(plan.record, "enum", dict)
+        record = setting(plan.record, "enum", dict)
         if record is None:
             return None
         enum = define_enum(self, record)
@@ -271,9 +278,9 @@ class Definer:
 
 def define_enum(definer: Definer, record: Any) -> Any:
     """Return the enum type of a record, defined if need be; None if it is damaged."""
-    name = storage.setting(record, "name", str)
-    members = storage.setting(record, "members", dict)
-    base = storage.setting(record, "type", str)
+    name = setting(record, "name", str)
+    members = setting(record, "members", dict)
+    base = setting(record, "type", str)
     if not name or not members or base is None or not all(isinstance(value, int) for value in members.values()):
         return None
     group, short = split(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import unicodedata
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,11 @@ from ...dataset import unescape
 from ...dtypes import TYPES
 from ...errors import UnsupportedError
 from ..base import Metadata
+from ..settings import names, setting
 from .groups import lineage, split
 from .kinds import CODES, file_dtype
-from .storage import DEFAULT_FORMAT, PROPERTY, names, setting
+from .names import check_path
+from .storage import DEFAULT_FORMAT, PROPERTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,7 @@ def plan_file(meta: Metadata) -> FilePlan:
     unlimited |= {name for name, size in dimensions.items() if size == 0}
     named = [*(split(name)[0] for name in (*(plan.name for plan in variables.values()), *dimensions))]
     groups = list(dict.fromkeys(part for group in (*named, *names(record, "groups")) for part in lineage(group)))
-    for name in (*(plan.name for plan in variables.values()), *dimensions, *groups):
-        _check_name(name)
+    _check_names(variables.values(), (*dimensions, *groups), groups)
     format = setting(record, "format", str)
     return FilePlan(
         variables=variables,
@@ -103,14 +104,18 @@ def plan_file(meta: Metadata) -> FilePlan:
     )
 
 
-def _check_name(name: str) -> None:
-    """Refuse what the library would take for a path or store under another name; the rest it checks itself."""
-    if any(part in ("", ".", "..") for part in name.split("/")):
-        raise UnsupportedError(f'the name "{name}" is not possible in NetCDF')
-    if not unicodedata.is_normalized("NFC", name):
-        raise UnsupportedError(
-            f'the name "{name}" is not possible in NetCDF, which composes accents with their letters'
-        )
+def _check_names(variables: Iterable[VariablePlan], others: Iterable[str], groups: Collection[str]) -> None:
+    """Refuse the names that the library would refuse, take for a path, or store as others."""
+    for plan in variables:
+        try:
+            for name in (plan.name, *plan.dims):
+                check_path(name)
+                if name in groups:
+                    raise UnsupportedError(f'the name "{name}" is that of a group, too')
+        except UnsupportedError as error:
+            raise error.at(variable=plan.name)
+    for name in others:
+        check_path(name)
 
 
 def _plan_variable(name: str, properties: dict[str, Any]) -> VariablePlan:
@@ -156,7 +161,7 @@ def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str
         if key.startswith("."):
             continue
         group, name = split(unescape(key))
-        if group not in attributes:
+        if group not in attributes or unescape(key).startswith("/"):
             raise UnsupportedError(f'attribute "{unescape(key)}": there is no group "{group}", and names have no "/"')
         attributes[group][name] = value
     return attributes

@@ -10,17 +10,22 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ...errors import DsError, UnsupportedError
+from ...names import unescape
 from ..base import Metadata
+from ..settings import HDF5, as_netcdf, setting
+from ..slabs import slab_runs
+from ..spool import Spool
 from ..target import Target as TargetFile
 from ..target import naming
+from ..times import as_written, blocks_as_written, is_time, time_coding
 from .attributes import write_attributes
 from .caches import fit, release
 from .calls import create_file, library, warn
 from .definition import Definer, Target, define_enum
 from .groups import split
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
-from .slabs import slab_runs
-from .survey import Facts, Spool, known_facts, survey
+from .storage import PROPERTY
+from .survey import Facts, known_facts, survey
 from .values import any_enum_value, file_values
 
 
@@ -39,6 +44,8 @@ class NetCDFSink:
     format : str, optional
         `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
         one that the dataset was read from, if it can hold it (a `NetCDFWarning` otherwise); else `NETCDF4`.
+    time_units, calendar : str, optional
+        What variables with `.time` are written in; see `ds_format.drivers.times.time_coding`.
 
     Raises
     ------
@@ -48,11 +55,21 @@ class NetCDFSink:
         If NetCDF, or the format asked for, cannot hold the dataset.
     """
 
-    def __init__(self, path: Any, meta: Metadata, *, format: str | None = None):
+    def __init__(
+        self,
+        path: Any,
+        meta: Metadata,
+        *,
+        format: str | None = None,
+        time_units: str | None = None,
+        calendar: str | None = None,
+    ):
         self._path = os.fsdecode(path)
+        self._times = time_coding(time_units, calendar)
+        self._time_keys = {key for key, properties in meta.items() if is_time(properties)}
         self._file = TargetFile(path)
         try:
-            self._plan = plan_file(meta)
+            self._plan = plan_file(as_written(as_netcdf(meta), self._times))
             self._format, reason = choose_format(self._plan, format)
         except DsError as error:
             raise error.at(path=self._path) from error.__cause__
@@ -60,6 +77,10 @@ class NetCDFSink:
             variable, what = reason
             recorded = self._plan.recorded_format
             warn(f"the format {recorded} cannot hold {what}: written as {self._format}", self._path, variable)
+        for key, properties in meta.items():
+            members = setting(properties.get(HDF5), "enum", dict)
+            if members and PROPERTY not in properties:
+                warn("left out: the names of its numbers, an enumeration of HDF5", self._path, unescape(key))
         self._targets: dict[str, Target] = {}
         self._open: Definer | None = None
         try:
@@ -92,6 +113,8 @@ class NetCDFSink:
             If the library cannot write.
         """
         plan = self._plan.variables[name]
+        if name in self._time_keys:
+            blocks = blocks_as_written(blocks, self._times, plan.name, self._path)
         target = self._targets.get(name)
         if target is not None:
             self._write_blocks(target, blocks)

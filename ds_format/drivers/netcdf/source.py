@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
+from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
-from . import missing, text
+from ..slabs import Slices, read_part
 from .caches import fit, release
 from .calls import library, open_file, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
-from .slabs import Slices, read_part
 
 
 class NetCDFSource:
@@ -87,7 +87,7 @@ class NetCDFSource:
         if entry.shape is None:
             return
         self._check_end(entry)
-        size = entry.size + text.OBJECT_SIZE if entry.kind == "char" else entry.size
+        size = entry.size + strings.OBJECT_SIZE if entry.kind == "char" else entry.size
         counts = [0] * len(entry.sentinels)
         left = math.prod(entry.shape)
         with library(FormatError, self._path, entry.name):
@@ -133,7 +133,7 @@ class NetCDFSource:
         array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
         array = array.reshape([s.stop - s.start for s in slices])
         if entry.kind == "char" and slices:
-            return text.joined(array)
+            return strings.joined(array)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _decode(self, entry: Entry, raw: NDArray[Any], counts: list[int]) -> NDArray[Any]:
@@ -154,7 +154,7 @@ class NetCDFSource:
         values = raw.astype(object)
         if entry.kind == "char" and entry.type == "unicode":
             try:
-                values = text.decoded(values)
+                values = strings.decoded(values)
             except FormatError as error:
                 raise error.at(path=self._path, variable=entry.name) from error.__cause__
         if entry.mark is None:

@@ -20,31 +20,19 @@ tells), `groups`, `enums` (without variables) and `strings`.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import netCDF4
 
+from ..missing import FILL_ATTRIBUTE
+from ..settings import NETCDF, setting
 from .calls import Group, Variable
 from .groups import dimension_names, find_type
 from .kinds import Kind
-from .missing import FILL_ATTRIBUTE
 
-PROPERTY = ".netcdf"
+PROPERTY = NETCDF
 
 DEFAULT_FORMAT = "NETCDF4"
-
-T = TypeVar("T")
-
-
-def setting(record: Any, name: str, kind: type[T]) -> T | None:
-    """Return a setting of a record, if it is there and of the type that it should have."""
-    value = record.get(name) if isinstance(record, dict) else None
-    return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else None
-
-
-def names(record: Any, name: str) -> list[str]:
-    """Return a setting that is a list of names."""
-    return [item for item in setting(record, name, list) or [] if isinstance(item, str)]
 
 
 def read_storage(variable: Variable, kind: Kind, attributes: dict[str, Any]) -> dict[str, Any]:

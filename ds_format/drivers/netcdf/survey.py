@@ -6,9 +6,7 @@ values that none of the present ones has.
 
 from __future__ import annotations
 
-import pickle
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +15,12 @@ from numpy.typing import NDArray
 
 from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
-from ..base import BLOCK_SIZE
+from .. import strings
+from ..missing import candidates, default_fill, sentinels
+from ..settings import setting
 from . import text
 from .kinds import file_dtype, file_kind
-from .missing import default_fill, sentinels
 from .plan import VariablePlan
-from .storage import setting
 
 
 @dataclass(slots=True)
@@ -37,46 +35,6 @@ class Facts:
     """A text that no present string has."""
     fill: np.generic | None = None
     """A number that no present value has."""
-
-
-class Spool:
-    """Blocks that can be gone through again: the only one, or a file without a name."""
-
-    def __init__(self, blocks: Iterable[Any], total: int, folder: str):
-        rest = iter(blocks)
-        first = list(_take(rest))
-        self._only = first if not first or np.size(first[0]) >= total else None
-        if self._only is None:
-            # pickle suits every kind of block; nobody else can reach what lies in between
-            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
-            try:
-                for block in (*first, *rest):
-                    pickle.dump(block, self._file, protocol=5)
-            except BaseException:
-                self._file.close()
-                raise
-
-    def __iter__(self) -> Iterator[Any]:
-        if self._only is not None:
-            yield from self._only
-            return
-        self._file.seek(0)
-        while True:
-            try:
-                yield pickle.load(self._file)
-            except EOFError:
-                return
-
-    def close(self) -> None:
-        """Give back memory and file."""
-        if self._only is None:
-            self._file.close()
-
-
-def _take(blocks: Iterator[Any]) -> Iterator[Any]:
-    for block in blocks:
-        yield block
-        return
 
 
 def known_facts(plan: VariablePlan, format: str) -> Facts | None:
@@ -122,20 +80,20 @@ def survey(blocks: Iterable[Any], type_name: str | None) -> Facts:
         if facts is None:
             facts = Facts(type_name or type_of_block(block), has_missing=False)
         if TYPES[facts.type].is_string:
-            values, mask = text.as_objects(block)
-            strings = text.encoded(values, mask, b"")
-            facts.length = max(facts.length, text.max_length(strings))
-            mark_lengths |= text.mark_lengths(strings, mask)
+            values, mask = strings.as_objects(block)
+            raw = text.encoded(values, mask, b"")
+            facts.length = max(facts.length, text.max_length(raw))
+            mark_lengths |= strings.mark_lengths(raw, mask)
         else:
             mask = np.ma.getmask(block)
             mask = mask if mask is not np.ma.nomask and mask.any() else None
-            free = _candidates(file_dtype(facts.type)) if free is None else free
+            free = candidates(file_dtype(facts.type)) if free is None else free
             present = np.ma.getdata(block) if mask is None else np.ma.getdata(block)[~mask]
             free = free[~np.isin(free, present)]
         facts.has_missing |= mask is not None
     if facts is None:
         return Facts(type_name or "float64", has_missing=False)
-    facts.mark = text.free_mark(mark_lengths)
+    facts.mark = strings.free_mark(mark_lengths)
     if facts.has_missing and not TYPES[facts.type].is_string:
         if free is None or not len(free):
             raise UnsupportedError("every value of its type is present, so that none is left to mark missing ones")
@@ -159,21 +117,10 @@ def type_of_block(block: Any) -> str:
     if dtype.kind == "S":
         return "str"
     if dtype.kind == "O":
-        values, mask = text.as_objects(block)
+        values, mask = strings.as_objects(block)
         present = values.ravel() if mask is None else values[~mask]
         return "str" if present.size and isinstance(present[0], bytes) else "unicode"
     code = "?" if dtype.kind == "b" else dtype.str[1:]
     if code not in TYPE_OF_CODE:
         raise UnsupportedError(f"values of type {dtype} are not possible in NetCDF")
     return TYPE_OF_CODE[code].name
-
-
-def _candidates(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return numbers that may stand for missing ones, the best first."""
-    default = np.array([default_fill(dtype)], dtype=dtype)
-    if dtype.kind == "f":
-        return np.concatenate([default, -default, [np.finfo(dtype).max]]).astype(dtype)
-    limits = np.iinfo(dtype)
-    if dtype.itemsize <= 2:
-        return np.concatenate([default, np.arange(limits.min, limits.max + 1).astype(dtype)])
-    return np.concatenate([default, np.array([limits.min, limits.max, limits.max - 1], dtype=dtype)])

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UnsupportedError
-from . import missing, text
+from .. import missing, strings
+from . import text
 from .calls import Variable
 from .definition import Target
 from .kinds import file_dtype
@@ -41,17 +42,18 @@ def file_values(target: Target, block: Any) -> NDArray[Any]:
 
 
 def _strings(target: Target, block: Any) -> NDArray[Any]:
-    values, mask = text.as_objects(block)
+    values, mask = strings.as_objects(block)
     if mask is not None and target.mark is None:
         raise UnsupportedError('found missing strings, expected none (property ".missing")')
+    strings.check_kind(values, mask, target.type)
     is_char = target.kind == "char"
     encoding = "utf-8" if is_char else str(target.plan.attributes.get(text.ENCODING_ATTRIBUTE, "utf-8"))
-    strings = text.encoded(values, mask, target.mark or b"", encoding=encoding, inner_nul=is_char).ravel()
+    raw = text.encoded(values, mask, target.mark or b"", encoding=encoding, inner_nul=is_char).ravel()
     if not is_char:
-        return strings
+        return raw
     if target.length is None:
-        return text.characters(strings, 1)[:, 0]
-    return text.characters(strings, target.length)
+        return text.characters(raw, 1)[:, 0]
+    return text.characters(raw, target.length)
 
 
 def _numbers(target: Target, block: Any) -> NDArray[Any]:

@@ -310,3 +310,18 @@ def test_memory_does_not_grow_with_variables(tmp_path: Path) -> None:
     unit = 1 if sys.platform == "darwin" else 1024
     # the library alone would keep 16 MB of each variable, twice
     assert int(run.stdout) * unit < 40e6
+
+
+def test_a_variable_with_the_name_of_a_dimension_that_is_not_its_own(tmp_path: Path) -> None:
+    storage = {".netcdf": {"chunks": [1, 1]}}
+    meta: Metadata = {
+        "lat": {**var(["a", "b"], [2, 3], "int32", missing=False), **storage},
+        "x": {**var(["i", "lat"], [2, 2], "int32", missing=False), **storage},
+    }
+    data = {"lat": np.arange(6, dtype="i4").reshape(2, 3), "x": np.arange(4, dtype="i4").reshape(2, 2)}
+    write_all(tmp_path / "a.nc", meta, data)
+    source = netcdf.open(tmp_path / "a.nc")
+    for name in ("lat", "x", "lat", "x"):
+        assert source.read(name).tolist() == data[name].tolist()
+        assert [block.tolist() for block in source.blocks(name)] == [data[name].tolist()]
+    source.close()

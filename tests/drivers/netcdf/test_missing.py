@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.drivers import netcdf
+from ds_format.drivers.missing import count, default_fill, filled, fitting, sentinels
 from ds_format.drivers.netcdf import NetCDFWarning
-from ds_format.drivers.netcdf.missing import count, default_fill, filled, fitting, sentinels
 from ds_format.errors import UnsupportedError
 
 from ..netcdf_compare import differences

@@ -278,9 +278,11 @@ def test_any_dataset_comes_back(tmp_path: Path, data: st.DataObject) -> None:
         try:
             sink.write("x", blocks)
             sink.commit()
-        except BaseException:
+        except UnsupportedError as error:
             sink.abort()
-            raise
+            if "which was to mark missing ones" not in str(error):
+                raise
+            return
     if any("which means missing" in str(warning.message) for warning in caught):
         # a classic file has a default fill value always; it was told
         return

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.drivers.netcdf.slabs import read_part, slab_runs
+from ds_format.drivers.slabs import read_part, slab_runs
 
 SHAPES = st.lists(st.integers(0, 6), max_size=4).map(tuple)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import BLOCK_SIZE
+from .base import BLOCK_SIZE
 
 GAP_SIZE = 64 * 1024
 """Bytes that are rather read and dropped than skipped by another call."""

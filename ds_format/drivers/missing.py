@@ -4,21 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
 FILL_ATTRIBUTE = "_FillValue"
 SENTINEL_ATTRIBUTES = (FILL_ATTRIBUTE, "missing_value")
 
+DEFAULT_FILLS = {
+    "i1": -127,
+    "u1": 255,
+    "i2": -32767,
+    "u2": 65535,
+    "i4": -2147483647,
+    "u4": 4294967295,
+    "i8": -9223372036854775806,
+    "u8": 18446744073709551614,
+    "f4": 9.969209968386869e36,
+    "f8": 9.969209968386869e36,
+}
+"""What the NetCDF library fills values with that nobody wrote (`NC_FILL_...` in netcdf.h)."""
+
 Sentinels = list[np.generic]
 """Distinct values that mean "missing", of the dtype of the variable; the first is the one to write."""
 
 
 def default_fill(dtype: np.dtype[Any]) -> np.generic:
-    """Return what the library pre-fills numbers of a type with."""
-    fill: np.generic = dtype.type(netCDF4.default_fillvals[dtype.str[1:]])
+    """Return what the NetCDF library pre-fills numbers of a type with."""
+    fill: np.generic = dtype.type(DEFAULT_FILLS[dtype.str[1:]])
     return fill
+
+
+def candidates(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return numbers that may stand for missing ones, the best first; of the types up to 2 bytes all there are."""
+    default = np.array([default_fill(dtype)], dtype=dtype)
+    if dtype.kind == "f":
+        return np.concatenate([default, -default, [np.finfo(dtype).max]]).astype(dtype)
+    limits = np.iinfo(dtype)
+    if dtype.itemsize <= 2:
+        return np.concatenate([default, np.arange(limits.min, limits.max + 1).astype(dtype)])
+    return np.concatenate([default, np.array([limits.min, limits.max, limits.max - 1], dtype=dtype)])
 
 
 def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool) -> Sentinels:

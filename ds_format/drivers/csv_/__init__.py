@@ -1,0 +1,18 @@
+"""CSV and TSV: a table with one row of names, whose columns are variables of one dimension `i`.
+
+::
+
+    time, temperature
+    1, 16.0
+    (2,)
+
+Cells are separated by commas (`.csv`) or tabs (`.tsv`, `.tab`) and quoted as RFC 4180 says. An empty cell is a missing
+value. What type a column has, its cells tell, see `ds_format.drivers.csv_.cells`.
+"""
+
+from __future__ import annotations
+
+from .sink import CsvSink as create
+from .source import CsvSource as open
+
+__all__ = ["create", "open"]

@@ -1,0 +1,202 @@
+"""Writing: a CSV file as a Sink. Variables come one after the other, rows hold one value of each."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from ...codec.encode import type_of
+from ...dataset import as_array
+from ...dtypes import TYPES, Type
+from ...errors import DsError, MissingError, UnsupportedError
+from ...names import unescape
+from ..base import BLOCK_SIZE, Metadata
+from ..loss import refuse, warn
+from ..plain_times import PlainTimes
+from ..target import Target, naming
+from .cells import Column, cells_of
+from .losses import Losses
+from .rows import delimiter_of
+
+STEP = 1 << 14
+"""Values made text at once."""
+CELLS = 1 << 18
+"""Cells in memory while rows are made of columns."""
+
+
+class CsvSink:
+    r"""A CSV file being written; see `ds_format.drivers.base.Sink`.
+
+    The cells of each variable go to a temporary file, of which `commit` makes rows. Columns stand in the order of their
+    names, as ds-format 5.0.2 writes them; lines end with `\r\n`. One `LossWarning` says what is lost.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    meta : Metadata
+        Each variable with `.size`.
+    time_units, calendar : str, optional
+        What to write time variables in, instead of Julian dates.
+    atomic, durable : bool
+        As `drivers.target.Target`.
+    **options
+        Refused, by their names.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be created.
+    DriverError
+        If there is an option that CSV does not have.
+    UnsupportedError
+        If a variable has no data, or not one dimension, or is not as long as the others.
+    """
+
+    def __init__(
+        self,
+        path: Any,
+        meta: Metadata,
+        *,
+        time_units: str | None = None,
+        calendar: str | None = None,
+        atomic: bool = True,
+        durable: bool = False,
+        **options: Any,
+    ):
+        self.path = os.fsdecode(path)
+        refuse(options, "CSV", self.path)
+        self._times = PlainTimes(meta, time_units, calendar)
+        meta = self._times.meta
+        self._keys = sorted((key for key in meta if key != "."), key=unescape)
+        try:
+            self._n = _check(self._keys, meta)
+        except DsError as error:
+            raise error.at(path=self.path)
+        self._hints = {key: meta[key].get(".type") for key in self._keys}
+        self._losses = Losses(meta)
+        self._columns = {key: Column() for key in self._keys}
+        self._places: dict[str, list[int]] = {}
+        self._step = max(1, CELLS // max(1, len(self._keys)))
+        self._target = Target(path, atomic=atomic, durable=durable)
+        with naming(path):
+            # readers expect the ends of lines as they are written
+            self._file: IO[str] = open(self._target.written, "x", encoding="utf-8", newline="")  # noqa: SIM115
+            folder = os.path.dirname(self._target.written) or "."
+            self._spool = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder)  # noqa: SIM115 - until commit
+
+    def write(self, name: str, blocks: Iterable[Any]) -> None:
+        """Write one variable; see `Sink.write`.
+
+        Raises
+        ------
+        UnsupportedError
+            If a value is of a type that CSV cannot hold, or a string is not UTF-8.
+        DsError
+            If there are more or fewer values than `.size` says.
+        """
+        if name not in self._columns:
+            raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+        try:
+            self._write(name, self._times.blocks(name, blocks))
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(name))
+
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
+        places: list[int] = []
+        pending: list[str] = []
+        first: Type | None = None
+        done = 0
+        for block in blocks:
+            array = as_array(block).reshape(-1)
+            ds_type = type_of(array, self._hints[name])
+            if first is not None and ds_type is not first:
+                raise DsError(f"found values of type {ds_type.name}, expected {first.name}")
+            first = ds_type
+            done += array.size
+            for start in range(0, array.size, STEP):
+                part = array[start : start + STEP]
+                cells = cells_of(part, ds_type)
+                self._columns[name].add(cells)
+                if ds_type.is_string:
+                    self._losses.add_texts(name, part, cells)
+                else:
+                    self._losses.add_numbers(name, part)
+                pending += cells
+                while len(pending) >= self._step:
+                    places.append(self._put(pending[: self._step]))
+                    del pending[: self._step]
+        if done != self._n:
+            raise DsError(f"found {done} values, expected {self._n} as .size says")
+        if pending:
+            places.append(self._put(pending))
+        self._places[name] = places
+        ds_type = first or TYPES.get(self._hints[name] or "") or TYPES["float64"]
+        self._losses.add_type(name, ds_type.name, self._columns[name].type)
+
+    def _put(self, cells: list[str]) -> int:
+        place = self._spool.tell()
+        with naming(self.path):
+            # nobody else can reach what lies in between
+            pickle.dump(cells, self._spool, protocol=5)
+        return place
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        for i in range(len(self._places[self._keys[0]])):
+            columns = []
+            for key in self._keys:
+                self._spool.seek(self._places[key][i])
+                columns.append(pickle.load(self._spool))
+            yield from zip(*columns, strict=True)
+
+    def commit(self) -> None:
+        """Write the rows, and move the file to its name."""
+        for key in self._keys:
+            if key not in self._places:
+                self.write(key, ())
+        with naming(self.path):
+            writer = csv.writer(self._file, delimiter=delimiter_of(self.path))
+            if self._keys:
+                writer.writerow([unescape(key) for key in self._keys])
+                writer.writerows(self._rows())
+            self._spool.close()
+            self._file.close()
+        message = self._losses.message()
+        if message:
+            warn(message, self.path)
+        with naming(self.path):
+            self._target.commit()
+
+    def abort(self) -> None:
+        """Leave no trace."""
+        self._spool.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
+        self._target.abort()
+
+
+def _check(keys: list[str], meta: Metadata) -> int:
+    """Return the number of rows."""
+    rows: dict[int, str] = {}
+    for key in keys:
+        name, size = unescape(key), meta[key].get(".size")
+        if size is None:
+            raise UnsupportedError("has no data, which CSV cannot say", variable=name)
+        if len(size) != 1:
+            raise UnsupportedError(f"has {len(size)} dimensions, expected one (not supported in CSV)", variable=name)
+        rows.setdefault(size[0], name)
+        if len(rows) > 1:
+            (n, other), (m, _) = rows.items()
+            message = f'has {m} values, but "{other}" has {n}: all have one size (not supported in CSV)'
+            raise UnsupportedError(message, variable=name)
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise UnsupportedError("the name has surrogates, which are no characters", variable=name) from None
+    if keys and unescape(keys[0]).startswith("\ufeff"):
+        raise UnsupportedError("the first name begins with a byte order mark", variable=unescape(keys[0]))
+    return next(iter(rows), 0)

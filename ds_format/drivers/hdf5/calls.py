@@ -1,0 +1,79 @@
+"""The one door to the h5py library: its lock, its errors, its way of opening files."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+
+import h5py
+
+from ...errors import DsError, FormatError
+from .. import libraries
+from ..loss import LossWarning
+
+Node = Any
+"""An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
+
+LIBVER = ("v108", "v110")
+"""Oldest and newest layout to write: that of HDF5 1.8 has attributes of more than 64 kB, and netCDF-4 reads both."""
+
+
+CACHE = {"rdcc_nbytes": 32 * 1024 * 1024, "rdcc_nslots": 1009}
+"""Bytes of chunks that the library may keep for one open dataset, and slots to find them in (a prime number).
+
+Blocks go through chunks several times if they are shorter; each time would decompress, or compress, all of them anew.
+"""
+
+
+class HDF5Warning(LossWarning):
+    """Something of a file or a dataset that its other form cannot hold, or holds differently."""
+
+
+def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
+    """Issue a `HDF5Warning` that says where."""
+    libraries.warn(HDF5Warning, message, path, variable)
+
+
+def library(error: type[DsError], path: str, variable: str | None = None) -> AbstractContextManager[None]:
+    """Guard calls of the library; see `libraries.guarded`."""
+    return libraries.guarded(error, path, variable, _told)
+
+
+def _told(error: Exception) -> str:
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+def address_of(identifier: Any) -> tuple[int, int]:
+    """Return what tells an open object, by its low-level identifier, from all others: a file and a place in it."""
+    info = h5py.h5o.get_info(identifier)
+    return info.fileno, info.addr
+
+
+def open_file(path: str) -> Node:
+    """Open a file to read.
+
+    Raises
+    ------
+    OSError
+        As `open` would.
+    FormatError
+        If it is not an HDF5 file, or a damaged one.
+    """
+    with open(path, "rb"):
+        pass
+    with library(FormatError, path):
+        return h5py.File(path, "r", **CACHE)
+
+
+def create_file(path: str) -> Node:
+    """Create a file that does not exist yet; what it holds is listed in the order in which it was made.
+
+    Raises
+    ------
+    OSError
+        As `open` in mode `x` would.
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    with library(DsError, path):
+        return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)

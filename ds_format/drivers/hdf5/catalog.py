@@ -1,0 +1,229 @@
+"""What an HDF5 file holds, from its metadata alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...dataset import escape
+from ...dtypes import TYPES
+from ...errors import UnsupportedError
+from .. import missing
+from ..base import Metadata
+from ..strings import OBJECT_SIZE
+from ..times import PROPERTY as TIME
+from .attributes import Marker, read_attributes
+from .calls import Node, warn
+from .dimensions import Dimensions
+from .kinds import WIDENED, Kind, plain_dtype, type_of
+from .names import NON_COORDINATE, lineage, split
+from .storage import PROPERTY, read_storage
+from .walk import walk
+
+NETCDF_FILE = "_NCProperties"
+"""Attribute of files that the netCDF library wrote, or a program in its manner; versions before 4.4.1 did not."""
+
+NETCDF_BOOL = ("dtype", "bool")
+"""Attribute of numbers that are booleans, in such files."""
+
+USER_DEFINED = 2
+"""H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A variable of a file, as reading needs it."""
+
+    name: str
+    path: bytes
+    type: str
+    kind: Kind
+    shape: tuple[int, ...] | None
+    """None: it has no data."""
+    length: int | None
+    """Characters along a last dimension of the file that make one string; None: there is no such dimension."""
+    size: int
+    """Bytes of one value in the file, about."""
+    chunk: tuple[int, ...] | None
+    sentinels: missing.Sentinels
+    """In the type of the file."""
+    mark: str | None
+    """Text that stands for a missing string."""
+
+
+def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
+    """Return the metadata of a file, and what is needed to read each variable, or why it cannot be read, both by key.
+
+    Parameters
+    ----------
+    file : h5py.File
+    path : str
+        For warnings.
+    skip_unsupported : bool
+        Whether to leave out variables that ds cannot hold, with a warning.
+    """
+    groups = list(walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)))
+    reader = _Reader(file, path, groups)
+    meta: Metadata = {}
+    entries: dict[str, Entry | UnsupportedError] = {}
+    attributes: dict[str, Any] = {}
+    for prefix, group, datasets in groups:
+        for name, found in reader.attributes(group, None, None)[0].items():
+            if escape(prefix + name) in attributes:
+                warn(f'left out: attribute "{prefix + name}", of which there are two', path)
+            else:
+                attributes[escape(prefix + name)] = found
+        for name, place, dataset in datasets:
+            if name in reader.dimensions.pure:
+                continue
+            try:
+                entry, properties = reader.variable(name, place, dataset)
+            except UnsupportedError as error:
+                if skip_unsupported:
+                    warn(f"left out: {error.message}", path, name)
+                    continue
+                error.at(path=path, variable=name)
+                entries[escape(name)] = error
+                meta[escape(name)] = {".dims": [], ".size": None, ".type": None, ".missing": False}
+                continue
+            key = escape(entry.name)
+            if key in meta:
+                warn(f'left out: "{name}", another variable has the name "{entry.name}"', path)
+                continue
+            entries[key], meta[key] = entry, properties
+    record = _dataset_record(reader.dimensions, groups, meta, reader.characters)
+    meta["."] = {**({PROPERTY: record} if record else {}), **attributes}
+    return meta, entries
+
+
+class _Reader:
+    """What is known of a whole file, for all that is read of its parts."""
+
+    def __init__(self, file: Node, path: str, groups: list[Any]):
+        self.path = path
+        self.dimensions = Dimensions(file, [(name, node) for _, _, nodes in groups for name, _, node in nodes])
+        self.is_netcdf = NETCDF_FILE in file.attrs or self.dimensions.are_numbered
+        self.characters: set[str] = set()
+        """Dimensions along which strings lie, character by character."""
+
+    def attributes(
+        self, owner: Node, variable: str | None, dtype: np.dtype[Any] | None
+    ) -> tuple[dict[str, Any], Marker]:
+        """Return attributes by name, and the marker; warn of what is left out."""
+        found, marker, skipped = read_attributes(owner, dtype, self.is_netcdf)
+        for name, reason in skipped:
+            prefix = owner.name.strip("/") + "/" if variable is None and owner.name != "/" else ""
+            warn(f'left out: attribute "{prefix}{name}", {reason}', self.path, variable)
+        return found, marker
+
+    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[Entry, dict[str, Any]]:
+        """Return what is needed to read a dataset, and its properties and attributes."""
+        dtype = plain_dtype(dataset.id) if _is_number(dataset) else None
+        attributes, marker = self.attributes(dataset, path_name, dtype)
+        name = _variable_name(path_name, marker)
+        type_name, kind = type_of(dataset.id, marker.get("type"))
+        if self.is_netcdf and type_name == "int8" and attributes.get(NETCDF_BOOL[0]) == NETCDF_BOOL[1]:
+            type_name = "bool"
+            del attributes[NETCDF_BOOL[0]]
+        if dtype is not None and dtype.str[1:] in WIDENED:
+            warn(f"is {dtype} in the file and {type_name} here, which holds the same values", self.path, name)
+        shape = None if dataset.shape is None or marker.get("empty") is True else dataset.shape
+        dims = self._dims(path_name, dataset, marker)
+        length = None
+        if kind == "fixed" and self.is_netcdf and shape and dataset.dtype.itemsize == 1:
+            *shape, length = shape
+            if dims is not None:
+                self.characters.add(dims.pop())
+            if marker.get("type") == "unicode":
+                type_name = "unicode"
+        mark = marker.get("missing")
+        entry = Entry(
+            name=name,
+            path=place,
+            type=type_name,
+            kind=kind,
+            shape=None if shape is None else tuple(int(n) for n in shape),
+            length=length,
+            size=_item_size(dataset, kind) * max(length or 1, 1),
+            chunk=None if dataset.chunks is None or shape is None else dataset.chunks[: len(shape)],
+            sentinels=[] if dtype is None else self._sentinels(dataset, attributes, marker, dtype),
+            mark=mark if isinstance(mark, str) and TYPES[type_name].is_string else None,
+        )
+        return entry, {**_properties(entry, dims, dataset, marker), **{escape(k): v for k, v in attributes.items()}}
+
+    def _dims(self, path_name: str, dataset: Node, marker: Marker) -> list[str] | None:
+        if not dataset.shape:
+            return []
+        marked = _marked_dims(marker)
+        if marked is not None and len(marked) == dataset.ndim:
+            return marked
+        return self.dimensions.of(path_name, dataset)
+
+    def _sentinels(
+        self, dataset: Node, attributes: dict[str, Any], marker: Marker, dtype: np.dtype[Any]
+    ) -> missing.Sentinels:
+        """Return the numbers that mean "missing"; the `_FillValue` of this package is taken from the attributes."""
+        if "missing" in marker and marker.get("missing") is None:
+            return []
+        if isinstance(marker.get("missing"), (int, float)):
+            found = missing.fitting(marker["missing"], dtype)
+            fill = missing.fitting(attributes.get(missing.FILL_ATTRIBUTE), dtype)
+            if marker.get("fill") is True and found and fill and fill[0] == found[0]:
+                del attributes[missing.FILL_ATTRIBUTE]
+            return found
+        defined = dataset.id.get_create_plist().fill_value_defined() == USER_DEFINED
+        has_default = self.is_netcdf and defined and dtype.str[1:] in missing.DEFAULT_FILLS
+        return missing.sentinels(attributes, dtype, has_default)
+
+
+def _properties(entry: Entry, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    if entry.shape is None:
+        dims = _marked_dims(marker) or []
+    if dims is not None:
+        properties[".dims"] = dims
+    properties[".size"] = None if entry.shape is None else list(entry.shape)
+    properties[".type"] = None if marker.get("type") == "none" and entry.shape is None else entry.type
+    properties[".missing"] = bool(entry.sentinels) or entry.mark is not None
+    if marker.get("time") is True:
+        properties[TIME] = True
+    record = read_storage(dataset) if entry.shape is not None and entry.length is None else {}
+    if record:
+        properties[PROPERTY] = record
+    return properties
+
+
+def _is_number(dataset: Node) -> bool:
+    try:
+        return bool(dataset.dtype.kind in "fiu")
+    except TypeError:
+        return False
+
+
+def _variable_name(path: str, marker: Marker) -> str:
+    group, base = split(path)
+    if isinstance(marker.get("name"), str):
+        return str(marker["name"])
+    return f"{group}/{base.removeprefix(NON_COORDINATE)}".removeprefix("/")
+
+
+def _marked_dims(marker: Marker) -> list[str] | None:
+    dims = marker.get("dims")
+    return list(dims) if isinstance(dims, list) and all(isinstance(dim, str) for dim in dims) else None
+
+
+def _item_size(dataset: Node, kind: Kind) -> int:
+    return OBJECT_SIZE if kind in ("string", "octets") else int(dataset.dtype.itemsize)
+
+
+def _dataset_record(dimensions: Dimensions, groups: list[Any], meta: Metadata, characters: set[str]) -> dict[str, Any]:
+    """Return what the variables do not tell about a file."""
+    told = {dim for properties in meta.values() for dim in properties.get(".dims", [])} | characters
+    unused = {name: size for name, size in dimensions.pure.items() if name not in told}
+    names = [prefix.rstrip("/") for prefix, _, _ in groups]
+    used = {group for _, _, datasets in groups for name, _, _ in datasets for group in lineage(name)}
+    used |= {group for name in names for group in lineage(name)}
+    empty = [name for name in names if name and name not in used]
+    return {**({"dimensions": unused} if unused else {}), **({"groups": empty} if empty else {})}

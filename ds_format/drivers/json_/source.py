@@ -1,0 +1,174 @@
+"""Reading: a JSON file as a Source. The whole of it is parsed when it is opened, for nothing in it can be skipped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...codec.attributes import from_json
+from ...codec.encode import type_of
+from ...codec.header import PRIVATE, check_dims, kind_of
+from ...dtypes import TYPES
+from ...errors import DsError, FormatError, MissingError
+from ...names import escape, unescape
+from ...selection import take
+from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..ds_header import open_file
+from .arrays import array_of
+
+STRING_SIZE = 64
+"""Bytes that a short string takes in memory."""
+
+
+class JsonSource:
+    """An open JSON file; see `ds_format.drivers.base.Source`.
+
+    Its values are held in memory as arrays; while it is opened, its text and Python's objects, too.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+
+    Raises
+    ------
+    OSError
+        As `open` would.
+    FormatError
+        If it is not JSON, or not a dataset; the message names line and column, or variable and position.
+    """
+
+    meta: Metadata
+
+    def __init__(self, path: Any):
+        self.path = os.fsdecode(path)
+        self.meta = {}
+        self._arrays: dict[str, Any] = {}
+        fd, _ = open_file(path)
+        with os.fdopen(fd, "rb") as file:
+            data = file.read()
+        try:
+            self._take(_parse(data))
+        except DsError as error:
+            raise error.at(path=self.path)
+
+    def _take(self, root: dict[str, Any]) -> None:
+        """Make arrays and metadata of the root object, variable by variable, letting go of the lists."""
+        given = root.pop(".", {})
+        if type(given) is not dict:
+            raise FormatError(f'".": found {kind_of(given)}, expected an object')
+        for key, entry in given.items():
+            if type(entry) is not dict:
+                raise FormatError(f'".": "{key}": found {kind_of(entry)}, expected an object')
+        attributes = given.pop(".", {})
+        for raw in [*root, *(raw for raw in given if raw not in root)]:
+            if raw.startswith("."):
+                raise FormatError(f'found the name "{raw}", expected "\\{raw}" for a variable that begins with a dot')
+            key = escape(unescape(raw)) if raw.startswith("\\") else raw
+            if key in self._arrays:
+                raise FormatError("occurs twice in one object", variable=unescape(key))
+            entry = given.get(raw, {})
+            if raw not in root:
+                entry = {**entry, ".size": None}  # what a size says of data that are not there is no missing scalar
+            try:
+                self._arrays[key], self.meta[key] = self._variable(key, root.pop(raw, None), entry)
+            except DsError as error:
+                raise error.at(variable=unescape(key))
+        self.meta["."] = _attributes(attributes)
+
+    def _variable(self, key: str, data: Any, entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        hint = entry.get(".type")
+        array = array_of(data, hint, entry.get(".size"), str(DsError("", path=self.path, variable=unescape(key)))[:-2])
+        meta = _attributes(entry)
+        if array is None:
+            meta.update({".size": None, ".type": hint if type(hint) is str and hint in TYPES else None})
+        else:
+            meta.update({".size": list(array.shape), ".type": type_of(array, hint).name})
+        if ".dims" in meta:
+            check_dims(meta[".dims"], None if array is None else array.shape)
+        meta[".missing"] = isinstance(array, np.ma.MaskedArray)
+        return array, meta
+
+    def _array(self, name: str) -> Any:
+        if name not in self._arrays:
+            raise MissingError("variable not found", path=self.path, variable=unescape(name))
+        return self._arrays[name]
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it; see `Source.read`."""
+        array = self._array(name)
+        if array is None:
+            return None
+        part = array if index is None else take(array, index)
+        masked = isinstance(part, np.ma.MaskedArray)
+        if masked and not np.ma.getmaskarray(part).any():
+            part, masked = np.ma.getdata(part), False
+        return part.copy() if part.ndim or masked else part[()]
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks; see `Source.blocks`."""
+        array = self._array(name)
+        if array is None:
+            return
+        item_size = STRING_SIZE if array.dtype.kind == "O" else array.itemsize
+        for slices in block_slices(array.shape, item_size, budget):
+            yield array[slices].copy() if slices else array.copy()
+
+    def close(self) -> None:
+        """Release the memory."""
+        self._arrays = {}
+
+
+def _attributes(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what an entry says, attributes with their types and under canonical keys, without file internals."""
+    return {
+        escape(unescape(key)) if key.startswith("\\") else key: value
+        for key, value in from_json(dict(entry)).items()
+        if key not in PRIVATE
+    }
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    """Return the root object of a JSON text."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"{_place(data, error.start)}: found the byte 0x{data[error.start]:02x}, expected UTF-8"
+        ) from None
+    if text.startswith("\ufeff"):
+        raise FormatError("line 1, column 1: found a byte order mark, expected JSON")
+    if not text.strip(" \t\r\n"):
+        raise FormatError("the file is empty")
+    try:
+        root = json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        message = error.msg.removesuffix(" at")
+        raise FormatError(f"line {error.lineno}, column {error.colno}: {message[:1].lower()}{message[1:]}") from None
+    except RecursionError:
+        raise FormatError("nested too deeply") from None
+    except DsError:
+        raise
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+    if type(root) is not dict:
+        raise FormatError(f"found {kind_of(root)}, expected an object")
+    return root
+
+
+def _place(data: bytes, offset: int) -> str:
+    line = data.count(b"\n", 0, offset) + 1
+    start = data.rfind(b"\n", 0, offset) + 1
+    return f"line {line}, column {len(data[start:offset].decode()) + 1}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entry = dict(pairs)
+    if len(entry) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise FormatError(f'"{twice}" occurs twice in one object')
+    return entry

@@ -1,0 +1,77 @@
+"""The properties `.netcdf` and `.hdf5`: how a file stored a variable, or what of a file no variable tells.
+
+Each driver writes its own one, see the `storage` of each, and reads the other one where its own is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from .base import Metadata
+
+NETCDF = ".netcdf"
+HDF5 = ".hdf5"
+
+ALIKE = ("chunks", "shuffle", "fletcher32", "endian", "dimensions", "groups")
+"""Settings that both have in the same form."""
+COMPRESSIONS = {NETCDF: {"gzip": "zlib"}, HDF5: {"zlib": "gzip"}}
+"""For each property: name of a compression in the other one → its own."""
+
+T = TypeVar("T")
+
+
+def setting(record: Any, name: str, kind: type[T]) -> T | None:
+    """Return a setting of a record, if it is there and of the type that it should have."""
+    value = record.get(name) if isinstance(record, dict) else None
+    return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else None
+
+
+def names(record: Any, name: str) -> list[str]:
+    """Return a setting that is a list of names."""
+    return [item for item in setting(record, name, list) or [] if isinstance(item, str)]
+
+
+def as_netcdf(meta: Metadata) -> Metadata:
+    """Return metadata in which what `.hdf5` says stands in `.netcdf`, too, where that is absent.
+
+    Names of numbers (`enum`) do not: a file of NetCDF has types for these, which have names themselves.
+    """
+    unlimited: dict[str, None] = {}
+    for entry in meta.values():
+        limits = setting(entry.get(HDF5), "maxshape", list) or []
+        unlimited.update({dim: None for dim, n in zip(entry.get(".dims") or (), limits, strict=False) if n is None})
+    out = {key: _with(entry, NETCDF, HDF5, {}) for key, entry in meta.items()}
+    if unlimited and NETCDF not in meta.get(".", {}):
+        of_file = out.get(".", {})
+        out["."] = {**of_file, NETCDF: {**of_file.get(NETCDF, {}), "unlimited": list(unlimited)}}
+    return out
+
+
+def as_hdf5(meta: Metadata) -> Metadata:
+    """Return metadata in which what `.netcdf` says stands in `.hdf5`, too, where that is absent."""
+    unlimited = set(names(meta.get(".", {}).get(NETCDF), "unlimited"))
+    out: Metadata = {}
+    for key, entry in meta.items():
+        more: dict[str, Any] = {}
+        members = setting(setting(entry.get(NETCDF), "enum", dict), "members", dict)
+        if members:
+            more["enum"] = members
+        dims, size = entry.get(".dims") or [], entry.get(".size") or []
+        if unlimited.intersection(dims):
+            more["maxshape"] = [None if dim in unlimited else n for dim, n in zip(dims, size, strict=False)]
+        out[key] = _with(entry, HDF5, NETCDF, more)
+    return out
+
+
+def _with(entry: dict[str, Any], own: str, other: str, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata of a variable with the record of one driver, made from that of the other, if it has none."""
+    if own in entry or not (more or isinstance(entry.get(other), dict)):
+        return entry
+    given = setting(entry, other, dict) or {}
+    record = {name: given[name] for name in ALIKE if name in given}
+    compression = COMPRESSIONS[own].get(str(given.get("compression")))
+    if compression is not None:
+        record["compression"] = compression
+        record.update({name: given[name] for name in ("level",) if name in given})
+    return {**entry, own: {**record, **more}}

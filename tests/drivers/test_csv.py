@@ -1,0 +1,289 @@
+"""CSV and TSV: how columns become variables and back, and what is wrong in a file."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import ds_format as ds
+from ds_format.codec.encode import properties_of
+from ds_format.dataset import as_array
+from ds_format.drivers import csv_
+from ds_format.drivers.csv_ import rows, sink, source
+from ds_format.drivers.loss import LossWarning
+
+from .. import golden_ds, golden_text
+from ..same import same_data
+
+NAMES = golden_text.names("csv")
+WRITTEN = [name for name in NAMES if golden_text.expected("csv", name)["producer"].startswith("ds-format")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_files(name: str) -> None:
+    golden_text.check("csv", name)
+
+
+def test_all_golden_files_are_there() -> None:
+    assert len(NAMES) == 21
+    assert WRITTEN == ["no_columns.csv", "no_rows.csv", "numbers.csv", "one_column.csv", "text.csv", "text.tsv"]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_same_bytes_as_the_reference(name: str, tmp_path: Path) -> None:
+    told = golden_text.expected("csv", name)
+    dataset: dict[str, Any] = {".": {".": {}}}
+    for variable, properties in reversed(told["variables"].items()):
+        key = ds.escape(variable)
+        data = golden_ds.value(properties["data"])
+        dataset[key] = as_array(data)
+        dataset["."][key] = {".dims": ["i"]}
+    ds.write(tmp_path / name, dataset)
+    assert (tmp_path / name).read_bytes() == (golden_text.FOLDER / "csv" / name).read_bytes()
+    ds.convert(tmp_path / name, tmp_path / f"again_{name}")
+    assert (tmp_path / f"again_{name}").read_bytes() == (tmp_path / name).read_bytes()
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+words = texts.map(lambda text: f"w{text}")
+columns = {
+    "int64": lambda n: hnp.arrays("i8", n),
+    "float64": lambda n: hnp.arrays("f8", n, elements=st.floats(allow_nan=False) | st.just(float("nan"))),
+    "unicode": lambda n: hnp.arrays(object, n, elements=words),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a dataset that CSV holds."""
+    n = draw(st.integers(1, 5))
+    dataset: dict[str, Any] = {".": {".": {}}}
+    for name in draw(st.lists(texts.filter(lambda name: name[:1] != "\ufeff"), max_size=4, unique=True)):
+        array: Any = draw(columns[draw(st.sampled_from(sorted(columns)))](n))
+        mask = draw(hnp.arrays(np.bool_, n))
+        key = ds.escape(name)
+        dataset[key] = np.ma.MaskedArray(array, mask) if mask.any() and not mask.all() else array
+        dataset["."][key] = {".dims": ["i"]}
+    return dataset
+
+
+@given(tables(), st.sampled_from([".csv", ".tsv"]), st.sampled_from([1, 7, 1000]))
+def test_a_table_comes_back(dataset: dict[str, Any], suffix: str, n_cells: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / f"a{suffix}"
+        patch.setattr(rows, "CELLS", n_cells)
+        patch.setattr(rows, "ROWS", 1)
+        patch.setattr(sink, "CELLS", n_cells)
+        patch.setattr(source, "HELD_SIZE", 8 * n_cells)
+        ds.write(path, dataset)
+        found = ds.read(path)
+        ds.convert(path, Path(folder) / "b.ds")
+        again = ds.read(Path(folder) / "b.ds")
+        ds.convert(Path(folder) / "b.ds", Path(folder) / f"c{suffix}")
+        assert (Path(folder) / f"c{suffix}").read_bytes() == path.read_bytes()
+    assert found.keys() == dataset.keys()
+    for key, array in dataset.items():
+        if key != ".":
+            assert same_data(found[key], array), key
+            assert same_data(again[key], array), key
+            assert found["."][key][".dims"] == ["i"]
+
+
+@given(tables(), st.data())
+def test_a_part_of_a_column(dataset: dict[str, Any], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.csv"
+        ds.write(path, dataset)
+        with ds.open(path) as file:
+            for name, variable in file.items():
+                array = dataset[ds.escape(name)]
+                index = data.draw(st.slices(len(array)) | st.integers(0, len(array) - 1))
+                expected = array[index : index + 1].reshape(()) if isinstance(index, int) else array[index]
+                assert same_data(variable[index], expected)
+                blocks = list(variable.blocks(1))
+                assert len(blocks) == len(array)
+                assert same_data(np.ma.concatenate(blocks), np.ma.array(array)) or not len(array)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"a,b\n1,2\n3\n", "line 3: found 1 cells, expected 2, one for each name"),
+        (b'a,b\n"1\n2",2\n\n3,4,5\n', "line 5: found 3 cells, expected 2"),
+        (b"a,b\r1,2\r3,\r4\r", "line 4: found 1 cells"),
+        (b"a,b,a\n1,2,3\n", 'line 1: found the name "a" of column 3 twice'),
+        (b"a,,\n1,2,3\n", 'line 1: found the name "" of column 3 twice'),
+        (b"\na,b\n1,2\n", "line 1: found an empty line, expected the names"),
+        (b'a,b\n1,2\n3,"x\n4,5\n', "line 3: a quoted cell begins, and does not end"),
+        (b'a,b\n1,2\n"x"y,2\n', """line 3: ',' expected after '"'"""),
+        (b"a,b\n1,2\n\xe9,2\n", "line 3: found the byte 0xe9, expected UTF-8"),
+        (b"a,b\r1,2\r\xe9,2\r", "line 3: found the byte 0xe9, expected UTF-8"),
+        (b"a,b\r\n1,2\r\n\xe9,2\r\n", "line 3: found the byte 0xe9, expected UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), "line 1: found the byte 0xff, expected UTF-8"),
+        (b"a,b\n1,2\n" + b"x" * 131_073 + b",2\n", "line 3: field larger than field limit"),
+    ],
+    ids=range(13),
+)
+def test_what_is_wrong_in_a_file(raw: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(raw)
+    with pytest.raises(ds.FormatError, match=f"a.csv: {message}"):
+        ds.read(tmp_path / "a.csv")
+
+
+def test_a_file_that_changes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for changed in (b"a\nx\n", b"a\n1\n2\n", b"a\n", b"b,a\n1,2\n1\n"):
+        path.write_bytes(b"a\n1\n")
+        with ds.open(path) as file:
+            path.write_bytes(changed)
+            with pytest.raises(ds.FormatError, match=r"a\.csv: "):
+                _ = file["a"][...]
+            with pytest.raises(ds.FormatError, match=r"a\.csv: "):
+                list(file["a"].blocks())
+
+
+def test_one_pass_serves_several_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c,d\n" + "1,2,3,4\n" * 10)
+    passes: list[str] = []
+
+    def counted(fd: int, delimiter: str) -> Any:
+        passes.append(delimiter)
+        return rows.read_rows(fd, delimiter)
+
+    monkeypatch.setattr(source, "read_rows", counted)
+    ds.read(path)
+    assert len(passes) == 2
+    monkeypatch.setattr(source, "HELD_SIZE", 160)
+    passes.clear()
+    ds.read(path)
+    assert len(passes) == 3
+
+
+def test_two_readers_of_one_source(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    n = 200_000
+    path.write_text("a,b\n" + "".join(f"{i},{-i}\n" for i in range(n)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "HELD_SIZE", 0)
+        with ds.open(path) as file:
+            pairs = zip(file["a"].blocks(), file["b"].blocks(), strict=True)
+            assert sum(len(a) for a, b in pairs if np.array_equal(a, -b)) == n
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ({"x": np.zeros((2, 2))}, 'variable "x": has 2 dimensions, expected one'),
+        ({"x": 5}, 'variable "x": has 0 dimensions, expected one'),
+        ({"x": None}, 'variable "x": has no data'),
+        ({"x": [1], "y": [1, 2]}, 'variable "y": has 2 values, but "x" has 1'),
+        ({"x": np.array([b"a\xff"])}, r"""variable "x": found the bytes b'a\\xff', which are not UTF-8"""),
+        ({"x": ["\ud800"]}, r'variable "x": a text has the surrogate U\+D800'),
+        ({"\udcff": [1]}, "the name has surrogates"),
+        ({"\ufeffa": [1], "\ufeffb": [2]}, "the first name begins with a byte order mark"),
+    ],
+    ids=range(8),
+)
+def test_what_cannot_be_written(dataset: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("old")
+    with pytest.raises(ds.UnsupportedError, match=f"a.csv: .*{message}"):
+        ds.write(tmp_path / "a.csv", dataset)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+    assert (tmp_path / "a.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ({"x": [1], ".": {"x": {"units": "m"}}}, r'attributes \(of "x"\)$'),
+        ({"x": [1], ".": {".": {"title": "t"}}}, r"attributes \(of the dataset\)$"),
+        ({"x": [1], ".": {"x": {".time": True}}}, r'attributes \(of "x"\)$'),
+        ({"x": [1], ".": {"x": {".dims": ["time"]}}}, r'names of dimensions \("time", read as "i"\)$'),
+        ({"x": np.zeros(1, "f4")}, r'types \("x" read as float64 instead of float32\)$'),
+        ({"x": [True]}, r'types \("x" read as unicode instead of bool\)$'),
+        ({"x": [b"a"]}, r'types \("x" read as unicode instead of str\)$'),
+        ({"x": ["1", "2"]}, r'types \("x" read as int64 instead of unicode\)$'),
+        ({"x": np.ma.MaskedArray([1.5], True)}, r'types \("x" read as int64 instead of float64\)$'),
+        ({"x": np.zeros(0, "i8")}, r'types \("x" read as float64 instead of int64\)$'),
+        ({"x": np.array([0x7FF8000000000001], "u8").view("f8")}, r'payloads of NaN \(of "x"\)$'),
+        ({"x": ["a", ""]}, r'empty texts \(of "x", read as missing\)$'),
+        ({"x": ["a" * 131_073]}, r'texts of more than 131072 characters \(of "x", not read\)$'),
+        (
+            {str(i): np.zeros(1, "i1") for i in range(9)},
+            r'types \("0" read as int64 instead of int8, "1" .* int8 and 4 more\)$',
+        ),
+    ],
+    ids=range(14),
+)
+def test_one_warning_for_all_that_is_lost(dataset: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.warns(LossWarning, match=f"a.csv: CSV cannot hold {message}") as caught:
+        ds.write(tmp_path / "a.csv", dataset)
+    assert len(caught) == 1
+
+
+def test_a_warning_that_is_an_error_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("old")
+    with pytest.raises(LossWarning):
+        ds.write(tmp_path / "a.csv", {"x": [True]})
+    assert (tmp_path / "a.csv").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.filterwarnings("ignore::ds_format.drivers.loss.LossWarning")
+def test_single_precision_is_written_short(tmp_path: Path) -> None:
+    ds.write(tmp_path / "a.csv", {"x": np.array([0.1, 1e10, 1e-5, np.nan, -0.0], "f4")})
+    assert (tmp_path / "a.csv").read_bytes() == b"x\r\n0.1\r\n1e+10\r\n1e-05\r\nnan\r\n-0.0\r\n"
+
+
+def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink, "CELLS", 8)
+    arrays = {"a": np.arange(11), "b": np.arange(11) / 2}
+    created = csv_.create(tmp_path / "a.csv", {key: properties_of(array, None) for key, array in arrays.items()})
+    created.write("b", [arrays["b"][:5], arrays["b"][5:6], arrays["b"][6:]])
+    created.write("a", np.split(arrays["a"], 11))
+    created.commit()
+    for key, array in arrays.items():
+        assert same_data(ds.read(tmp_path / "a.csv")[key], array)
+
+
+def test_wrong_blocks(tmp_path: Path) -> None:
+    created = csv_.create(tmp_path / "a.csv", {"x": {".size": [3]}})
+    for blocks, message in (
+        ([np.zeros(2)], "found 2 values"),
+        ([np.zeros(1), np.zeros(2, "i4")], "found values of type int32"),
+    ):
+        with pytest.raises(ds.DsError, match=f'variable "x": {message}'):
+            created.write("x", blocks)
+    with pytest.raises(ds.DsError, match=r'variable "x": found 0 values, expected 3'):
+        created.commit()
+    with pytest.raises(ds.MissingError, match='variable "y"'):
+        created.write("y", [])
+    created.abort()
+    assert not list(tmp_path.iterdir())
+
+
+def test_options(tmp_path: Path) -> None:
+    with pytest.raises(ds.DriverError, match=r"a.csv: version: not possible with CSV"):
+        ds.write(tmp_path / "a.csv", {"x": [1]}, version="1.0")
+    time = {"t": np.array([2451544.5, 2451545.0]), ".": {"t": {".dims": ["i"], ".time": True}}}
+    with pytest.warns(LossWarning, match="attributes"):
+        ds.write(tmp_path / "a.csv", time, time_units="hours since 2000-01-01", calendar="standard")
+    assert (tmp_path / "a.csv").read_bytes() == b"t\r\n0.0\r\n12.0\r\n"
+
+
+def test_the_reference_reads_it(reference_python: str, tmp_path: Path) -> None:
+    dataset: dict[str, Any] = {"a": np.ma.MaskedArray([1, 2], [False, True]), "b": np.array(['q"', "ž\n"], object)}
+    dataset["."] = {"a": {".dims": ["i"]}, "b": {".dims": ["i"]}}
+    ds.write(tmp_path / "a.csv", dataset)
+    code = "import ds_format as ds; d = ds.read('a.csv'); print(ascii([d['a'].tolist(), d['b'].tolist()]))"
+    printed = subprocess.check_output([reference_python, "-I", "-c", code], cwd=tmp_path, text=True)
+    assert printed == ascii([[1, None], ['q"', "ž\n"]]) + "\n"

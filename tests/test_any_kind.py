@@ -1,0 +1,196 @@
+"""Kinds of values, attributes and properties that random datasets hardly have, in all formats."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ds_format as ds
+
+from .drivers.netcdf_compare import differences
+from .holdings import HOLDINGS
+from .test_any_to_any import SUFFIX, check, check_warnings
+
+UNSUPPORTED = {
+    "half": np.zeros(2, "f2"),
+    "long": np.zeros(2, "g"),
+    "complex": np.zeros(2, "c8"),
+    "date": np.array(["2000-01-01"], "M8[s]"),
+    "compound": np.zeros(2, "i4,f4"),
+    "surrogate": np.array(["a", "\ud800"], object),
+    "mixed": np.array(["a", b"a"], object),
+    "other objects": np.array(["a", 1], object),
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIX.values())
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_no_format_holds_is_refused_by_all(name: str, suffix: str, tmp_path: Path) -> None:
+    with pytest.raises(ds.UnsupportedError, match=rf'a{suffix}: variable "{name}": '):
+        ds.write(tmp_path / f"a{suffix}", {"x": np.zeros(2), name: UNSUPPORTED[name]})
+    assert not list(tmp_path.iterdir())
+
+
+ODD_ATTRIBUTES = [
+    *(
+        (1, 2),
+        [np.int8(1), np.int8(2)],
+        [np.float32(0.1)],
+        np.array("a"),
+        np.array(True),
+        np.str_("a"),
+        np.array(["a", "b"]),
+    ),
+    *(
+        np.zeros(0, "U1"),
+        np.zeros((0, 2)),
+        [],
+        "",
+        ["", ""],
+        ["a"],
+        [1],
+        1 << 70,
+        [1, 2.5],
+        [True],
+        {"a": np.arange(2)},
+    ),
+    *(
+        "a\0",
+        "a\0b",
+        "\udcff",
+        "\ud800",
+        ["a", 1],
+        [[1], [2, 3]],
+        float("inf"),
+        np.zeros(2, "f2"),
+        np.array([1, 2], ">i2"),
+    ),
+]
+
+
+@pytest.mark.parametrize("value", ODD_ATTRIBUTES, ids=repr)
+def test_odd_attributes(value: Any, tmp_path: Path) -> None:
+    """What ds files make of an attribute, the others make of it, too."""
+    ds.write(tmp_path / "a.ds", {"x": 1, ".": {"x": {"a": value}, ".": {"a": value}}})
+    dataset = ds.read(tmp_path / "a.ds")
+    for format in ("hdf5", "json", "netcdf"):
+        for given in (dataset, {**dataset, ".": {"x": {"a": value}, ".": {"a": value}}}):
+            path = tmp_path / f"a{SUFFIX[format]}"
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                ds.write(path, given)
+            passage = HOLDINGS[format](dataset)
+            check_warnings(passage, caught)
+            check(passage.dataset, ds.read(path))
+
+
+@pytest.mark.parametrize("value", [1j, np.datetime64("2000"), {1}, {1: 2}, np.longdouble(1), object(), np.ma.masked])
+@pytest.mark.parametrize("suffix", [".ds", ".json", ".h5", ".nc"])
+def test_attributes_that_no_format_holds(value: Any, suffix: str, tmp_path: Path) -> None:
+    with pytest.raises(ds.UnsupportedError, match=rf'a{suffix}: variable "x": attribute "a": '):
+        ds.write(tmp_path / f"a{suffix}", {"x": 1, ".": {"x": {"a": value}}})
+    with pytest.raises(ds.UnsupportedError, match=rf'a{suffix}: attribute "a": '):
+        ds.write(tmp_path / f"a{suffix}", {"x": 1, ".": {".": {"a": value}}})
+    assert not list(tmp_path.iterdir())
+
+
+TIMES: dict[str, Any] = {
+    "t": np.array([2451544.5, 2451545.0]),
+    ".": {"t": {".dims": ["t"], ".time": True, "a": 1}, ".": {}},
+}
+
+
+@pytest.mark.parametrize("suffix", [".ds", ".json", ".h5", ".nc"])
+def test_times_stay_times(suffix: str, tmp_path: Path) -> None:
+    """Where `.time` is not kept, units and calendar say the same."""
+    path, again = tmp_path / f"a{suffix}", tmp_path / "b.ds"
+    ds.write(path, TIMES)
+    ds.convert(path, again)
+    found = ds.read(again, jd=True)
+    assert found["t"].tolist() == TIMES["t"].tolist()
+    assert found["."]["t"][".time"] is True
+    if suffix in (".nc", ".h5"):
+        assert (ds.attrs(ds.read(again), "t") or {})["calendar"] == "proleptic_gregorian"
+
+
+@pytest.mark.parametrize("suffix", [".ds", ".json"])
+@pytest.mark.parametrize("first", [".nc", ".h5"])
+def test_storage_is_kept_on_the_way_back(first: str, suffix: str, tmp_path: Path) -> None:
+    name = {".nc": ".netcdf", ".h5": ".hdf5"}[first]
+    storage = {name: {"chunks": [2, 3], "compression": {".nc": "zlib", ".h5": "gzip"}[first], "level": 3}}
+    ds.write(tmp_path / f"a{first}", {"x": np.zeros((4, 6)), ".": {"x": storage}})
+    ds.convert(tmp_path / f"a{first}", tmp_path / f"b{suffix}")
+    ds.convert(tmp_path / f"b{suffix}", tmp_path / f"c{first}")
+    written, found = (ds.read(tmp_path / f"{stem}{first}")["."] for stem in "ac")
+    assert found == written
+    assert found["x"][name].items() >= storage[name].items()
+
+
+def test_storage_is_kept_from_netcdf_to_hdf5_and_back(tmp_path: Path) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("x", 6)
+        file.createDimension("unused", 5)
+        file.createGroup("g")
+        options: Any = {"compression": "zlib", "complevel": 3, "shuffle": True, "fletcher32": True, "endian": "big"}
+        file.createVariable("v", ">i4", ("time", "x"), chunksizes=(2, 3), **options)[:] = np.arange(24).reshape(4, 6)
+        enum = file.createEnumType("i1", "weather", {"sun": 0, "rain": 1})
+        file.createVariable("e", enum, ("x",))[:] = [0, 1, 0, 1, 0, 1]
+    ds.convert(tmp_path / "a.nc", tmp_path / "b.h5")
+    meta = ds.read(tmp_path / "b.h5")["."]
+    expected = {"chunks": [2, 3], "maxshape": [None, 6], "compression": "gzip", "level": 3, "endian": "big"}
+    assert meta["v"][".hdf5"] == {**expected, "shuffle": True, "fletcher32": True}
+    assert meta["e"][".hdf5"]["enum"] == {"sun": 0, "rain": 1}
+    assert meta["."][".hdf5"] == {"dimensions": {"unused": 5}, "groups": ["g"]}
+    with pytest.warns(ds.LossWarning, match='variable "e": left out: the names of its numbers'):
+        ds.convert(tmp_path / "b.h5", tmp_path / "c.nc")
+    found = differences(tmp_path / "a.nc", tmp_path / "c.nc")
+    assert [line for line in found if not line.startswith(("v: fill: ", "e: ", " enums: "))] == []
+
+
+@pytest.mark.parametrize(("suffix", "limit"), [(".ds", 64), (".json", 64), (".nc", 32), (".h5", 32), (".csv", 1)])
+def test_many_dimensions(suffix: str, limit: int, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    dims = [f"d{i}" for i in range(limit)] if limit > 1 else ["i"]
+    ds.write(path, {"x": np.ones([1] * limit, "i8"), ".": {"x": {".dims": dims}}})
+    assert ds.read(path)["x"].shape == (1,) * limit
+    if limit < 64:
+        with pytest.raises(ds.UnsupportedError, match='variable "y": '):
+            ds.write(path, {"y": np.ones([1] * (limit + 1))})
+        assert list(ds.read(path)) == ["x", "."]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "order"),
+    [(".ds", "b g/a a g/0"), (".json", "b g/a a g/0"), (".nc", "b a g/a g/0"), (".h5", "b a g/a g/0")],
+)
+def test_the_order_of_variables(suffix: str, order: str, tmp_path: Path) -> None:
+    ds.write(tmp_path / f"a{suffix}", {"b": 1, "g/a": 2, "a": 3, "g/0": 4})
+    assert list(ds.read(tmp_path / f"a{suffix}")) == [*order.split(), "."]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "lossy"),
+    [
+        (".json", {"x": np.array([0x7FF8000000000001], "u8").view("f8")}),
+        (".csv", {"x": [True]}),
+        (".nc", {"x": [1], ".": {"x": {"a": None}}}),
+        (".nc", {"x": [1.0], ".": {"x": {"_FillValue": 1.0}}}),
+        (".h5", {"x": [1.0], ".": {"x": {"_FillValue": 1.0}}}),
+    ],
+    ids=range(5),
+)
+def test_a_warning_that_is_an_error_leaves_the_old_file(suffix: str, lossy: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"old")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ds.LossWarning)
+        with pytest.raises(ds.LossWarning, match='"x"'):
+            ds.write(path, lossy)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
