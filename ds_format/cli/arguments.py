@@ -1,7 +1,5 @@
 """The words of a command line: which is the command, which are options, which its arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +12,7 @@ GENERAL = (
     Option("j", "Print JSON instead of PST."),
     Option("m", "Moderate: names that do not exist are warned about."),
     Option("noindent", "Print each value on one line."),
+    Option("print-completion", "Print a script that completes words on the command line: for bash, zsh or tcsh."),
     Option("q", "Quiet: no progress bar."),
     Option("s", "Strict: a name that does not exist is an error."),
     Option("t", "Soft: names that do not exist are ignored."),
@@ -23,11 +22,26 @@ GENERAL = (
 """Options of every command."""
 
 READ = (
+    Option("at", "Where variables of one dimension are nearest to these values; text is a time.", "{ VAR: VALUE... }"),
     Option(
-        "sel", "Read only these positions along dimensions: an integer or { INTEGER... } each.", "{ DIM: INDEX... }"
+        "between",
+        "Where variables of one dimension are from A up to but without B; none is open.",
+        "{ VAR: { A B }... }",
+    ),
+    Option("range", "Positions from A up to but without B; none is open.", "{ DIM: { A B }... }"),
+    Option(
+        "sel",
+        "These positions along dimensions: an integer, which removes the dimension, or { INTEGER... } each.",
+        "{ DIM: INDEX... }",
     ),
 )
-"""Options of every command, too; those that read no data ignore them."""
+"""Options of every command, too: which part of the data is read. Those that read no data ignore them."""
+
+WRITE = (
+    Option("calendar", "Calendar of time variables, as the CF conventions call it.", "NAME"),
+    Option("time_units", "Units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
+)
+"""Options of every command, too: how times are written, but for ds files. Those that write nothing ignore them."""
 
 
 class UsageError(Exception):
@@ -83,7 +97,7 @@ def read(argv: Sequence[str]) -> Request:
 
 def check(options: Iterable[str], command: Command) -> None:
     """Raise `UsageError` for an option that the command does not know."""
-    known = {option.name for option in (*GENERAL, *READ, *command.options)}
+    known = {option.name for option in (*GENERAL, *READ, *WRITE, *command.options)}
     for name in options:
         if name not in known:
             raise UsageError(f'unrecognized option "{name}"')
@@ -116,3 +130,31 @@ def names(value: Any, what: str) -> list[str]:
             f"{what}: invalid type: expected a name or an array of names, found {pst.encode(value, False)}"
         )
     return found
+
+
+def is_none(word: Any) -> bool:
+    """Whether a word of a request is the bare word `none`."""
+    return isinstance(word, pst.Bare) and word == "none"
+
+
+def name_or_none(word: Any, what: str) -> str | None:
+    """Return the name that a word is, or None if it is the bare word `none`; see `text`."""
+    return None if is_none(word) else text(word, what)
+
+
+def texts(word: Any, what: str) -> list[str]:
+    """Return the names that a word of a request is: an array of names, or one.
+
+    Raises
+    ------
+    ArgumentError
+        If it is anything else.
+    """
+    return [text(item, what) for item in word] if isinstance(word, list) else [text(word, what)]
+
+
+def count(request: Request, least: int, most: int | None = None) -> None:
+    """Raise `UsageError` unless a command line has so many arguments."""
+    n = len(request.words)
+    if n < least or (most is not None and n > most):
+        raise UsageError("invalid number of arguments")

@@ -1,7 +1,5 @@
 """The table of commands, and how a command declares what it takes."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -45,11 +43,28 @@ class Entry(NamedTuple):
     """What the command does, in a few words."""
     pairs: bool = False
     """Whether `KEY: VALUE` between its words are arguments: options of that form then stand first or last."""
+    writes: bool = False
+    """Whether it makes files, which have to be tidied up if a signal ends it."""
 
 
 COMMANDS = {
+    "attrs": Entry("ds_format.cli.attrs", "Print attributes."),
+    "cat": Entry("ds_format.cli.cat", "Print data."),
+    "dim": Entry("ds_format.cli.dim", "Print the size of a dimension."),
+    "dims": Entry("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
     "ls": Entry("ds_format.cli.ls", "List the variables of a file."),
-    "select": Entry("ds_format.cli.select_", "Convert a file, whole or in part.", pairs=True),
+    "merge": Entry("ds_format.cli.merge", "Join files along a dimension.", writes=True),
+    "meta": Entry("ds_format.cli.meta", "Print the metadata of a file or of a variable."),
+    "plot": Entry("ds_format.cli.plot", "Draw a variable, in the terminal or as a picture.", writes=True),
+    "rename": Entry("ds_format.cli.rename", "Rename variables or attributes.", pairs=True, writes=True),
+    "rename_dim": Entry("ds_format.cli.rename_dim", "Rename dimensions.", pairs=True, writes=True),
+    "rm": Entry("ds_format.cli.rm", "Remove variables or attributes.", writes=True),
+    "select": Entry("ds_format.cli.select_", "Convert a file, whole or in part.", pairs=True, writes=True),
+    "set": Entry("ds_format.cli.set_", "Set data, types, dimensions and attributes.", pairs=True, writes=True),
+    "size": Entry("ds_format.cli.size", "Print the size of a variable."),
+    "stats": Entry("ds_format.cli.stats", "Print statistics of a variable."),
+    "type": Entry("ds_format.cli.type_", "Print the type of a variable."),
+    "verify": Entry("ds_format.cli.verify", "Check files."),
 }
 """All commands by name."""
 

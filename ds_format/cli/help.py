@@ -1,12 +1,13 @@
-"""What `--help` prints."""
+"""What `--help` prints, and what the manual pages tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from .. import drivers
 from . import commands
-from .arguments import GENERAL, READ
+from .arguments import GENERAL, READ, WRITE
 
 USAGE = ("ds [CMD] [OPTIONS] [ARGS]", "ds --help [CMD]", "ds --version")
 
@@ -41,16 +42,31 @@ _ENVIRONMENT = (
 )
 
 
-def general() -> str:
+class Page(NamedTuple):
+    """The help on the program, or on a command."""
+
+    name: str
+    caption: str
+    usage: Sequence[str]
+    about: Sequence[str]
+    """Paragraphs."""
+    sections: dict[str, Sequence[tuple[str, str]]]
+    """Heading → names and what they are."""
+    examples: Sequence[tuple[str, str]]
+
+
+def general_page() -> Page:
     """Return the help on the program."""
-    return _page(
-        "ds: Read, write and convert files of scientific data.",
+    return Page(
+        "ds",
+        "Read, write and convert files of scientific data.",
         USAGE,
         _ABOUT,
         {
             "Commands": [(name, entry.caption) for name, entry in commands.COMMANDS.items()],
             "Options": [(option.label, option.about) for option in GENERAL],
             "Options of reading": [(option.label, option.about) for option in READ],
+            "Options of writing, but for ds files": [(option.label, option.about) for option in WRITE],
             "File formats, by suffix": [(name, " ".join(driver.suffixes)) for name, driver in drivers.DRIVERS.items()],
             "Environment variables": _ENVIRONMENT,
         },
@@ -58,11 +74,12 @@ def general() -> str:
     )
 
 
-def command(name: str) -> str:
+def command_page(name: str) -> Page:
     """Return the help on one command."""
     told, _ = commands.load(name)
-    return _page(
-        f"{name}: {commands.COMMANDS[name].caption}",
+    return Page(
+        name,
+        commands.COMMANDS[name].caption,
         told.usage,
         (told.about,),
         {"Arguments": told.arguments, "Options": [(option.label, option.about) for option in told.options]},
@@ -70,21 +87,26 @@ def command(name: str) -> str:
     )
 
 
+def general() -> str:
+    """Return the help on the program as text."""
+    return _text(general_page())
+
+
+def command(name: str) -> str:
+    """Return the help on one command as text."""
+    return _text(command_page(name))
+
+
 def usage(lines: Sequence[str]) -> str:
     """Return the `Usage:` lines."""
     return "Usage: " + "\n       ".join(lines) + "\n"
 
 
-def _page(
-    title: str,
-    lines: Sequence[str],
-    about: Iterable[str],
-    sections: dict[str, Sequence[tuple[str, str]]],
-    examples: Iterable[tuple[str, str]],
-) -> str:
-    parts = [f"{title}\n", usage(lines), *("".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in about)]
-    parts += [f"{head}:\n\n{_columns(rows)}" for head, rows in sections.items() if rows]
-    parts.append("Examples:\n\n" + "\n".join(f"  {told}\n    $ {line}\n" for told, line in examples))
+def _text(page: Page) -> str:
+    parts = [f"{page.name}: {page.caption}\n", usage(page.usage)]
+    parts += ["".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in page.about]
+    parts += [f"{head}:\n\n{_columns(rows)}" for head, rows in page.sections.items() if rows]
+    parts.append("Examples:\n\n" + "\n".join(f"  {told}\n    $ {line}\n" for told, line in page.examples))
     return "\n".join(parts)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..names import escape
 from . import metadata, patterns
-from .arguments import Request, UsageError, names, text
+from .arguments import Request, count, names, text
 from .commands import Command, Option
 
 COMMAND = Command(
@@ -39,30 +39,18 @@ def run(request: Request) -> Iterator[Any]:
     MissingError
         For a variable that does not exist, in strict mode.
     """
-    if not request.words:
-        raise UsageError("invalid number of arguments")
+    count(request, 1)
     *wanted, path = (text(word, "argument") for word in request.words)
     attributes = [escape(name) for name in names(request.options.get("a"), "a")]
     long = bool(request.options.get("l"))
-    entries = metadata.variables(path)
+    entries = metadata.read(path).variables
     listed = list(entries)
     if wanted:
         listed = patterns.find(wanted, listed, "variable", path, fixed=bool(request.options.get("F")))
     if long:
-        yield sizes(entries[name] for name in sorted({*listed}))
+        yield metadata.sizes(entries[name] for name in sorted({*listed}))
     for name in listed:
         entry = entries[name]
         facts = [entry[".type"], entry[".dims"]] if long else []
         facts += [entry.get(attribute) for attribute in attributes]
         yield [name, *facts] if facts else name
-
-
-def sizes(entries: Iterable[dict[str, Any]]) -> dict[str, int | None]:
-    """Return the size of each dimension of some variables, in order of appearance; None without data along it."""
-    found: dict[str, int | None] = {}
-    for entry in entries:
-        size = entry[".size"]
-        for i, dim in enumerate(entry[".dims"]):
-            if found.get(dim) is None:
-                found[dim] = None if size is None else size[i]
-    return found

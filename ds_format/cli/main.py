@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import mode
+from .. import modes
 from .._version import __version__
-from . import arguments, commands, messages, output, signals
-from . import help as explain
+from . import arguments, commands, messages, output
 from .arguments import Request, UsageError
-from .progress import Progress
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,35 +31,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0; 1 after an error; 128 and the number of a signal that ended it.
     """
-    if argv is None:
-        signals.mind()
     try:
-        status = _run(sys.argv[1:] if argv is None else list(argv))
+        status = _run(sys.argv[1:] if argv is None else list(argv), is_program=argv is None)
         if argv is None:
             # The process ends now: a last search for garbage would take a tenth of the time of `ds ls`.
             gc.freeze()
         return status
-    except KeyboardInterrupt:
-        number = int(signal.SIGINT)
-    except BrokenPipeError:
-        number = signals.PIPE
-    except signals.Ended as error:
-        number = error.number
+    except (KeyboardInterrupt, BrokenPipeError) as error:
+        signals = _part("signals")
+        number: int = signals.number_of(error)
     if argv is None:
         signals.end(number)
     return 128 + number
 
 
-def _run(argv: list[str]) -> int:
+def _part(name: str) -> Any:
+    """Import a part of the program that few command lines need: most of the time of `ds ls` is that of imports."""
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+def _run(argv: list[str], is_program: bool) -> int:
     label, verbose = "ds", False
-    usage: Sequence[str] = explain.USAGE
+    usage: Sequence[str] = ()
     try:
         request = arguments.read(argv)
         verbose = bool(request.options.get("v"))
         if request.options.get("help"):
+            explain = _part("help")
             output.put([explain.command(request.command) if request.command else explain.general()])
         elif request.options.get("version"):
             output.put([f"{__version__}\n"])
+        elif request.options.get("print-completion"):
+            output.put([_part("completion").script(request)])
         elif not request.command and not request.words:
             raise UsageError("expected a command or a file")
         else:
@@ -70,9 +71,12 @@ def _run(argv: list[str]) -> int:
             command, run = commands.load(name)
             usage = command.usage
             arguments.check(request.options, command)
+            if is_program and commands.COMMANDS[name].writes:
+                _part("signals").mind()
             _execute(run, request, label)
     except UsageError as error:
-        _say(f"{label}: {error}\n{explain.usage(usage)}Use `{label} --help` for help.")
+        explain = _part("help")
+        _say(f"{label}: {error}\n{explain.usage(usage or explain.USAGE)}Use `{label} --help` for help.")
         return 1
     except BrokenPipeError:
         raise
@@ -88,21 +92,23 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
     """Run a command, print what it returns, and its warnings as one line each."""
     options = request.options
     watched = not options.get("q") and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with mode.use(_mode(options)), Progress(sys.stderr) as bar, warnings.catch_warnings():
+    bar = _part("progress").Progress(sys.stderr) if watched else None
+    with modes.use(_mode(options)), bar or contextlib.nullcontext(), warnings.catch_warnings():
 
         def show(message: Warning | str, *about: object, **more: object) -> None:
-            bar.clear()
+            if bar is not None:
+                bar.clear()
             _say(f"{label}: warning: {' '.join(str(message).split())}")
 
         warnings.showwarning = show
-        items = run(request._replace(progress=bar if watched else None))
+        items = run(request._replace(progress=bar))
         output.write(items, as_json=bool(options.get("j")), indent=not options.get("noindent"))
 
 
 def _mode(options: dict[str, Any]) -> str:
     """Return the strictest mode that the options ask for, or else the one of the environment."""
     asked = [name for letter, name in (("s", "strict"), ("m", "moderate"), ("t", "soft")) if options.get(letter)]
-    return asked[0] if asked else mode.get()
+    return asked[0] if asked else modes.get()
 
 
 def _say(text: str) -> None:

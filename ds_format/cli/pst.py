@@ -13,8 +13,6 @@ Reading has two steps, because what a bare word means depends on its place: as a
 is a name. `parse` keeps such words as `Bare`; `value` turns them into what they mean as values; `decode` does both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 

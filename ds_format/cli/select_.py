@@ -6,12 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..conversion import convert
-from . import metadata, patterns, pst
-from .arguments import ArgumentError, Request, UsageError, text
+from . import metadata, options, patterns, pst
+from .arguments import Request, UsageError, text
 from .commands import Command, Option
-
-Index = int | list[int] | list[bool]
-"""A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
 
 COMMAND = Command(
     usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
@@ -60,43 +57,29 @@ def run(request: Request) -> Iterable[Any]:
         raise UsageError("invalid number of arguments")
     *wanted, source, target = paths
     pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
-    indexes = selection([*pairs, *_objects(request.options.get("sel"))])
+    indexes = options.positions([*pairs, *options.objects(request, "sel")])
     variables: list[str] | None = None
-    sel: dict[str, Index] = {}
+    sel: dict[str, options.Index] = {}
     if wanted or indexes:
         fixed = bool(request.options.get("F"))
-        entries = metadata.variables(source)
+        entries = metadata.read(source).variables
         if wanted:
             variables = list(dict.fromkeys(patterns.find(wanted, list(entries), "variable", source, fixed=fixed)))
         chosen = list(entries) if variables is None else variables
         dims = sorted({dim for name in chosen for dim in entries[name][".dims"]})
         for pattern, index in indexes.items():
             sel.update(dict.fromkeys(patterns.find([pattern], dims, "dimension", source, fixed=fixed), index))
-    skip = bool(request.options.get("skip-unsupported"))
-    convert(source, target, variables, sel or None, skip_unsupported=skip, progress=request.progress)
+    more = {name: value for name, value in options.reading(request).items() if name != "sel"}
+    times = options.writing(request, target)
+    convert(
+        source,
+        target,
+        variables,
+        sel or None,
+        skip_unsupported=bool(request.options.get("skip-unsupported")),
+        jd=bool(times),
+        progress=request.progress,
+        **more,
+        **times,
+    )
     return ()
-
-
-def selection(objects: Iterable[dict[str, Any]]) -> dict[str, Index]:
-    """Return the index of each dimension from `DIM: INDEX` pairs.
-
-    Raises
-    ------
-    ArgumentError
-        If an index is anything but an integer, an array of integers or an array of booleans.
-    """
-    found = {dim: index for pairs in objects for dim, index in pairs.items()}
-    for dim, index in found.items():
-        kinds = {type(position) for position in index} if isinstance(index, list) else {type(index)}
-        if not (kinds <= {int} or (kinds == {bool} and isinstance(index, list))):
-            raise ArgumentError(f"{dim}: expected an index or an array of indexes, found {pst.encode([index], False)}")
-    return found
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    """Return what the option `sel` holds: an object, or an array that an object stands in."""
-    found = value if isinstance(value, list) else [] if value is None else [value]
-    for item in found:
-        if not isinstance(item, dict):
-            raise ArgumentError(f"sel: invalid type: expected {{ DIM: INDEX ... }}, found {pst.encode(value, False)}")
-    return found

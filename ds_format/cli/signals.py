@@ -12,8 +12,8 @@ PIPE = getattr(signal, "SIGPIPE", signal.SIGTERM)
 """What a program gets that writes to a closed pipe."""
 
 
-class Ended(BaseException):
-    """The program was told to end."""
+class Ended(KeyboardInterrupt):
+    """The program was told to end, by other means than the keyboard."""
 
     def __init__(self, number: int):
         super().__init__(number)
@@ -25,6 +25,13 @@ def mind() -> None:
     for number in ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)
+
+
+def number_of(error: BaseException) -> int:
+    """Return the signal behind what it raised, or what a closed pipe did."""
+    if isinstance(error, Ended):
+        return error.number
+    return int(PIPE if isinstance(error, BrokenPipeError) else signal.SIGINT)
 
 
 def end(number: int) -> None:

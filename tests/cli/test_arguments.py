@@ -80,7 +80,7 @@ def test_other_values_are_no_names(value: Any) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_of_a_command_are_its_own(name: str) -> None:
-    general = {option.name for option in (*arguments.GENERAL, *arguments.READ)}
+    general = {option.name for option in (*arguments.GENERAL, *arguments.READ, *arguments.WRITE)}
     own = [option.name for option in load(name)[0].options]
     assert len(own) == len(set(own))
     assert not general & set(own)

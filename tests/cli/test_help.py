@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+from ds_format import files
 from ds_format.cli import arguments, commands
 from ds_format.cli import help as explain
 
 if TYPE_CHECKING:
     from .conftest import Run
 
+NAMES = (
+    "data.ds",
+    "data.nc",
+    "input.ds",
+    "input.nc",
+    "january.ds",
+    "february.ds",
+    "run1.ds",
+    "run2.ds",
+    "a.ds",
+    "b.nc",
+)
+"""Files that examples read."""
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]
 
 
@@ -24,9 +41,9 @@ def test_general_help_lists_everything(ds: Run) -> None:
     assert lines[1:3] == ["", "Usage: ds [CMD] [OPTIONS] [ARGS]"]
     assert lines[3].startswith("       ds ")
     for name, entry in commands.COMMANDS.items():
-        assert f"  {name:6}  {entry.caption}" in lines
-    for option in (*arguments.GENERAL, *arguments.READ):
-        assert any(line.startswith(f"  {option.label} ") for line in lines), option.label
+        assert f"  {name:10}  {entry.caption}" in lines
+    for option in (*arguments.GENERAL, *arguments.READ, *arguments.WRITE):
+        assert any(f"{line} ".startswith(f"  {option.label} ") for line in lines), option.label
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -39,7 +56,7 @@ def test_help_on_a_command(name: str, ds: Run) -> None:
     assert lines[2].startswith("Usage: ds ")
     command, _ = commands.load(name)
     for label in [*(label for label, _ in command.arguments), *(option.label for option in command.options)]:
-        assert any(line.startswith(f"  {label} ") for line in lines), label
+        assert any(f"{line} ".startswith(f"  {label} ") for line in lines), label
 
 
 def test_help_on_nothing_known_is_the_general_help(ds: Run) -> None:
@@ -64,6 +81,38 @@ def test_examples_are_command_lines(name: str) -> None:
         assert program == "ds"
         assert (request.command or commands.DEFAULT) == name
         arguments.check(request.options, command)
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that examples read."""
+    folder = tmp_path_factory.mktemp("samples")
+    dims = {"time": np.arange(3.0), "lat": np.linspace(-60, 60, 5), "lon": np.linspace(0, 300, 6)}
+    dataset: dict[str, Any] = {
+        **dims,
+        "temperature": np.array([250.0, 275.0, 300.0]),
+        "pressure": np.linspace(900, 1000, 90).reshape(3, 5, 6),
+        ".": {name: {".dims": [name], "units": "1"} for name in dims},
+    }
+    for name, names in (("temperature", ["time"]), ("pressure", list(dims))):
+        dataset["."][name] = {".dims": names, "units": "K", "long_name": name}
+    dataset["."]["time"]["units"] = "hours since 2026-01-01"
+    dataset["."]["."] = {"title": "T"}
+    for name in NAMES:
+        files.write(folder / name, dataset)
+    return folder
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(
+    "line", [line for name in commands.COMMANDS for _, line in commands.load(name)[0].examples], ids=lambda line: line
+)
+def test_examples_run(line: str, samples: Path, folder: Path, ds: Run) -> None:
+    if " -o " in line:
+        pytest.importorskip("matplotlib")
+    shutil.copytree(samples, folder, dirs_exist_ok=True)
+    result = ds(*shlex.split(line)[1:])
+    assert (result.status, result.err) == (0, "")
 
 
 def test_long_names_stand_on_lines_of_their_own() -> None:

@@ -124,7 +124,7 @@ def test_the_header_is_read_only_if_it_matters(ds: Run, calls: list[Call], monke
 
 def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    monkeypatch.setattr(select_, "convert", lambda *_, skip_unsupported, progress: seen.append(skip_unsupported))
+    monkeypatch.setattr(select_, "convert", lambda *_, skip_unsupported, **options: seen.append(skip_unsupported))
     for flags in ([], ["--skip-unsupported"]):
         assert ds("select", *flags, "i", "o").status == 0
         assert ds(*flags, "select", "i", "o").status == 0
@@ -133,6 +133,6 @@ def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.Monkey
 
 def test_nobody_watches_without_a_terminal(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(select_, "convert", lambda *_, skip_unsupported, progress: seen.append(progress))
+    monkeypatch.setattr(select_, "convert", lambda *_, progress, **options: seen.append(progress))
     assert ds("select", "i", "o").status == 0
     assert seen == [None]

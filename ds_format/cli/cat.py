@@ -1,0 +1,134 @@
+"""`ds cat`: print data."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .. import timeaxis
+from ..dataset import META, attrs, dims
+from ..drivers.base import BLOCK_SIZE, Source
+from ..errors import UnsupportedError
+from ..names import unescape
+from ..subset import item_size, open_subset
+from . import options, patterns
+from .arguments import ArgumentError, Request, count, text
+from .commands import Command, Option
+
+COMMAND = Command(
+    usage=("ds cat [OPTIONS] VAR... [--] INPUT",),
+    about="Prints the names of the variables on a line, and then a line for each position along the first dimension. "
+    "Missing values are none, or an empty line where nothing else is on it. Packed numbers are unpacked. "
+    "Several variables need to have the same dimensions.",
+    arguments=(
+        ("VAR", "Name of a variable, or a pattern of names."),
+        ("INPUT", "The file."),
+    ),
+    options=(
+        Option("h", "Print times as text in ISO 8601, to the second."),
+        Option("jd", "Print times as Julian dates."),
+        Option("n", "Do not print the names."),
+    ),
+    examples=(
+        ("Two variables side by side:", "ds cat time temperature data.ds"),
+        ("Times to be read by people:", "ds cat -h time data.ds"),
+        ("The first time only, as JSON:", "ds cat -j temperature data.ds sel: { time: 0 }"),
+        ("Where time is 12 or more:", "ds cat temperature data.ds between: { time: { 12 none } }"),
+    ),
+)
+
+
+def run(request: Request) -> Iterator[Any]:
+    """Yield a list of names and then lists of values, or one name and one value each.
+
+    Raises
+    ------
+    DsError, OSError
+        If the file cannot be read.
+    ArgumentError
+        If the variables differ in their dimensions.
+    MissingError
+        For a variable that does not exist, in strict mode.
+    """
+    count(request, 1)
+    *wanted, path = (text(word, "argument") for word in request.words)
+    with open_subset(path, unpack=True, **options.reading(request)) as source:
+        keys = {unescape(key): key for key in source.meta if key != META}
+        fixed = bool(request.options.get("F"))
+        names: list[str] = []
+        for pattern in wanted:
+            names += patterns.find([pattern], sorted(keys), "variable", path, fixed=fixed) or [pattern]
+        if not names:
+            return
+        _check(names, keys, source, path)
+        how = timeaxis.to_iso if request.options.get("h") else timeaxis.to_julian if request.options.get("jd") else None
+        rows = _rows([keys.get(name) for name in names], source, how, path)
+        first = [*itertools.islice(rows, 1)]  # data that cannot be read shall not have a heading
+        heading = [] if request.options.get("n") else [names]
+        for row in itertools.chain(heading, first, rows):
+            yield row if len(names) > 1 else row[0]
+
+
+def _check(names: Sequence[str], keys: dict[str, str], source: Source, path: str) -> None:
+    """Raise unless the variables that have data have the same dimensions."""
+    if any(name in keys for name in names):
+        for name in names:
+            if name not in keys:
+                raise ArgumentError(f'{path}: incompatible dimensions: there is no variable "{name}"')
+    shapes = {}
+    for name in names:
+        entry = source.meta[keys[name]] if name in keys else {}
+        size = entry.get(".size")
+        if size is not None:
+            shapes[name] = [*dims(keys[name], entry, len(size)), *size]
+    for name, shape in shapes.items():
+        first, expected = next(iter(shapes.items()))
+        if shape != expected:
+            raise ArgumentError(f'{path}: incompatible dimensions: variables "{first}" and "{name}"')
+
+
+def _rows(keys: Sequence[str | None], source: Source, how: Callable[..., Any] | None, path: str) -> Iterator[list[Any]]:
+    """Yield the values of all variables at each position along the first dimension; None for those without data."""
+    entries = {key: source.meta[key] for key in keys if key is not None}
+    full = [key for key, entry in entries.items() if entry.get(".size") is not None]
+    for key in entries.keys() - set(full):
+        source.read(key)  # no data, or data that cannot be had: this tells
+    if not full:
+        return
+    shape = entries[full[0]][".size"]
+    convert = {key: _converter(source, key, how, path) for key in full}
+    if not shape:
+        values = {key: convert[key](source.read(key)) for key in full}
+        yield [None if key is None else values.get(key) for key in keys]
+        return
+    row_size = sum(item_size(entries[key]) for key in full)
+    for n in shape[1:]:
+        row_size *= n
+    step = max(BLOCK_SIZE // max(row_size, 1), 1)
+    for start in range(0, shape[0], step):
+        index = (range(start, min(start + step, shape[0])), *(range(n) for n in shape[1:]))
+        columns = {key: convert[key](source.read(key, index)).tolist() for key in full}
+        for i in range(len(index[0])):
+            yield [columns[key][i] if key in columns else None for key in keys]
+
+
+def _converter(source: Source, key: str, how: Callable[..., Any] | None, path: str) -> Callable[[Any], Any]:
+    """Return what makes dates of the values of a variable of time, and leaves others as they are."""
+    attributes = attrs(source.meta[key])
+    if how is None or not timeaxis.is_time(attributes):
+        return lambda values: values
+    told = False
+
+    def dates(values: Any) -> Any:
+        nonlocal told
+        try:
+            return how(values, attributes["units"], attributes.get("calendar"))
+        except UnsupportedError as error:
+            if not told:
+                warnings.warn(f"{error.at(path=path, variable=unescape(key))}; it is printed as it is", stacklevel=2)
+            told = True
+            return values
+
+    return dates

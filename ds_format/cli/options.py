@@ -1,0 +1,111 @@
+"""The options of reading and writing, as the functions of the package take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import drivers
+from . import pst
+from .arguments import READ, WRITE, ArgumentError, Request
+
+Index = int | list[int] | list[bool]
+"""A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
+
+TIMED = ("netcdf", "hdf5", "json", "csv")
+"""Formats whose drivers write times in units and calendars of choice."""
+
+_FORMS = {option.name: option.value for option in READ}
+
+
+def reading(request: Request) -> dict[str, Any]:
+    """Return `sel`, `range_`, `at` and `between`, those that the request has.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not of the form that its help shows.
+    """
+    found: dict[str, Any] = {}
+    sel = positions(objects(request, "sel"))
+    if sel:
+        found["sel"] = sel
+    for name, kinds, argument in (("range", (int,), "range_"), ("between", (int, float, str), "between")):
+        bounds = {key: _bounds(name, key, value, kinds) for key, value in _pairs(request, name)}
+        if bounds:
+            found[argument] = bounds
+    at = {key: _values(key, value) for key, value in _pairs(request, "at")}
+    if at:
+        found["at"] = at
+    return found
+
+
+def writing(request: Request, target: str) -> dict[str, Any]:
+    """Return `time_units` and `calendar`, those that the request has.
+
+    Raises
+    ------
+    ArgumentError
+        If one is no text, or the format of the target has no such thing.
+    DriverError
+        If no format has the suffix of the target.
+    """
+    found = {option.name: request.options[option.name] for option in WRITE if option.name in request.options}
+    for name, value in found.items():
+        if not isinstance(value, str):
+            raise ArgumentError(f"{name}: invalid type: expected text, found {pst.encode([value], False)}")
+        if drivers.find(target) not in [drivers.DRIVERS.get(format) for format in TIMED]:
+            raise ArgumentError(f"{target}: {name} is not possible with this format")
+    return found
+
+
+def objects(request: Request, name: str) -> list[dict[str, Any]]:
+    """Return what an option of reading holds: an object, or an array that objects stand in.
+
+    Raises
+    ------
+    ArgumentError
+        If it is anything else.
+    """
+    value = request.options.get(name)
+    found = value if isinstance(value, list) else [] if value is None else [value]
+    for item in found:
+        if not isinstance(item, dict):
+            raise ArgumentError(f"{name}: invalid type: expected {_FORMS[name]}, found {pst.encode(value, False)}")
+    return found
+
+
+def positions(pairs: list[dict[str, Any]]) -> dict[str, Index]:
+    """Return the index of each dimension from `DIM: INDEX` pairs.
+
+    Raises
+    ------
+    ArgumentError
+        If an index is anything but an integer, an array of integers or an array of booleans.
+    """
+    found = {dim: index for some in pairs for dim, index in some.items()}
+    for dim, index in found.items():
+        kinds = {type(position) for position in index} if isinstance(index, list) else {type(index)}
+        if not (kinds <= {int} or (kinds == {bool} and isinstance(index, list))):
+            raise ArgumentError(f"{dim}: expected an index or an array of indexes, found {pst.encode([index], False)}")
+    return found
+
+
+def _pairs(request: Request, name: str) -> list[tuple[str, Any]]:
+    return [pair for item in objects(request, name) for pair in item.items()]
+
+
+def _bounds(name: str, key: str, value: Any, kinds: tuple[type, ...]) -> tuple[Any, Any]:
+    fits = isinstance(value, list) and len(value) == 2
+    if not fits or not all(bound is None or type(bound) in kinds for bound in value):
+        raise ArgumentError(f"{name}: {key}: invalid type: expected {{ A B }}, found {pst.encode([value], False)}")
+    low, high = value
+    return low, high
+
+
+def _values(key: str, value: Any) -> Any:
+    values = value if isinstance(value, list) else [value]
+    if not values or not all(type(item) in (int, float, str) for item in values):
+        raise ArgumentError(
+            f"at: {key}: invalid type: expected a value or an array of values, found {pst.encode([value], False)}"
+        )
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,92 @@
+"""`ds rename`: rename variables or attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..ops import attrs, rename_attr_m, rename_m, vars
+from . import changes, patterns
+from .arguments import Request, UsageError, is_none, name_or_none, texts
+from .commands import Command
+
+COMMAND = Command(
+    usage=(
+        "ds [OPTIONS] rename OLD: NEW... [--] INPUT OUTPUT",
+        "ds [OPTIONS] rename VAR OLD: NEW... [--] INPUT OUTPUT",
+        "ds [OPTIONS] rename { VAR OLD: NEW... }... [--] INPUT OUTPUT",
+    ),
+    about="Writes the dataset of a file to another, with other names of variables, or, behind VAR or in braces, of "
+    "attributes. All are renamed at once, so that two can swap names. OUTPUT may be INPUT.",
+    arguments=(
+        ("VAR", "Variable whose attributes are renamed: a name, a pattern, or { VAR... }; none is the dataset."),
+        (
+            "OLD: NEW",
+            (
+                "Name, or a pattern that matches one, and the name that takes its place; none removes. "
+                "A dimension that is called as the variable is renamed, too."
+            ),
+        ),
+        ("INPUT", "The file to read."),
+        ("OUTPUT", "The file to write."),
+    ),
+    options=(),
+    examples=(
+        ("Rename two variables:", "ds rename temperature: t pressure: p data.ds output.ds"),
+        ("Rename an attribute of a variable:", "ds rename temperature long_name: description data.ds output.ds"),
+        ("Remove an attribute of the dataset:", "ds rename none title: none data.ds output.ds"),
+    ),
+)
+
+
+def run(request: Request) -> Iterable[Any]:
+    """Write the file; there is nothing to print.
+
+    Raises
+    ------
+    DsError, OSError
+        If a file cannot be read or written.
+    MissingError
+        For a variable or attribute that does not exist, in strict mode.
+    """
+    rest, source, target = changes.files(request)
+    variables, attributes = _wanted(rest)
+    fixed = bool(request.options.get("F"))
+    d = changes.read(request, source)
+    for pairs in variables:
+        mapping = patterns.renaming(pairs, vars(d, full=True), "variable", source, fixed=fixed)
+        with changes.about(source):
+            rename_m(d, mapping)
+    for wanted, pairs in attributes:
+        found: list[Any] = [None]
+        if wanted is not None:
+            found = patterns.find(wanted, vars(d, full=True), "variable", source, fixed=fixed)
+        for name in dict.fromkeys(found):
+            mapping = patterns.renaming(pairs, list(attrs(d, name) or ()), "attribute", source, fixed=fixed)
+            with changes.about(source):
+                rename_attr_m(d, mapping, name)
+    changes.write(request, target, d)
+    return ()
+
+
+Attributes = list[tuple[list[str] | None, dict[str, str | None]]]
+
+
+def _wanted(words: Sequence[Any]) -> tuple[list[dict[str, str | None]], Attributes]:
+    """Return `OLD: NEW` of variables, and those of attributes with the variables that have them."""
+    first = words[0] if words else {}
+    if isinstance(first, dict):
+        if not all(isinstance(word, dict) for word in words):
+            raise UsageError("expected only OLD: NEW before the files, or VAR first")
+        return [_pairs(words)] if words else [], []
+    groups = [words] if not isinstance(first, list) or not any(isinstance(item, dict) for item in first) else words
+    found: Attributes = []
+    for group in groups:
+        if not isinstance(group, (list, tuple)) or len(group) < 2 or not all(isinstance(i, dict) for i in group[1:]):
+            raise UsageError("invalid number of arguments")
+        found.append((None if is_none(group[0]) else texts(group[0], "VAR"), _pairs(group[1:])))
+    return [], found
+
+
+def _pairs(words: Iterable[dict[str, Any]]) -> dict[str, str | None]:
+    return {old: name_or_none(new, old) for word in words for old, new in word.items()}

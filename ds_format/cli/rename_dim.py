@@ -1,0 +1,51 @@
+"""`ds rename_dim`: rename dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..ops import dims, rename_dim_m
+from . import changes, patterns
+from .arguments import ArgumentError, Request, UsageError, is_none, text
+from .commands import Command
+
+COMMAND = Command(
+    usage=("ds [OPTIONS] rename_dim OLD: NEW... [--] INPUT OUTPUT",),
+    about="Writes the dataset of a file to another, with other names of dimensions. All are renamed at once, so that "
+    "two can swap names. OUTPUT may be INPUT.",
+    arguments=(
+        ("OLD: NEW", "Name, or a pattern that matches one, and the name that takes its place."),
+        ("INPUT", "The file to read."),
+        ("OUTPUT", "The file to write."),
+    ),
+    options=(),
+    examples=(("Rename a dimension:", "ds rename_dim time: t data.ds output.ds"),),
+)
+
+
+def run(request: Request) -> Iterable[Any]:
+    """Write the file; there is nothing to print.
+
+    Raises
+    ------
+    DsError, OSError
+        If a file cannot be read or written.
+    MissingError
+        For a dimension that does not exist, in strict mode.
+    """
+    rest, source, target = changes.files(request)
+    if not rest or not all(isinstance(word, dict) for word in rest):
+        raise UsageError("invalid number of arguments")
+    pairs: dict[str, str | None] = {}
+    for old, new in ((old, new) for word in rest for old, new in word.items()):
+        if is_none(new):
+            raise ArgumentError(f"{old}: invalid type: expected a name, found none")
+        pairs[old] = text(new, old)
+    d = changes.read(request, source)
+    names = dims(d, full=True)
+    mapping = patterns.renaming(pairs, names, "dimension", source, fixed=bool(request.options.get("F")))
+    with changes.about(source):
+        rename_dim_m(d, mapping)
+    changes.write(request, target, d)
+    return ()

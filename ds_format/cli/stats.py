@@ -1,0 +1,60 @@
+"""`ds stats`: print statistics of a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..dataset import META
+from ..names import unescape
+from ..subset import item_size, open_subset
+from ..summary import summarize
+from . import options, patterns
+from .arguments import ArgumentError, Request, count, text
+from .commands import Command
+
+COMMAND = Command(
+    usage=("ds stats [OPTIONS] VAR [--] INPUT",),
+    about="Prints the number of values that are not missing, their least and greatest, mean, median and standard "
+    "deviation, and between which values the middle 68, 95 and 99 % lie. NaN counts only as a value. Booleans are 0 "
+    "and 1; packed numbers are unpacked. All is exact, and the file may be larger than memory.",
+    arguments=patterns.ONE_VARIABLE,
+    options=(),
+    examples=(
+        ("Statistics of a variable:", "ds stats temperature data.ds"),
+        ("At the first time only:", "ds stats temperature data.ds sel: { time: 0 }"),
+    ),
+)
+
+
+def run(request: Request) -> Iterator[Any]:
+    """Yield the statistics by name; nothing if there are no data.
+
+    Raises
+    ------
+    DsError, OSError
+        If the file cannot be read.
+    ArgumentError
+        If the values are strings.
+    MissingError
+        If the variable does not exist, in strict mode.
+    """
+    count(request, 2, 2)
+    wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
+    with open_subset(path, unpack=True, **options.reading(request)) as source:
+        keys = {unescape(key): key for key in source.meta if key != META}
+        name = patterns.find_one(wanted, sorted(keys), "variable", path, fixed=bool(request.options.get("F")))
+        if name is None:
+            return
+        key = keys[name]
+        entry = source.meta[key]
+        size = entry.get(".size")
+        if size is None or 0 in size:
+            source.read(key)  # no data, or data that cannot be had: this tells
+            return
+        if entry.get(".type") in ("str", "unicode"):
+            raise ArgumentError(f'{path}: variable "{name}": statistics need numbers, found strings')
+        n_bytes = item_size(entry)
+        for n in size:
+            n_bytes *= n
+        yield vars(summarize(lambda: source.blocks(key), n_bytes))

@@ -1,0 +1,62 @@
+"""`ds verify`: check files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import DsError
+from ..verification import ERROR, Problem, verify
+from .arguments import Request, count, text
+from .commands import Command, Option
+
+COMMAND = Command(
+    usage=("ds verify [OPTIONS] [--] INPUT...",),
+    about="Reads all of each file, and prints a line for each problem: file, variable (none: the file as a whole), "
+    "error or warning, and what was found. Errors are data that are wrong or cannot be read; warnings are what "
+    "ds_format reads, but other programs perhaps do not. The exit status is 1 if there is an error.",
+    arguments=(
+        ("INPUT", "A file of any format. One that cannot be opened is an error; the others are still checked."),
+    ),
+    options=(
+        Option(
+            "strict",
+            "Exit with status 1 for warnings, too, and warn of what is allowed in a ds file but seldom meant: "
+            "variables that share bytes, NaN in attributes, names that are no text.",
+        ),
+    ),
+    examples=(
+        ("Check some files:", "ds verify a.ds b.nc"),
+        ("List the problems as JSON:", "ds verify -j a.ds"),
+    ),
+)
+
+
+def run(request: Request) -> Iterator[Any]:
+    """Yield each problem; with `-j` one list of them all.
+
+    Raises
+    ------
+    DsError
+        At the end, if a file has an error.
+    """
+    count(request, 1)
+    strict = bool(request.options.get("strict"))
+    paths = [text(word, "argument") for word in request.words]
+    every: list[dict[str, Any]] = []
+    failed = 0
+    for path in paths:
+        problems = verify(path, strict=strict)
+        failed += any(strict or problem.severity == ERROR for problem in problems)
+        if request.options.get("j"):
+            every += [problem._asdict() for problem in problems]
+        else:
+            yield from map(_line, problems)
+    if request.options.get("j"):
+        yield every
+    if failed:
+        raise DsError(f"{failed} of {len(paths)} files failed" if len(paths) > 1 else "the file failed")
+
+
+def _line(problem: Problem) -> list[str | None]:
+    return [problem.path, problem.variable, problem.severity, problem.message]

@@ -1,0 +1,148 @@
+"""A scene → text: with braille characters, or with ASCII alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scene import Axis, Line, Map, text_of
+
+BRAILLE = 0x2800
+DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+"""Bits of the dots in a braille character: four rows of two (Unicode, block Braille Patterns)."""
+SHADES = "⡀⣀⣄⣤⣦⣶⣷⣿"
+ASCII_SHADES = ".:-=+*#%@"
+"""From the least to the greatest value. What is missing stays blank."""
+LEAST_COLUMNS = 40
+"""Of a terminal: room for the longest label of an axis, and a drawing beside it."""
+
+
+def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True) -> str:
+    """Draw a scene as lines of text.
+
+    Parameters
+    ----------
+    scene : Line or Map
+    columns : int
+        Width of the terminal; at least `LEAST_COLUMNS` are taken.
+    rows : int
+        Lines of the drawing itself.
+    unicode : bool
+        Whether other characters than ASCII may be used for drawing.
+
+    Returns
+    -------
+    str
+        Each line ends with a newline.
+    """
+    columns = max(columns, LEAST_COLUMNS)
+    top, bottom = _ends(scene.y)
+    labels = [_text(scene.y, end) for end in (top, bottom)]
+    margin = max(map(len, labels))
+    width = columns - margin - 3
+    if isinstance(scene, Line):
+        drawn = _line(scene, width, rows, unicode)
+        heads = [scene.title, *([scene.y.label] if scene.y.label != scene.title else [])]
+    else:
+        drawn = _map(scene, width, rows, SHADES if unicode else ASCII_SHADES)
+        heads = [scene.title, _legend(scene, SHADES if unicode else ASCII_SHADES), scene.y.label]
+    wall, corner, floor = ("│", "└", "─") if unicode else ("|", "+", "-")
+    sides = [labels[0], *[""] * (rows - 2), labels[1]]
+    lines = [_cut(head, columns) for head in heads]
+    lines += [f"{side:>{margin}} {wall}{row}".rstrip() for side, row in zip(sides, drawn, strict=True)]
+    lines.append(f"{'':{margin}} {corner}{floor * width}")
+    lines += [f"{'':{margin + 2}}{line}" for line in _below(scene.x, width)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _ends(axis: Axis) -> tuple[Any, Any]:
+    """Return which values of a vertical axis are at the top and at the bottom."""
+    low, high = _range(axis.values)
+    return (low, high) if axis.downward else (high, low)
+
+
+def _range(values: NDArray[Any]) -> tuple[Any, Any]:
+    present = values[~np.isnan(values)]
+    return present.min(), present.max()
+
+
+def _text(axis: Axis, value: Any) -> str:
+    return text_of(value, axis.values)
+
+
+def _below(axis: Axis, width: int) -> Iterable[str]:
+    """Return what stands below a horizontal axis: its ends, and its label between them or on a line of its own."""
+    left, right = (_text(axis, end) for end in _range(axis.values))
+    room = width - len(left) - len(right)
+    label = _cut(axis.label, width)
+    if room >= len(label) + 2:
+        return [f"{left}{label:^{room}}{right}"]
+    return [f"{left}{right:>{width - len(left)}}", label] if room >= 1 else [left, f"{right:>{width}}", label]
+
+
+def _legend(scene: Map, shades: str) -> str:
+    low, high = _range(scene.values)
+    return f"{scene.label}: {shades[0]} {low:.6g} to {shades[-1]} {high:.6g}"
+
+
+def _share(values: NDArray[Any], low: Any, high: Any) -> NDArray[np.float64]:
+    """Return where values lie from `low` (0) to `high` (1); NaN where they are missing."""
+    if values.dtype.kind == "M":
+        values = np.where(np.isnan(values), np.nan, values.astype(np.int64).astype(np.float64))
+        low, high = float(low.astype(np.int64)), float(high.astype(np.int64))
+    span = high / 2 - low / 2  # halves, since the whole may be more than a float holds
+    if not span:
+        return np.where(np.isnan(values), np.nan, 0.5)
+    shares: NDArray[np.float64] = (values / 2 - low / 2) / span
+    return shares
+
+
+def _line(scene: Line, width: int, rows: int, unicode: bool) -> list[str]:
+    across, down = (2, 4) if unicode else (1, 1)
+    top, bottom = _ends(scene.y)
+    x = _share(scene.x.values, *_range(scene.x.values)) * (width * across - 1)
+    y = _share(scene.y.values, top, bottom) * (rows * down - 1)
+    dots = np.zeros((rows * down, width * across), np.bool_)
+    present = ~(np.isnan(x) | np.isnan(y))
+    columns, lines = np.round(x[present]).astype(int), np.round(y[present]).astype(int)
+    dots[lines, columns] = True
+    places = np.flatnonzero(present)
+    for i in np.flatnonzero(np.diff(places) == 1):
+        n = max(abs(columns[i + 1] - columns[i]), abs(lines[i + 1] - lines[i])) + 1
+        if n > 2:
+            between = np.round(np.linspace(lines[i], lines[i + 1], n)).astype(int)
+            dots[between, np.round(np.linspace(columns[i], columns[i + 1], n)).astype(int)] = True
+    if not unicode:
+        return ["".join("*" if dot else " " for dot in row) for row in dots]
+    cells = dots.reshape(rows, down, width, across).transpose(0, 2, 1, 3)
+    codes = (cells * DOTS).sum(axis=(2, 3))
+    return ["".join(chr(BRAILLE + code) if code else " " for code in row) for row in codes.tolist()]
+
+
+def _map(scene: Map, width: int, rows: int, shades: str) -> list[str]:
+    top, bottom = _ends(scene.y)
+    left, right = _range(scene.x.values)
+    down, across = _nearest(scene.y.values, top, bottom, rows), _nearest(scene.x.values, left, right, width)
+    share = _share(scene.values[np.ix_(down, across)], *_range(scene.values))
+    levels = np.where(np.isnan(share), -1, np.minimum(share * len(shades), len(shades) - 1)).astype(int)
+    return ["".join(" " if level < 0 else shades[level] for level in row) for row in levels.tolist()]
+
+
+def _nearest(values: NDArray[Any], start: Any, stop: Any, n: int) -> NDArray[np.intp]:
+    """Return which of the values, which grow or fall all along, is nearest to each of `n` places from start to stop."""
+    shares = _share(values, start, stop)
+    wanted = np.linspace(0, 1, n) if n > 1 else np.array([0.5])
+    order = np.argsort(shares)
+    middles = [(a + b) / 2 for a, b in itertools.pairwise(shares[order].tolist())]
+    found: NDArray[np.intp] = order[np.searchsorted(middles, wanted)]
+    return found
+
+
+def _cut(line: str, width: int) -> str:
+    """Return text of at most so many characters, none of which the terminal obeys."""
+    line = "".join(character if character.isprintable() else " " for character in line)
+    return line if len(line) <= width else line[: width - 3] + "..."

@@ -1,0 +1,85 @@
+"""Pictures, by matplotlib where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ds_format.errors import DriverError
+from ds_format.plotting import picture
+from ds_format.plotting.scene import Axis, Line, Map
+
+LINE = Line("a $title", Axis("x $", np.arange(5.0)), Axis("y (K)", np.array([1, 2, np.nan, 3, 4]), downward=True))
+MAP = Map(
+    "p",
+    Axis("lon", np.arange(6.0) * 60, "longitude"),
+    Axis("lat", np.array([60.0, 0, -60]), "latitude"),
+    "p (Pa)",
+    np.where(np.eye(3, 6) > 0, np.nan, 1.0),
+)
+DATES = Line(
+    "t", Axis("time", np.array(["2000-01-01", "NaT", "2000-02-01"], "M8[ms]"), "time"), Axis("t", np.arange(3.0))
+)
+START = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml", ".eps": b"%!PS", ".jpg": b"\xff\xd8"}
+
+
+@pytest.fixture
+def matplotlib() -> types.ModuleType:
+    return pytest.importorskip("matplotlib", reason="needs matplotlib, the extra plot")
+
+
+@pytest.mark.usefixtures("matplotlib")
+@pytest.mark.parametrize("suffix", START)
+def test_each_format(suffix: str, tmp_path: Path) -> None:
+    scenes: list[Line | Map] = [LINE, MAP, DATES]
+    for i, scene in enumerate(scenes):
+        path = tmp_path / f"{i}{suffix}"
+        picture.save(scene, str(path))
+        assert path.read_bytes().startswith(START[suffix])
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_pyplot_and_its_windows_stay_out(tmp_path: Path) -> None:
+    sys.modules.pop("matplotlib.pyplot", None)
+    picture.save(LINE, str(tmp_path / "x.png"))
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_a_picture_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.png"
+    path.write_bytes(b"old")
+
+    def fail(self: object, target: str, **options: object) -> None:
+        Path(target).write_bytes(b"half")
+        raise OSError(28, "No space left on device", target)
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    with pytest.raises(OSError, match="No space left") as caught:
+        picture.save(LINE, str(path))
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == b"old"
+    assert [item.name for item in tmp_path.iterdir()] == ["x.png"]
+
+
+@pytest.mark.usefixtures("matplotlib")
+@pytest.mark.parametrize("name", ["x", "x.xyz", "png"])
+def test_unknown_formats_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DriverError, match=r"unknown picture format: expected one of \.eps"):
+        picture.save(LINE, str(tmp_path / name))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str, package: str | None = None) -> types.ModuleType:
+        raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(DriverError, match=r"cannot import matplotlib: install ds-format-cython\[plot\]"):
+        picture.save(LINE, str(tmp_path / "x.png"))
