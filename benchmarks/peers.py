@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,6 +74,22 @@ def body_of(path: str | Path) -> int:
     """Return where the body of a ds-1.0 file starts: behind two lines."""
     with open(path, "rb") as file:
         return len(file.readline()) + len(file.readline())
+
+
+def offset_of(path: str | Path, name: str) -> int:
+    """Return where the values of a variable without missing ones start in a ds-1.0 file."""
+    with open(path, "rb") as file:
+        file.readline()
+        entries = json.loads(file.readline())
+        return file.tell() + int(entries[name][".offset"])
+
+
+def read_range(path: str | Path, offset: int, size: int) -> bytes:
+    """Read bytes from the middle of a file."""
+    fd = os.open(path, os.O_RDONLY)
+    data = os.pread(fd, size, offset)
+    os.close(fd)
+    return data
 
 
 def from_file(path: str | Path, offset: int, shape: Sequence[int], dtype: Any = "<f8") -> Any:

@@ -24,6 +24,14 @@ class Sizes(NamedTuple):
     """Bytes of the file that is converted."""
     larger: int = 1_500_000_000
     """Bytes of the file that must not be held in memory."""
+    many: int = 50_000
+    """Tiny files that one call reads."""
+    folder: int = 2_000
+    """Files of ten variables that are merged in memory."""
+    merged: int = 1_000_000_000
+    """Bytes of all files that are merged into one."""
+    slab: int = 125_000_000
+    """float64: 1 GB, of which a hundredth is read."""
     starts: int = 10
     """Fewest runs of a program."""
 
@@ -40,5 +48,9 @@ SMOKE = Sizes(
     kernel=500_000,
     converted=4_000_000,
     larger=0,
+    many=500,
+    folder=20,
+    merged=4_000_000,
+    slab=500_000,
     starts=3,
 )

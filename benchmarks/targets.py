@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import NamedTuple
 
+from .cases.program import HEADER_ONLY
 from .timing import Result
-from .ways import BARE, COPY, NETCDF, NUMPY, OURS, REFERENCE, SMALLER
+from .ways import BARE, CAT, COPY, LOOP, NETCDF, NUMPY, OURS, PYTHON, REFERENCE, SMALLER, XARRAY
 
 
 class Bound(NamedTuple):
@@ -133,10 +134,32 @@ GOALS: tuple[Goal, ...] = (
         ),
     ),
     Goal(
-        "`ds ls x.ds`, wall time",
+        "`ds.read_many` of 50,000 tiny files, list",
+        (_claim("faster", LOOP, {"read_many": 1.5}, "the `ds.read` loop"),),
+    ),
+    Goal(
+        '`readdir(dir, merge="time")`, 2,000 files of 10 variables',
         (
-            _claim("within", "python -c pass", {"ds ls x.ds": 3}, "`python -c pass`"),
-            _claim("faster", REFERENCE, {"ds ls x.ds": 5}, "the reference's `ds`"),
+            _claim("faster", REFERENCE, {"readdir, merged": 15}, "ds-format 5.0.2"),
+            _claim("faster", XARRAY, {"readdir, merged": 30}, "`xarray.open_mfdataset` of the same data as NetCDF"),
+        ),
+    ),
+    Goal(
+        "`ds merge time a.ds … out.ds`, 1 GB in all",
+        (
+            _claim("within", CAT, {"ds merge": 1.5}, "`cat a.ds … >out`"),
+            _claim("at most", "", {"ds merge, memory": 200}, "memory of the process"),
+        ),
+    ),
+    Goal(
+        "one slab of 1 % of a 1 GB variable",
+        (_claim("within", BARE, {"slab of large": 2}, "`pread` of those bytes"),),
+    ),
+    Goal(
+        f"`{' / '.join(name.removesuffix(' x.ds') for name in HEADER_ONLY)}`, wall time",
+        (
+            _claim("within", PYTHON, dict.fromkeys(HEADER_ONLY, 3.0), "`python -c pass`"),
+            _claim("faster", REFERENCE, {"ds ls x.ds": 5}, "the reference's `ds ls`"),
         ),
     ),
 )

@@ -21,6 +21,10 @@ BARE = "bare"
 COPY = "one copy"
 SMALLER = "a file of a hundredth"
 NUMPY = "NumPy"
+XARRAY = "xarray"
+LOOP = "a loop of ds.read"
+CAT = "cat"
+PYTHON = "python -c pass"
 
 
 def _itself(value: Any) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ..runner import Group
-from . import conversion, fifty, file_kernels, kinds, large, memory_kernels, program, small
+from . import conversion, fifty, file_kernels, kinds, large, many, memory_kernels, merging, program, small
 
 GROUPS: tuple[Group, ...] = (
     small.GROUP,
+    many.GROUP,
     large.GROUP,
     kinds.GROUP,
     fifty.GROUP,
     program.GROUP,
     conversion.GROUP,
+    merging.GROUP,
     memory_kernels.GROUP,
     file_kernels.GROUP,
 )

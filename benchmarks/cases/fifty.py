@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import ds_format as ds
 
 from .. import peers
@@ -26,7 +24,7 @@ def read_one(n: int | None, bench: Bench, folder: Path) -> Trial:
     path, netcdf = str(folder / "x.ds"), str(folder / "x.nc")
     ds.write(path, data)
     peers.write_netcdf(netcdf, data)
-    offset = _offset(path, data[WANTED])
+    offset = peers.offset_of(path, WANTED)
     expected = {WANTED: data[WANTED]}
     repeat = max(bench.sizes.calls // 10, 1)
 
@@ -51,12 +49,6 @@ def read_one(n: int | None, bench: Bench, folder: Path) -> Trial:
         n=repeat,
         size=8 * n,
     )
-
-
-def _offset(path: str, array: Any) -> int:
-    """Return where an array lies in a file."""
-    content = peers.read_bare(path)
-    return content.index(np.ascontiguousarray(array, "<f8").tobytes())
 
 
 GROUP = Group(

@@ -26,6 +26,8 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "x[:, :, 500]": (slice(None), slice(None), 500),
 }
 """Of an array of 100 fields, each of as many columns as rows of half as many."""
+SLABS = 5
+"""How often a field is read in a row."""
 
 
 def read(bench: Bench, folder: Path) -> Trial:
@@ -133,6 +135,55 @@ def part(name: str, bench: Bench, folder: Path) -> Trial:
     )
 
 
+def slab(bench: Bench, folder: Path) -> Trial:
+    """Read one of a hundred fields of a large variable."""
+    n = bench.sizes.slab // 100
+    data = dataset(["time", "cell"], x=floats(100 * n).reshape(100, n))
+    data["time"], data["."]["time"] = np.arange(100.0), {".dims": ["time"]}
+    path, netcdf = _written(folder, data)
+    field = data["x"][50].copy()
+    offset = peers.offset_of(path, "x") + 50 * field.nbytes
+    paths = [path] * SLABS
+
+    def ours(name: str, expected: Any, note: str, **selectors: Any) -> Way:
+        return reads(
+            name,
+            partial(ds.read, variables="x", **selectors),
+            paths,
+            {"x": expected},
+            note=f"ds.read(path, name, {note})",
+        )
+
+    def opened(path: str) -> Any:
+        with ds.open(path) as file:
+            return file["x"][50]
+
+    def values(content: bytes) -> Any:
+        return np.frombuffer(content, "<f8")
+
+    return Trial(
+        [
+            ours(OURS, field, "sel={dim: 50}", sel={"time": 50}),
+            ours(f"{OURS}, slice", field[None], "sel={dim: slice(50, 51)}", sel={"time": slice(50, 51)}),
+            ours(f"{OURS}, at", field, "at={name: 50}", at={"time": 50}),
+            ours(f"{OURS}, between", field[None], "between={name: (50, 51)}", between={"time": (50, 51)}),
+            reads(f"{OURS}, open", opened, paths, field, note="ds.open(...)[name][index]"),
+            reads(
+                BARE,
+                lambda path: peers.read_range(path, offset, field.nbytes),
+                paths,
+                field,
+                note="open, pread at an offset known, close",
+                value=values,
+            ),
+            reads(NETCDF, lambda path: peers.read_netcdf_part(path, "x", 50), [netcdf] * SLABS, field),
+            *reference_reads(bench, folder, paths, {"x": field}, variables=["x"], sel={"time": 50}),
+        ],
+        n=SLABS,
+        size=field.nbytes,
+    )
+
+
 def _files(bench: Bench, folder: Path) -> tuple[Data, str, str]:
     data = dataset(x=floats(bench.sizes.large))
     return data, *_written(folder, data)
@@ -148,13 +199,14 @@ def _written(folder: Path, data: Data) -> tuple[str, str]:
 
 GROUP = Group(
     "Large files",
-    "One float64 variable of 400 MB.",
+    "One float64 variable of 400 MB; of 1 GB where one field of a hundred is read.",
     (
         Case("read large", read),
         Case("write large", partial(write, True)),
         Case("write large, atomic=False", partial(write, False)),
         Case("write large, memory above the array", write_memory),
         Case("open large with mmap=True", open_mapped),
+        Case("slab of large", slab),
         *(Case(f"part of large, {name}", partial(part, name)) for name in PARTS),
     ),
 )

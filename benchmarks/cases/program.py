@@ -13,11 +13,20 @@ import ds_format as ds
 from ..data import dataset, floats
 from ..runner import Bench, Case, Group
 from ..timing import Trial, Way, stopwatch
-from ..ways import OURS, REFERENCE
+from ..ways import OURS, PYTHON, REFERENCE
 from ..worker import environment
 from .large import PACKAGE
 
-PYTHON = "python -c pass"
+HEADER_ONLY = {
+    "ds attrs x.ds": (("attrs", "x", "FILE"), "units: m"),
+    "ds dim x.ds": (("dim", "n", "FILE"), "10"),
+    "ds dims x.ds": (("dims", "FILE"), "n"),
+    "ds ls x.ds": (("ls", "FILE"), "x"),
+    "ds meta x.ds": (("meta", "FILE"), "units"),
+    "ds size x.ds": (("size", "x", "FILE"), "10"),
+    "ds type x.ds": (("type", "x", "FILE"), "float64"),
+}
+"""Commands that read nothing but the header: case → words, and what is printed among other things."""
 
 
 def command() -> list[str]:
@@ -63,7 +72,7 @@ GROUP = Group(
     "Starting the program",
     "Wall time of whole processes.",
     (
-        Case("ds ls x.ds", partial(start, ("ls", "FILE"), "x")),
+        *(Case(name, partial(start, *given)) for name, given in HEADER_ONLY.items()),
         Case("ds --version", partial(start, ("--version",), ".")),
     ),
 )

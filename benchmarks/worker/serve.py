@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import importlib.metadata
 import json
 import os
@@ -92,6 +93,22 @@ def dump(path: str, pickled: str, variables: list[str] | None = None, sel: dict[
         pickle.dump(dict(ds.read(path, **_options(variables, sel))), file, protocol=5)
 
 
+def readdir(path: str, merge: str, pickled: str | None = None) -> float:
+    """Read the files of a folder and merge them, and pickle what that gave if asked to."""
+    found: list[Any] = []
+    seconds = timed(lambda: found.append(ds.readdir(path, merge=merge)))
+    if pickled is not None:
+        with open(pickled, "wb") as file:
+            pickle.dump(dict(found[0]), file, protocol=5)
+    return seconds
+
+
+def command(words: list[str]) -> None:
+    """Run a command line in this process; this package can."""
+    if importlib.import_module("ds_format.cli").main(words):
+        raise RuntimeError(f"ds {' '.join(words)}: failed")
+
+
 def write(paths: list[str]) -> float:
     """Write the kept dataset to files one after another."""
 
@@ -110,7 +127,7 @@ def convert(source: str, target: str) -> float:
 
 
 VERBS: dict[str, Callable[..., Any]] = {
-    verb.__name__: verb for verb in (version, load, fill, read, dump, write, convert)
+    verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert)
 }
 
 
