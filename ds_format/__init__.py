@@ -1,17 +1,22 @@
-"""Fast scientific file I/O: the ds format, conversion to and from NetCDF, and selection.
+"""Fast scientific file I/O: the ds format, conversion between formats, selection, and a drop-in for ds-format 5.0.2.
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from . import ops as op
+    from .cli import functions as cmd
     from .conversion import convert
     from .dataset import Dataset, validate
+    from .drivers.loss import LossWarning
     from .errors import (
         DriverError,
         DsError,
@@ -23,29 +28,77 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
-    from .files import open, read, write
+    from .files import from_netcdf, open, read, to_netcdf, write
+    from .folders import index, readdir
     from .lazy import File, Variable
+    from .many import read_many
+    from .merging_files import merge_files
     from .names import escape, unescape
+    from .ops import (
+        apply,
+        attr,
+        attrs,
+        copy,
+        dim,
+        dims,
+        find,
+        findall,
+        get_attrs,
+        get_dims,
+        get_meta,
+        get_vars,
+        group_by,
+        merge,
+        meta,
+        rename,
+        rename_attr,
+        rename_attr_m,
+        rename_dim,
+        rename_dim_m,
+        rename_m,
+        require,
+        rm,
+        rm_attr,
+        select,
+        size,
+        split,
+        time,
+        type,
+        var,
+        vars,
+        with_mode,
+    )
+    from .timeaxis import time_dt
+    from .verification import Problem, verify
 
+_OPS = (
+    *("apply", "attr", "attrs", "copy", "dim", "dims", "find", "findall", "get_attrs", "get_dims", "get_meta"),
+    *("get_vars", "group_by", "merge", "meta", "rename", "rename_attr", "rename_attr_m", "rename_dim"),
+    *("rename_dim_m", "rename_m", "require", "rm", "rm_attr", "select", "size", "split", "time", "type", "var", "vars"),
+    "with_mode",
+)
+_ERRORS = (
+    *("DriverError", "DsError", "FormatError", "IntegrityError", "MissingError", "TruncatedError", "UnsafeError"),
+    *("UnsupportedError", "VersionError"),
+)
 _MODULES = {
     "conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
-    "errors": (
-        "DriverError",
-        "DsError",
-        "FormatError",
-        "IntegrityError",
-        "MissingError",
-        "TruncatedError",
-        "UnsafeError",
-        "UnsupportedError",
-        "VersionError",
-    ),
-    "files": ("open", "read", "write"),
+    "drivers.loss": ("LossWarning",),
+    "errors": _ERRORS,
+    "files": ("from_netcdf", "open", "read", "to_netcdf", "write"),
     "lazy": ("File", "Variable"),
+    "folders": ("index", "readdir"),
+    "many": ("read_many",),
+    "merging_files": ("merge_files",),
     "names": ("escape", "unescape"),
+    "ops": _OPS,
+    "timeaxis": ("time_dt",),
+    "verification": ("Problem", "verify"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_ALIASES = {"op": "ops", "cmd": "cli.functions", "drivers": "drivers"}
+"""Modules that other programs know by these names."""
 
 __all__ = [
     "Dataset",
@@ -54,32 +107,99 @@ __all__ = [
     "File",
     "FormatError",
     "IntegrityError",
+    "LossWarning",
     "MissingError",
+    "Problem",
     "TruncatedError",
     "UnsafeError",
     "UnsupportedError",
     "Variable",
     "VersionError",
     "__version__",
+    "apply",
+    "attr",
+    "attrs",
+    "cmd",
     "convert",
+    "copy",
+    "dim",
+    "dims",
     "escape",
+    "find",
+    "findall",
+    "from_netcdf",
+    "get_attrs",
+    "get_dims",
+    "get_meta",
+    "get_vars",
+    "group_by",
+    "index",
+    "merge",
+    "merge_files",
+    "meta",
+    "op",
     "open",
     "read",
+    "read_many",
+    "readdir",
+    "rename",
+    "rename_attr",
+    "rename_attr_m",
+    "rename_dim",
+    "rename_dim_m",
+    "rename_m",
+    "require",
+    "rm",
+    "rm_attr",
+    "select",
+    "size",
+    "split",
+    "time",
+    "time_dt",
+    "to_netcdf",
+    "type",
     "unescape",
     "validate",
+    "var",
+    "vars",
+    "verify",
+    "with_mode",
     "write",
 ]
 
 
+class _Package(ModuleType):
+    """The package, whose `mode` is that of `ds_format.modes`."""
+
+    @property
+    def mode(self) -> str:
+        """What happens when a name does not exist: `soft`, `moderate` or `strict`."""
+        from . import modes
+
+        return modes.get()
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        from . import modes
+
+        modes.put(mode)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in _ALIASES:
+        value: Any = import_module(f"{__name__}.{_ALIASES[name]}")
+    elif name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "mode"]
