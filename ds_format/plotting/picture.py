@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..drivers.target import Target, naming
 from ..errors import DriverError
+from ..target import Target, naming
 from .scene import Axis, Line, Map
 
 SUFFIXES = (".png", ".pdf", ".svg", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")

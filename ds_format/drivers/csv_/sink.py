@@ -15,10 +15,10 @@ from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, UnsupportedError
 from ...names import unescape
+from ...target import Target, naming
 from ..base import BLOCK_SIZE, Metadata
 from ..loss import refuse, warn
 from ..plain_times import PlainTimes
-from ..target import Target, naming
 from .cells import Column, cells_of
 from .losses import Losses
 from .rows import delimiter_of
@@ -43,7 +43,7 @@ class CsvSink:
     time_units, calendar : str, optional
         What to write time variables in, instead of Julian dates.
     atomic, durable : bool
-        As `drivers.target.Target`.
+        As `target.Target`.
     **options
         Refused, by their names.
 

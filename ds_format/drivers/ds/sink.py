@@ -18,8 +18,8 @@ from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, TruncatedError
 from ...kernels import ranges
 from ...names import unescape
+from ...target import Target, naming
 from ..base import Metadata, Stored
-from ..target import Target, naming
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
 from .whole import aligned
@@ -43,7 +43,7 @@ class DsSink:
     version : str
         Of the format: `1.0` or `2.0.1`.
     atomic, durable : bool
-        As `drivers.target.Target`.
+        As `target.Target`.
     """
 
     def __init__(self, path: Any, meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False):

@@ -16,9 +16,9 @@ from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels import files
 from ...names import unescape
+from ...target import resolve
 from ..base import Metadata
 from ..ds_header import open_file, read_header
-from ..target import resolve
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
 from .variables import decode_variable, read_headers

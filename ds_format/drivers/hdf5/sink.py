@@ -11,10 +11,10 @@ import numpy as np
 
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
+from ...target import Target, naming
 from ..base import Metadata
 from ..settings import as_hdf5
 from ..spool import Spool
-from ..target import Target, naming
 from ..times import as_written, blocks_as_written, time_coding
 from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn

@@ -20,10 +20,10 @@ from ...dataset import as_array
 from ...dtypes import TYPES
 from ...errors import DsError, MissingError
 from ...names import unescape
+from ...target import Target, naming
 from ..base import Metadata
 from ..loss import refuse, warn
 from ..plain_times import PlainTimes
-from ..target import Target, naming
 from ..texts import as_text, count_payloads
 
 STORED = PRIVATE | {".size", ".type", DTYPES}
@@ -43,7 +43,7 @@ class JsonSink:
     time_units, calendar : str, optional
         What to write time variables in, instead of Julian dates.
     atomic, durable : bool
-        As `drivers.target.Target`.
+        As `target.Target`.
     **options
         Refused, by their names.
 

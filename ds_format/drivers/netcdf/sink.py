@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
+from ...target import Target as TargetFile
+from ...target import naming
 from ..base import Metadata
 from ..settings import HDF5, as_netcdf, setting
 from ..slabs import slab_runs
 from ..spool import Spool
-from ..target import Target as TargetFile
-from ..target import naming
 from ..times import as_written, blocks_as_written, is_time, time_coding
 from .attributes import write_attributes
 from .caches import fit, release

@@ -9,9 +9,9 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import DsError
-from ..kernels import files
-from ..kernels.portable import temporary_name
+from .errors import DsError
+from .kernels import files
+from .kernels.portable import temporary_name
 
 
 def resolve(path: Any) -> tuple[str, int | None]:
