@@ -13,7 +13,7 @@ from setuptools.command.build_ext import build_ext
 
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
-POSIX_ONLY = () if POSIX else ("batch", "files", "ranges", "vectors")  # kernels/portable.py takes their place
+POSIX_ONLY = () if POSIX else ("batch", "fetch", "files", "ranges", "vectors")  # kernels/portable.py takes their place
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
 

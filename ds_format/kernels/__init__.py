@@ -7,6 +7,13 @@ numpy_strings   the same ↔ NumPy's StringDType
 files           whole files in one call
 batch           many small files in one call
 ranges          ranges of open files
+hashes          hashes of many strings, and Bloom filters of them
+keys            any of many msgpack strings, without objects of the others
+lookup          from the hash of a key to its number
+walk            steps over msgpack values
+pieces          bytes, cut into pieces
+fetch           one of the pieces of an open file
+pack, unpack    usual messages of msgpack ↔ Python objects and arrays
 portable        what `files`, `batch` and `ranges` do, on systems without their calls
 """
 

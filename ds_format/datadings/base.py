@@ -1,0 +1,247 @@
+"""What all sources of samples can do: access by index, iteration, and for readers a cursor."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, SupportsIndex
+
+
+def locate(index: SupportsIndex, n: int) -> int:
+    """Return the position in [0, n) of an index that may count from the end.
+
+    Raises
+    ------
+    IndexError
+        If there is no such position.
+    """
+    found = operator.index(index)
+    position = found + n if found < 0 else found
+    if not 0 <= position < n:
+        raise IndexError(f"index {found} is out of range for {n} samples")
+    return position
+
+
+class Samples(ABC):
+    """Samples by index, by key and in a row.
+
+    Subclasses have `__len__`, `get`, `find_key` and `find_index`; those that read several samples at once faster than
+    one by one also have `take`. All of it may be used by several threads at a time.
+    """
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
+        """Return one sample.
+
+        Parameters
+        ----------
+        index : int
+            Its index; negative ones count from the end.
+        yield_key : bool
+            Return the pair of key and sample.
+        raw : bool
+            Return the message of the sample as bytes, undecoded.
+        copy : bool
+            If false, a raw message may be a `memoryview` of a larger buffer.
+
+        Raises
+        ------
+        IndexError
+            If there is no such sample.
+        FormatError
+            If it cannot be decoded.
+        """
+
+    @abstractmethod
+    def find_key(self, index: SupportsIndex) -> Any:
+        """Return the key of a sample.
+
+        Raises
+        ------
+        IndexError
+            If there is no such sample.
+        """
+
+    @abstractmethod
+    def find_index(self, key: Hashable) -> int:
+        """Return the index of the sample with a key.
+
+        Raises
+        ------
+        MissingError
+            If there is none. It is a `KeyError`.
+        """
+
+    def __contains__(self, key: Hashable) -> bool:
+        try:
+            self.find_index(key)
+        except KeyError:
+            return False
+        return True
+
+    def take(
+        self,
+        indices: Sequence[int],
+        yield_key: bool = False,
+        raw: bool = False,
+        copy: bool = True,
+        chunk_size: int | None = None,
+    ) -> Iterator[Any]:
+        """Iterate over the samples with these indices, in this order.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            A range with the step 1 is read in large pieces.
+        yield_key, raw, copy
+            As for `get`.
+        chunk_size : int, optional
+            Samples to be read at once at most, to bound memory. By default what fits a few MB.
+        """
+        for index in indices:
+            yield self.get(index, yield_key, raw, copy)
+
+    def slice(
+        self,
+        start: int | None = None,
+        stop: int | None = None,
+        yield_key: bool = False,
+        raw: bool = False,
+        copy: bool = True,
+    ) -> Iterator[Any]:
+        """Iterate over the samples from `start` up to before `stop`, which mean what they mean in a slice of a list."""
+        return self.take(self._between(start, stop), yield_key, raw, copy)
+
+    def iter(
+        self,
+        start: int | None = None,
+        stop: int | None = None,
+        yield_key: bool = False,
+        raw: bool = False,
+        copy: bool = True,
+        chunk_size: int | None = None,
+    ) -> Iterator[Any]:
+        """Iterate over all samples or a part of them; parameters as for `slice` and `take`."""
+        return self.take(self._between(start, stop), yield_key, raw, copy, chunk_size)
+
+    def rawiter(self, yield_key: bool = False) -> Iterator[Any]:
+        """Iterate over the messages of all samples."""
+        return self.iter(yield_key=yield_key, raw=True)
+
+    def _locate(self, index: SupportsIndex) -> int:
+        return locate(index, len(self))
+
+    def _between(self, start: int | None, stop: int | None) -> range:
+        return range(len(self))[start:stop]
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.iter()
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the sample at an index, or an iterator over those of a slice."""
+        if isinstance(index, slice):
+            return self.take(range(len(self))[index])
+        return self.get(index)
+
+    def close(self) -> None:
+        """Close what is open. What is read afterwards opens it again."""
+        return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Reader(Samples):
+    """Samples as they are stored, and a cursor of its own for `next` and `seek`.
+
+    Iterators do not use the cursor: each begins where it is told to, and several do not disturb one another.
+    The cursor belongs to one thread.
+    """
+
+    _cursor = 0
+    _sought: Any = None
+
+    def seek(self, index: SupportsIndex) -> None:
+        """Move the cursor to a sample.
+
+        Raises
+        ------
+        IndexError
+            If there is no such sample.
+        """
+        self._cursor = self._locate(index)
+        self._sought = None
+
+    def seek_index(self, index: SupportsIndex) -> None:
+        """Do as `seek`."""
+        self.seek(index)
+
+    def seek_key(self, key: Hashable) -> None:
+        """Move the cursor to the sample with a key; `next` then checks that the sample has it.
+
+        Raises
+        ------
+        MissingError
+            If there is none.
+        """
+        self._cursor = self.find_index(key)
+        self._sought = key
+
+    def tell(self) -> int:
+        """Return the index of the sample at the cursor; the number of samples at the end."""
+        return self._cursor
+
+    def next(self) -> Any:
+        """Return the sample at the cursor, and move on.
+
+        Raises
+        ------
+        StopIteration
+            Behind the last sample.
+        """
+        return self._next(raw=False)
+
+    def rawnext(self) -> Any:
+        """Return the message of the sample at the cursor, and move on."""
+        return self._next(raw=True)
+
+    def __next__(self) -> Any:
+        return self.next()
+
+    def _next(self, *, raw: bool) -> Any:
+        if self._cursor >= len(self):
+            raise StopIteration
+        sample = self.get(self._cursor, raw=raw)
+        if self._sought is not None and not raw:
+            self._check_key(sample, self._cursor, self._sought)
+        self._cursor, self._sought = self._cursor + 1, None
+        return sample
+
+    def find(self, key: Hashable) -> Any:
+        """Return the sample with a key, after a look whether it is the right one.
+
+        Raises
+        ------
+        MissingError
+            If there is none.
+        IntegrityError
+            If the sample that the index has for this key says that it has another one.
+        """
+        index = self.find_index(key)
+        sample = self.get(index)
+        self._check_key(sample, index, key)
+        return sample
+
+    def _check_key(self, sample: Any, index: int, key: Hashable) -> None:
+        """Raise an error if a sample has another key. Samples need not know theirs."""
+        return

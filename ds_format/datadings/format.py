@@ -1,0 +1,63 @@
+"""The files of a dataset, in the order in which their checksums are listed.
+
+::
+
+    D              the samples: messages of msgpack, one after another
+    D.offsets      n + 1 integers of 64 bits, big-endian: where each sample starts, and the size of D
+    D.keys         one array of n strings, in msgpack
+    D.key_hashes   a salt of 8 bytes, then 8 bytes of the hash of each key
+    D.filter       a Bloom filter of the keys
+    D.md5          a checksum of each file above
+    D.index        what older versions wrote instead: one map of key to start, in msgpack
+
+D is customarily called `name.msgpack`. Only `.filter` says what it is and how long; all else is known by its size.
+
+Sources: the page "File format" of the datadings documentation; what datadings 3.4.7 writes, where that is silent.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..errors import UnsupportedError
+
+OFFSETS = ".offsets"
+KEYS = ".keys"
+KEY_HASHES = ".key_hashes"
+FILTER = ".filter"
+MD5 = ".md5"
+LEGACY_INDEX = ".index"
+INDEX = (OFFSETS, KEYS, KEY_HASHES, FILTER)
+"""Suffixes of the index files."""
+RESERVED = (*INDEX, LEGACY_INDEX)
+"""Suffixes that no data file may have: other programs would write its index over it."""
+KEY = "key"
+"""The entry of a sample that names it in the dataset."""
+OFFSET_SIZE = 8
+"""Bytes of an offset."""
+HASH_SIZE = 8
+"""Bytes of a hash, and of the salt."""
+MAX_SAMPLES = (1 << 32) - 1
+"""As many as an array of msgpack can have entries."""
+
+
+def data_path(path: Any) -> str:
+    """Return the path of a data file.
+
+    Raises
+    ------
+    UnsupportedError
+        If it ends in the suffix of an index file.
+
+    Examples
+    --------
+    >>> from ds_format.datadings import format
+    >>> format.data_path("train.msgpack")
+    'train.msgpack'
+    """
+    name = os.fsdecode(path)
+    for suffix in RESERVED:
+        if name.endswith(suffix):
+            raise UnsupportedError(f"a data file must not end in {suffix}, as index files do", path=name)
+    return name

@@ -1,0 +1,268 @@
+"""What is known about the samples of a dataset: how many, where they are, and what they are called."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from typing import Any, NamedTuple
+
+from ..errors import FormatError, MissingError
+from ..kernels.keys import Keys
+from ..kernels.lookup import Lookup
+from . import bloom, format, hashes, keys, legacy, offsets, parts, scan
+
+SCANS = 16
+"""Lookups that compare all hashes, before a table of them is made."""
+SMALL = 4096
+"""Samples up to which the table is made at once."""
+
+
+class _Files(NamedTuple):
+    """The bytes of the index files; None: there is no such file."""
+
+    offsets: Any
+    keys: Any
+    hashes: Any
+    filter: Any
+
+
+class Index:
+    """The index of a dataset.
+
+    Opening compares sizes and reads the ends of the offsets. Large files are mapped, and their parts come into memory
+    when they are asked for. An index that is open stays valid when the dataset is replaced or appended to. Any number
+    of threads may share it. A copy by pickle opens the files anew.
+
+    The keys decide: what hashes and filter say is compared with them. Without `.keys` they are taken from the samples,
+    without `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The data file.
+
+    Attributes
+    ----------
+    path : str
+        The data file.
+    size : int
+        Bytes of the data file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no data file, or no index of it.
+    FormatError, TruncatedError
+        If a file has not the size that the others promise, or says wrong things; the message names it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ds_format.datadings.index import Index
+    >>> from ds_format.datadings.writer import FileWriter
+    >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
+    >>> with FileWriter(path) as writer:
+    ...     _ = writer.write({"key": "a", "value": 1}), writer.write({"key": "b", "value": 2})
+    >>> index = Index(path)
+    >>> len(index), index.bounds(1), index.key(1), index.find("b"), "c" in index
+    (2, (14, 28), 'b', 1, False)
+    """
+
+    def __init__(self, path: Any):
+        self.path = format.data_path(path)
+        self._lock = threading.RLock()
+        self._forget()
+        self._open()
+
+    def _forget(self) -> None:
+        self._files: _Files | None = None
+        self._keys: Keys | None = None
+        self._lookup: tuple[Lookup, Keys, Any] | None = None
+        self._table: tuple[Lookup, Keys, Any] | None = None
+        self._filter: bloom.Filter | None = None
+        self._is_filter_loaded = False
+        self._scans_left = SCANS
+
+    def _open(self) -> _Files:
+        """Open all files at once, so that they belong together whatever comes after them, and compare their sizes."""
+        with self._lock:
+            if self._files is None:
+                self.size = os.stat(self.path).st_size
+                files = _load(self.path, self.size)
+                self._n = offsets.check(files.offsets, self.path, self.size)
+                if files.keys is not None:
+                    keys.check_count(files.keys, self.path, self._n)
+                if files.hashes is not None:
+                    expected = format.HASH_SIZE * (self._n + 1)
+                    parts.check_size(self.path + format.KEY_HASHES, len(files.hashes), expected, self._n)
+                self._files = files
+            return self._files
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Index, (self.path,)
+
+    @property
+    def offsets(self) -> Any:
+        """The bytes of the offsets, n + 1 integers of 64 bits, big-endian."""
+        return (self._files or self._open()).offsets
+
+    def bounds(self, i: int) -> tuple[int, int]:
+        """Return where sample i, of 0 to n - 1, starts and ends in the data file, in bytes.
+
+        Raises
+        ------
+        IndexError
+            If there is no such sample.
+        FormatError
+            If the offsets do not ascend.
+        """
+        if not 0 <= i < self._n:
+            raise IndexError(f"no sample {i} among {self._n}")
+        files = self._files or self._open()
+        return offsets.bounds(files.offsets, i, self.path, self.size)
+
+    def spans(self, start: int, stop: int) -> list[int]:
+        """Return where the samples from `start` to `stop` - 1 start, and where the last of them ends; as `bounds`."""
+        if not 0 <= start <= stop <= self._n:
+            raise IndexError(f"no samples {start} to {stop} among {self._n}")
+        files = self._files or self._open()
+        return offsets.spans(files.offsets, start, stop, self.path, self.size)
+
+    def key(self, i: int) -> str:
+        """Return the key of sample i, of 0 to n - 1.
+
+        Raises
+        ------
+        IndexError
+            If there is no such sample.
+        FormatError
+            If the file of keys is damaged.
+        """
+        if not 0 <= i < self._n:
+            raise IndexError(f"no sample {i} among {self._n}")
+        try:
+            return (self._keys or self._load_keys()).get(i)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"key {i} is not UTF-8: {error.reason}", path=self.path + format.KEYS) from None
+
+    def keys(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """Return the keys of the samples from `start` to `stop` - 1 (None: to the last one); as `key`."""
+        stop = self._n if stop is None else stop
+        return keys.strings(self._keys or self._load_keys(), start, stop, self.path)
+
+    def _load_keys(self) -> Keys:
+        with self._lock:
+            if self._keys is None:
+                files = self._open()
+                data = scan.keys_of(self.path, files.offsets) if files.keys is None else files.keys
+                self._keys = keys.open_keys(data, self.path)
+            return self._keys
+
+    def find(self, key: str) -> int:
+        """Return the number of the sample with a key; if several have it, of the last one.
+
+        Raises
+        ------
+        MissingError
+            If there is none; it is a KeyError.
+        FormatError
+            If the file of keys or that of hashes is damaged.
+        """
+        i = self._find(key)
+        if i < 0:
+            raise MissingError(f"no sample with the key {key!r:.200}", path=self.path)
+        return i
+
+    def __contains__(self, key: object) -> bool:
+        found = self._table
+        if found is not None and type(key) is str:
+            i = found[0].find(key, found[1])
+            if i >= -1:
+                return i >= 0
+        elif self._is_denied(key):
+            return False
+        return self._find(key) >= 0
+
+    def _find(self, key: object) -> int:
+        """Return the number of the sample with a key, or a negative number."""
+        if not isinstance(key, str):
+            return -1
+        lookup, names, data = found = self._lookup or self._load_lookup()
+        if self._scans_left:
+            self._scans_left -= 1
+        elif self._table is None:
+            with self._lock:
+                lookup.build()
+                self._table = found
+        i = lookup.find(key, names)
+        if i < -1:
+            self._check_hash(data, -2 - i)
+        return i
+
+    def _load_lookup(self) -> tuple[Lookup, Keys, Any]:
+        with self._lock:
+            if self._lookup is None:
+                names = self._load_keys()
+                data = self._open().hashes
+                if data is None:
+                    data = hashes.encode(names.encoded(0, self._n), self._n, distinct=False)
+                lookup = Lookup(data, hashes.SECRET)
+                for i in {0, self._n - 1} if self._n else ():
+                    self._check_hash(data, i)
+                if self._n <= SMALL:
+                    self._scans_left = 0
+                self._lookup = lookup, names, data
+            return self._lookup
+
+    def _check_hash(self, data: Any, i: int) -> None:
+        """Raise a FormatError if hash i of the file is not that of key i."""
+        key = self.key(i)
+        if hashes.hash_of(key.encode(), data) != hashes.stored(data, i):
+            path = self.path + format.KEY_HASHES
+            raise FormatError(f"hash {i} is not that of key {i}, {key!r:.60}; {parts.REPAIR}", path=path)
+
+    def _is_denied(self, key: object) -> bool:
+        """Return whether the filter says that no sample has a key."""
+        filter_ = self._filter if self._is_filter_loaded else self._load_filter()
+        try:
+            return filter_ is not None and isinstance(key, str) and not bloom.may_have(filter_, key.encode())
+        except UnicodeEncodeError:
+            return True
+
+    def _load_filter(self) -> bloom.Filter | None:
+        with self._lock:
+            if not self._is_filter_loaded:
+                data = self._open().filter
+                found = None if data is None else bloom.decode(data, self.path)
+                for i in {0, self._n - 1} if self._n and found else ():
+                    if found and not bloom.may_have(found, self.key(i).encode()):
+                        path = self.path + format.FILTER
+                        raise FormatError(f"denies key {i}, {self.key(i)!r:.60}; {parts.REPAIR}", path=path)
+                self._filter = found
+                self._is_filter_loaded = True
+            return self._filter
+
+    def close(self) -> None:
+        """Let go of the files. They are opened anew when they are needed."""
+        with self._lock:
+            self._forget()
+
+
+def _load(path: str, size: int) -> _Files:
+    """Open the index files of a data file of some size, in bytes."""
+    own = parts.load_if(path + format.OFFSETS)
+    key_file = parts.load_if(path + format.KEYS)
+    if own is None or key_file is None:
+        old = parts.load_if(path + format.LEGACY_INDEX)
+        if old is not None:
+            old_offsets, old_keys = legacy.decode(old, path, size)
+            own = old_offsets if own is None else own
+            key_file = old_keys if key_file is None else key_file
+    if own is None:
+        reason = f"{os.strerror(errno.ENOENT)}; {parts.REPAIR}"
+        raise FileNotFoundError(errno.ENOENT, reason, path + format.OFFSETS)
+    return _Files(own, key_file, parts.load_if(path + format.KEY_HASHES), parts.load_if(path + format.FILTER))

@@ -1,0 +1,131 @@
+"""Samples that are in memory, or made when they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, SupportsIndex
+
+from ..errors import MissingError, UnsupportedError
+from . import messages
+from .base import Reader
+from .format import KEY
+from .natural import natural_key
+from .patterns import read_lines
+
+LABEL = "label"
+Sample = dict[str, Any]
+
+
+def keep(sample: Sample) -> None:
+    """Leave a sample as it is."""
+
+
+class ListReader(Reader):
+    """A list of samples.
+
+    Two entries of a sample have a meaning. `key` is its key; a sample without one gets its index for it. `label`
+    becomes a number, the index in the list of labels, and what it was is in `_label`; a label that is None stays None.
+
+    Parameters
+    ----------
+    samples : iterable of dict
+        They are copied (not deeply), so that the reader changes nothing for its caller.
+    labels : iterable or path, optional
+        All labels in the order of their numbers; or a file in UTF-8 that has one in each line. By default the labels of
+        the samples in natural order.
+    numeric_labels : bool
+        Turn labels into numbers.
+    initfun : callable
+        Called once with each sample, to change it.
+    convertfun : callable
+        Called with a copy of the sample each time that it is asked for, to change it.
+
+    Attributes
+    ----------
+    labels : list
+
+    Raises
+    ------
+    UnsupportedError
+        If two samples have the same key, or a key cannot be looked up.
+    MissingError
+        If `labels` lacks a label of a sample.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> reader = ListReader([{"label": "dog"}, {"label": "cat"}])
+    >>> reader[0]
+    {'label': 1, 'key': 0, '_label': 'dog'}
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Sample],
+        labels: Iterable[Hashable] | str | os.PathLike[str] | None = None,
+        numeric_labels: bool = True,
+        initfun: Callable[[Sample], object] = keep,
+        convertfun: Callable[[Sample], object] = keep,
+    ):
+        self._samples = [dict(sample) for sample in samples]
+        self._convert = convertfun
+        self._positions: dict[Hashable, int] = {}
+        for i, sample in enumerate(self._samples):
+            initfun(sample)
+            key = sample.setdefault(KEY, i)
+            try:
+                first = self._positions.setdefault(key, i)
+            except TypeError:
+                raise UnsupportedError(f"sample {i}: the key {key!r:.60} cannot be looked up") from None
+            if first != i:
+                raise UnsupportedError(f"samples {first} and {i} have the same key {key!r:.60}")
+        self.labels = _labels(labels, self._samples)
+        self._numbers: dict[Hashable, int] | None = None
+        if numeric_labels:
+            self._numbers = {str(label): i for i, label in enumerate(self.labels)}
+            self._numbers |= {label: i for i, label in enumerate(self.labels)}
+            self._numbers.setdefault(None, -1)
+            for i, sample in enumerate(self._samples):
+                if sample.get(LABEL) not in self._numbers:
+                    raise MissingError(f"sample {i}: the label {sample[LABEL]!r} is not in the list of labels")
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def find_key(self, index: SupportsIndex) -> Any:
+        """Return the key of a sample; negative indices count from the end."""
+        return self._samples[self._locate(index)][KEY]
+
+    def find_index(self, key: Hashable) -> int:
+        """Return the index of the sample with a key; a `MissingError`, which is a `KeyError`, if there is none."""
+        try:
+            return self._positions[key]
+        except (KeyError, TypeError):
+            raise MissingError(f"no sample with the key {key!r:.60}") from None
+
+    def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
+        """Return a copy of one sample; see `Samples.get`. A raw one is packed for the purpose."""
+        sample: Any = dict(self._samples[self._locate(index)])
+        key = sample[KEY]
+        if self._numbers is not None and LABEL in sample:
+            label = sample["_label"] = sample[LABEL]
+            number = self._numbers[label]
+            sample[LABEL] = None if number < 0 else number
+        self.load(sample)
+        self._convert(sample)
+        if raw:
+            sample = messages.pack(sample)
+        return (key, sample) if yield_key else sample
+
+    def load(self, sample: Sample) -> None:
+        """Add to a sample what is read when it is asked for."""
+
+
+def _labels(labels: Any, samples: Sequence[Sample]) -> list[Any]:
+    """Return all labels."""
+    if labels is None:
+        return sorted({sample[LABEL] for sample in samples if sample.get(LABEL) is not None}, key=natural_key)
+    if isinstance(labels, str | os.PathLike):
+        return [line.strip(" ") for line in read_lines(labels)]
+    return list(labels)

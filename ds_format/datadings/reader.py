@@ -1,0 +1,250 @@
+"""Reading a dataset: its samples by index, by key, and in a row."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, SupportsIndex
+
+from ..errors import DsError, FormatError, IntegrityError, MissingError
+from ..kernels import pieces
+from . import format, md5, messages
+from .base import Reader, locate
+from .index import Index
+from .rawfile import MappedFile, RawFile
+
+READ_SIZE = 1 << 17
+"""Bytes that are read at once in sequential reading, unless one sample is larger: what fits the caches."""
+MAX_SPANS = 4096
+"""Samples that are looked up at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    index: Index
+    file: RawFile | MappedFile
+    fetch: Callable[[int], bytes | None]
+    """The short cut to a sample; None where the long way has to be gone."""
+
+
+class MsgpackReader(Reader):
+    """A dataset in the datadings format.
+
+    Threads may share a reader, and processes may use one that was opened before they were forked. A copy, by
+    `copy.copy` or by pickle, opens the dataset anew.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        The data file.
+    buffering : int
+        Accepted for code that was written for datadings, and not used.
+    writable : bool
+        Decode arrays that can be changed; else they are read only, which saves a copy.
+    mmap : bool
+        Map the data file into memory, which makes random access faster. Only for files that nobody shortens or writes
+        anew in place meanwhile, as datadings does: the system would end this process. `FileWriter` does not.
+
+    Attributes
+    ----------
+    path : str
+        The data file.
+    writable, mmap : bool
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no data file, or no index of it.
+    FormatError
+        If the files do not fit one another.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ds_format.datadings.reader import MsgpackReader
+    >>> from ds_format.datadings.writer import FileWriter
+    >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
+    >>> with FileWriter(path) as writer:
+    ...     for i in range(4):
+    ...         _ = writer.write({"key": f"n{i}", "value": i * i})
+    >>> with MsgpackReader(path) as reader:
+    ...     print(len(reader), reader[-1], "n2" in reader, reader.find("n2"))
+    ...     print([sample["value"] for sample in reader[::2]])
+    4 {'key': 'n3', 'value': 9} True {'key': 'n2', 'value': 4}
+    [0, 4]
+    """
+
+    def __init__(self, path: Any, buffering: int = 0, *, writable: bool = False, mmap: bool = False):
+        self.path = format.data_path(path)
+        self.writable = writable
+        self.mmap = mmap
+        self._opened: _Opened | None = None
+        self._n = -1
+        self._n = len(self._open().index)
+
+    def _open(self) -> _Opened:
+        """Return the index, the data file, and the short cut to its samples.
+
+        They are one value, so that no lock is needed: of two threads that open them, one wins.
+        """
+        opened = self._opened
+        if opened is None:
+            file = MappedFile(self.path) if self.mmap else RawFile(self.path)
+            index = Index(self.path)
+            if file.size() != index.size:
+                raise FormatError("the dataset is replaced while it is opened", path=self.path)
+            if self._n not in {-1, len(index)}:
+                raise FormatError(f"another dataset of {len(index)} samples, expected {self._n}", path=self.path)
+            self._opened = opened = _Opened(index, file, file.fetcher(index.offsets))
+        return opened
+
+    def close(self) -> None:
+        """Let go of the files; they are closed when no iterator and no other thread uses them any more."""
+        self._opened = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (type(self), self.path, self.writable, self.mmap, self._cursor)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in (self._opened or self._open()).index
+
+    def find_key(self, index: SupportsIndex) -> str:
+        """Return the key of a sample; negative indices count from the end."""
+        return self._open().index.key(self._locate(index))
+
+    def find_index(self, key: Hashable) -> int:
+        """Return the index of the sample with a key; a `MissingError`, which is a `KeyError`, if there is none."""
+        return self._open().index.find(key)  # type: ignore[arg-type]
+
+    def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
+        """Return one sample, or its message; see `Samples.get`.
+
+        Raises
+        ------
+        IndexError
+            If there is no such sample.
+        FormatError, TruncatedError, UnsafeError
+            If it cannot be decoded; the message names the file, the sample and its place.
+        """
+        opened = self._opened or self._open()
+        i = index if type(index) is int and 0 <= index < self._n else self._locate(index)
+        sample: Any = opened.fetch(i)
+        if sample is None:
+            sample = opened.file.read(*opened.index.bounds(i))
+        if not raw:
+            sample = self._decode(sample, i)
+        elif copy:
+            sample = bytes(sample)
+        else:
+            sample = memoryview(sample)
+        return (opened.index.key(i), sample) if yield_key else sample
+
+    def take(
+        self,
+        indices: Sequence[int],
+        yield_key: bool = False,
+        raw: bool = False,
+        copy: bool = True,
+        chunk_size: int | None = None,
+    ) -> Iterator[Any]:
+        """Iterate over the samples with these indices, in this order; see `Samples.take`."""
+        if not isinstance(indices, range) or indices.step != 1 or indices.start < 0:
+            return super().take(indices, yield_key, raw, copy, chunk_size)
+        if indices:
+            self._locate(indices[-1])
+        opened = self._open()
+        blocks = _blocks(opened.index, indices, chunk_size or MAX_SPANS)
+        return chain.from_iterable(self._cut(opened, *block, yield_key, raw, copy) for block in blocks)
+
+    def _cut(self, opened: _Opened, i: int, spans: list[int], yield_key: bool, raw: bool, copy: bool) -> Iterable[Any]:
+        """Read a block of samples, from number i on."""
+        index = opened.index
+        block = opened.file.read(spans[0], spans[-1])
+        samples: Iterable[Any]
+        if raw and not copy:
+            view = memoryview(block)
+            samples = [view[start - spans[0] : stop - spans[0]] for start, stop in pairwise(spans)]
+        else:
+            samples = pieces.cut(block, spans)
+        if not raw:
+            samples = map(self._decode, samples, range(i, i + len(spans) - 1))
+        return zip(index.keys(i, i + len(spans) - 1), samples, strict=True) if yield_key else samples
+
+    def verify_data(self, read_size: int = 0, progress: bool = False) -> bool:
+        """Return whether the data file has the checksum that the dataset says; `verify` says more.
+
+        Parameters
+        ----------
+        read_size, progress
+            Accepted for code that was written for datadings, and not used.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the dataset has no file of checksums.
+        MissingError
+            If that has none of this file.
+        """
+        return self._has_sums([""])
+
+    def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
+        """Return whether the index files have the checksums that the dataset says; as `verify_data`."""
+        found = [suffix for suffix in format.INDEX if os.path.exists(self.path + suffix)]
+        return self._has_sums(found or [format.LEGACY_INDEX])
+
+    def _has_sums(self, suffixes: Sequence[str]) -> bool:
+        with open(self.path + format.MD5, "rb") as file:
+            sums = md5.decode(file.read()).digests
+        paths = [self.path + suffix for suffix in suffixes]
+        for path in paths:
+            if os.path.basename(path) not in sums:
+                raise MissingError(f"no checksum of {os.path.basename(path)}", path=self.path + format.MD5)
+        return all(sums[os.path.basename(path)] == md5.of_file(path) for path in paths)
+
+    def _locate(self, index: SupportsIndex) -> int:
+        try:
+            return locate(index, self._n)
+        except IndexError as error:
+            raise IndexError(f"{self.path}: {error}") from None
+
+    def _decode(self, message: Any, i: int) -> Any:
+        try:
+            return messages.unpack(message, writable=self.writable)
+        except DsError as error:
+            start, stop = self._open().index.bounds(i)
+            where = f"sample {i} at bytes {start} to {stop}: {error.message}"
+            raise type(error)(where, path=self.path) from None
+
+    def _check_key(self, sample: Any, index: int, key: Hashable) -> None:
+        if isinstance(sample, dict) and sample.get(format.KEY, key) != key:
+            found = f"sample {index}: found the key {sample[format.KEY]!r:.60}"
+            raise IntegrityError(f"{found}, the index says {key!r:.60}", path=self.path)
+
+
+def _blocks(index: Index, run: range, limit: int) -> Iterator[tuple[int, list[int]]]:
+    """Divide consecutive samples into blocks to be read at once: the first sample of each, and where all are."""
+    for i in range(run.start, run.stop, MAX_SPANS):
+        spans = index.spans(i, min(i + MAX_SPANS, run.stop))
+        done, last = 0, len(spans) - 1
+        while done < last:
+            fitting = bisect_right(spans, spans[done] + READ_SIZE, done, min(done + limit, last) + 1) - 1
+            end = max(fitting, done + 1)
+            yield i + done, spans[done : end + 1]
+            done = end
+
+
+def _reopen(kind: type[MsgpackReader], path: str, writable: bool, mmap: bool, cursor: int) -> MsgpackReader:
+    """Make the copy of a reader."""
+    reader = kind(path, writable=writable, mmap=mmap)
+    if cursor:
+        reader._cursor = cursor  # noqa: SLF001
+    return reader

@@ -1,0 +1,115 @@
+"""Making all index files anew, from the data or from the index of an older version."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..errors import FormatError
+from . import format, keys, legacy, md5, parts, publish, scan
+
+
+def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
+    """Make the index files of a dataset anew.
+
+    The places of the samples come from the data. The keys are the entries `key` of the samples; where one has none, all
+    come from the file `.keys`, or `.index` of older versions, if it has as many. An `.index` is kept.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The data file.
+    cut : bool
+        Cut off all from the first byte on that is no whole sample with a key: after a crash, or a copy that was not
+        finished.
+    durable : bool
+        Flush the files to the disk.
+
+    Returns
+    -------
+    int
+        The number of samples.
+
+    Raises
+    ------
+    FormatError, TruncatedError
+        If something in the data is no message, or they are empty and the index is not; the message says where.
+    UnsupportedError
+        If two samples have the same key.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from ds_format.datadings.reindex import reindex
+    >>> from ds_format.datadings.writer import FileWriter
+    >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
+    >>> with FileWriter(path) as writer:
+    ...     size = writer.write({"key": "a", "value": 1})
+    >>> os.remove(path + ".offsets")
+    >>> reindex(path)
+    1
+    """
+    name = format.data_path(path)
+    names, ends = _samples(name, cut)
+    size = int(ends[-1]) if len(ends) else 0
+    is_legacy = os.path.exists(name + format.LEGACY_INDEX)
+    if cut and size < os.stat(name).st_size:
+        os.truncate(name, size)
+    index = publish.encode(name, names, ends, md5.of_file(name))
+    if is_legacy:
+        index[format.MD5] = _legacy_sums(name, index[format.MD5])
+    with publish.prepared(name, index, durable=durable) as targets:
+        publish.commit(name, targets, keeps_legacy=is_legacy)
+    return len(names)
+
+
+def _samples(path: str, cut: bool) -> tuple[list[str], Any]:
+    """Return the keys of all samples, and where they end, (n,) int64."""
+    data = parts.load(path)
+    if not len(data) and _n_keys(path):
+        raise FormatError("is empty, but its index has samples", path=path)
+    found: list[scan.Block] = []
+    n = 0
+    for block in scan.blocks(data):
+        found.append(block)
+        n += len(block.ends)
+    ends = np.concatenate([block.ends for block in found]) if found else np.empty(0, np.int64)
+    places = np.concatenate([block.keys for block in found]) if found else np.empty(0, np.int64)
+    if not cut:
+        scan.check_whole(data, int(ends[-1]) if n else 0, n, path)
+    if (places < 0).any():
+        other = _other_keys(path, n)
+        if other is not None:
+            return other, ends
+        if cut:
+            n = int(np.argmax(places < 0))
+    if cut and not n and len(data):
+        raise FormatError("begins with no sample that has a key, and would be cut to nothing", path=path)
+    block = scan.Block(ends[:n], places[:n])
+    return scan.names(data, block, 0, path), block.ends
+
+
+def _n_keys(path: str) -> int:
+    key_file = parts.load_if(path + format.KEYS)
+    return 0 if key_file is None else keys.count(key_file, path)[0]
+
+
+def _other_keys(path: str, n: int) -> list[str] | None:
+    """Return the keys of n samples from another index file, or None."""
+    key_file = parts.load_if(path + format.KEYS)
+    if key_file is None:
+        old = parts.load_if(path + format.LEGACY_INDEX)
+        key_file = None if old is None else legacy.decode(old, path, os.stat(path).st_size)[1]
+    if key_file is None or keys.count(key_file, path)[0] != n:
+        return None
+    return keys.decode(key_file, path)
+
+
+def _legacy_sums(path: str, own: bytes) -> bytes:
+    """Return the checksums in the order of datasets that were converted: data, old index, and then the new files."""
+    name = os.path.basename(path)
+    sums = md5.decode(own).digests | {name + format.LEGACY_INDEX: md5.of_file(path + format.LEGACY_INDEX)}
+    order = ("", format.LEGACY_INDEX, format.KEYS, format.KEY_HASHES, format.FILTER, format.OFFSETS)
+    return md5.encode((name + suffix, sums[name + suffix]) for suffix in order)

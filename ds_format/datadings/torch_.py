@@ -1,0 +1,302 @@
+"""Datasets for PyTorch, which is never imported here.
+
+PyTorch's `DataLoader` asks whether a dataset is an instance of its classes. The classes of this module cannot be
+derived from them without importing PyTorch; so their instances say that they are, once it is loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import MissingError
+from .base import Samples
+from .order import Order
+
+Sample = Any
+Params = dict[str, Any]
+VALUE_KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def no_params(sample: Sample) -> Params:
+    """Return no parameters."""
+    return {}
+
+
+class Compose:
+    """Functions one after another, each called with what the one before returned.
+
+    The first parameter of a function takes the value. All others are taken by their names from the parameters that were
+    drawn for the sample; those that are not among them keep their defaults.
+
+    Parameters
+    ----------
+    *transforms : callable, or one iterable of callables
+    prefix : str
+        In front of the names of parameters: so a function can be used several times with parameters of its own.
+
+    Raises
+    ------
+    TypeError
+        If something cannot be called with one value.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.torch_ import Compose
+    >>> def scale(value, factor):
+    ...     return value * factor
+    >>> Compose(scale, abs)(-2, {"factor": 3})
+    6
+    """
+
+    def __init__(self, *transforms: Any, prefix: str = ""):
+        if len(transforms) == 1 and not callable(transforms[0]):
+            transforms = tuple(transforms[0])
+        self.transforms: tuple[Callable[..., Any], ...] = transforms
+        self.prefix = prefix
+        self._parameters = [_parameters(transform) for transform in transforms]
+
+    def __call__(self, value: Any, params: Mapping[str, Any]) -> Any:
+        """Apply all functions.
+
+        Raises
+        ------
+        MissingError
+            If a parameter without a default is not in `params`. It is a `KeyError`.
+        """
+        for transform, parameters in zip(self.transforms, self._parameters, strict=True):
+            chosen = {}
+            for name, needed in parameters:
+                if self.prefix + name in params:
+                    chosen[name] = params[self.prefix + name]
+                elif needed:
+                    raise MissingError(f"no parameter {self.prefix + name!r} for {_name(transform)}")
+            value = transform(value, **chosen)
+        return value
+
+
+def _parameters(transform: Any) -> list[tuple[str, bool]]:
+    """Return the parameters of a function behind the first: names, and whether they are needed."""
+    if not callable(transform):
+        raise TypeError(f"{transform!r} is no function")
+    try:
+        found = list(inspect.signature(transform).parameters.values())
+    except ValueError:  # some functions in C do not tell
+        return []
+    if not found or found[0].kind not in {*VALUE_KINDS, inspect.Parameter.VAR_POSITIONAL}:
+        raise TypeError(f"{_name(transform)} takes no value")
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [(each.name, each.default is each.empty) for each in found[1:] if each.kind in by_name]
+
+
+def _name(transform: Any) -> str:
+    return getattr(transform, "__qualname__", None) or repr(transform)
+
+
+class _Transformed:
+    """What both kinds of datasets have: samples, and what is done with each.
+
+    Parameters
+    ----------
+    reader : Samples
+        A reader or an order.
+    transforms : callable or dict, optional
+        Either `f(sample) -> sample`; or entry → `f(value, params) -> value`, such as `Compose`.
+    rng : callable, optional
+        Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They also become the entry
+        `__params__` of the sample.
+    """
+
+    torch_name = ""
+
+    def __init__(self, reader: Samples, transforms: Any = None, rng: Callable[[Sample], Params] | None = None):
+        self.reader = reader
+        self._transforms = transforms
+        self._rng = rng or no_params
+
+    def __len__(self) -> int:
+        return len(self.reader)
+
+    def transform(self, sample: Sample) -> Sample:
+        """Return what becomes of a sample."""
+        transforms = self._transforms
+        if transforms is None:
+            return sample
+        if not isinstance(transforms, Mapping):
+            return transforms(sample)
+        params = sample["__params__"] = self._rng(sample)
+        for name, transform in transforms.items():
+            sample[name] = transform(sample[name], params)
+        return sample
+
+    @property  # type: ignore[misc]  # object has a plain attribute
+    def __class__(self) -> Any:
+        """The class that `isinstance` sees: derived from the one of PyTorch, too, once that is loaded."""
+        data = sys.modules.get("torch.utils.data")
+        kind: Any = type(self)
+        return kind if data is None else _derived(kind, getattr(data, self.torch_name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return object.__new__, (type(self),), self.__dict__
+
+
+@functools.cache
+def _derived(kind: Any, torch_kind: Any) -> type:
+    """Return a class that `isinstance` takes for both."""
+    return types.new_class(kind.__name__, (kind, torch_kind))
+
+
+class Dataset(_Transformed):
+    """Samples by their index: a dataset of PyTorch's map style.
+
+    Parameters
+    ----------
+    reader : Samples
+        A reader or an order.
+    transforms : callable or dict, optional
+        Either `f(sample) -> sample`; or entry → `f(value, params) -> value`, such as `Compose`.
+    rng : callable, optional
+        Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They also become the entry
+        `__params__` of the sample.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> from ds_format.datadings.torch_ import Dataset
+    >>> reader = ListReader([{"value": 1}, {"value": 2}])
+    >>> Dataset(reader, transforms={"value": lambda value, params: value * 10})[1]
+    {'value': 20, 'key': 1, '__params__': {}}
+    """
+
+    torch_name = "Dataset"
+
+    def __getitem__(self, index: int) -> Sample:
+        return self.transform(self.reader.get(index))
+
+
+class IterableDataset(_Transformed):
+    """Samples in a row, divided among processes: a dataset of PyTorch's iterable style.
+
+    Each of the workers of a `DataLoader`, of each rank, gets consecutive samples; together they get each sample once.
+    From epoch to epoch a rank moves on to the next part. The epochs are counted where the iterating happens: give
+    the `DataLoader` `persistent_workers=True`, or set `epoch` before each epoch.
+
+    Parameters
+    ----------
+    reader : Samples
+        A reader or an order; of an order, all processes use the same epoch.
+    transforms, rng
+        As for `Dataset`.
+    batch_size : int, optional
+        That of the `DataLoader`, to check that no process gets a batch more than another one.
+    epoch : int
+        The first epoch.
+    copy, chunk_size
+        As for `Samples.take`.
+    group : object, optional
+        The process group of `torch.distributed`; by default the default one.
+    rank, world_size : int, optional
+        By default what `torch.distributed` says, if it is in use when the dataset is made; else 0 and 1.
+
+    Attributes
+    ----------
+    epoch : int
+        The epoch that the next iteration begins.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> from ds_format.datadings.torch_ import IterableDataset
+    >>> reader = ListReader([{"value": i} for i in range(5)])
+    >>> dataset = IterableDataset(reader, rank=1, world_size=2)
+    >>> [sample["value"] for sample in dataset], [sample["value"] for sample in dataset]
+    ([2, 3, 4], [0, 1])
+    """
+
+    torch_name = "IterableDataset"
+
+    def __init__(
+        self,
+        reader: Samples,
+        transforms: Any = None,
+        rng: Callable[[Sample], Params] | None = None,
+        batch_size: int | None = None,
+        epoch: int = 0,
+        copy: bool = True,
+        chunk_size: int | None = None,
+        group: Any = None,
+        *,
+        rank: int | None = None,
+        world_size: int | None = None,
+    ):
+        super().__init__(reader, transforms, rng)
+        found = _ranks(group)
+        self.rank = found[0] if rank is None else rank
+        self.world_size = found[1] if world_size is None else world_size
+        self.batch_size = batch_size
+        self.epoch = epoch
+        self.copy = copy
+        self.chunk_size = chunk_size
+
+    def part(self) -> range:
+        """Return which samples this process gets in this epoch.
+
+        Raises
+        ------
+        RuntimeError
+            If `batch_size` is given and some processes would get a batch more than others.
+        """
+        worker, workers = _workers()
+        n, parts = len(self.reader), self.world_size * workers
+        size = n / parts
+        if self.batch_size is not None and 0 < size % self.batch_size < 1:
+            raise RuntimeError(
+                f"{n} samples in {parts} parts and batches of {self.batch_size}: some processes would get a batch more "
+                "than others; change the number of workers, the size of batches, or the number of ranks"
+            )
+        i = ((self.rank + self.epoch) * workers + worker) % parts
+        return range(round(size * i), n if i + 1 == parts else round(size * (i + 1)))
+
+    def __len__(self) -> int:
+        """Return the number of samples that this process gets."""
+        return len(self.part())
+
+    def __iter__(self) -> Iterator[Sample]:
+        part, epoch, reader = self.part(), self.epoch, self.reader
+        self.epoch += 1
+        if isinstance(reader, Order):
+            samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size, epoch=epoch)
+        else:
+            samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size)
+        return map(self.transform, samples)
+
+
+def _workers() -> tuple[int, int]:
+    """Return the number of this worker process of a `DataLoader`, and how many there are."""
+    data = sys.modules.get("torch.utils.data")
+    info = None if data is None else data.get_worker_info()
+    return (0, 1) if info is None else (info.id, info.num_workers)
+
+
+def _ranks(group: Any) -> tuple[int, int]:
+    """Return the rank of this process, and how many there are."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return 0, 1
+    return distributed.get_rank(group), distributed.get_world_size(group)
+
+
+def dict2tuple(samples: Iterable[Mapping[str, Any]], keys: Sequence[str] = ("image", "label")) -> Iterator[Any]:
+    """Iterate over tuples of some entries of each sample, or batch.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.torch_ import dict2tuple
+    >>> list(dict2tuple([{"image": 1, "label": 2}]))
+    [(1, 2)]
+    """
+    return (tuple(sample[key] for key in keys) for sample in samples)

@@ -1,0 +1,341 @@
+"""Writing a dataset: samples one after another, and its index at the end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import warnings
+from array import array
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import IntegrityError, UnsupportedError
+from ..kernels import ranges
+from ..target import Target, naming
+from . import format, md5, messages, parts, publish
+from .index import Index
+
+BLOCK = 1 << 18
+"""Bytes that are gathered before they are written."""
+Progress = Callable[[int, int | None], None]
+"""What is told of the samples written so far, and of how many there will be."""
+
+
+class Writer:
+    """What all writers do; `FileWriter` and `RawWriter` say what a sample is.
+
+    Nothing stands under the final names before `close`, and nothing stays if the block is left by an exception. It is
+    used by one thread at a time, and there is one writer of a dataset at a time.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The data file. Missing folders are made.
+    buffering : int
+        Accepted for code that was written for datadings, and not used.
+    overwrite : bool
+        Replace a dataset of this name; it stays as it is until `close`.
+    append : bool
+        Go on writing a dataset of this name, if there is one. Its data file grows in place, its index is replaced by
+        `close`; readers that are open stay valid. An exception cuts it back to what it was. After a crash, `reindex`
+        with `cut` keeps all samples that are whole.
+    progress : callable, optional
+        Called after each sample with the number of samples, and `total`.
+    total : int, optional
+        How many samples there will be, if that is known.
+    durable : bool
+        Flush files and folder to the disk at the end.
+    disable, desc
+        Accepted for code that was written for datadings, and not used.
+
+    Attributes
+    ----------
+    path : str
+        The data file.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file of this name, and neither `overwrite` nor `append`.
+    UnsupportedError
+        If the name ends as index files do.
+    IntegrityError
+        If data that are to be appended to do not have their checksum.
+    """
+
+    _fd = -1
+
+    def __init__(
+        self,
+        path: Any,
+        buffering: int = 0,
+        overwrite: bool = False,
+        *,
+        append: bool = False,
+        progress: Progress | None = None,
+        total: int | None = None,
+        durable: bool = False,
+        disable: Any = None,
+        desc: Any = None,
+    ):
+        self.path = format.data_path(path)
+        self._progress, self._total, self._durable = progress, total, durable
+        self._keys: dict[str, None] = {}
+        self._ends = array("q")
+        self._digest = md5.new()
+        self._pending: list[bytes] = []
+        self._pending_size = self._end = self._start = 0
+        self._target: Target | None = None
+        if overwrite and append:
+            raise ValueError("overwrite and append exclude each other")
+        exists = os.path.lexists(self.path)
+        if exists and not overwrite and not append:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
+        if exists and append:
+            self._continue()
+        else:
+            os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
+            self._target = Target(self.path, durable=durable)
+            with naming(self.path):
+                self._fd = publish.create(self._target.written)
+
+    def _continue(self) -> None:
+        """Load what is known of the samples that are there."""
+        index = Index(self.path)
+        n = len(index)
+        self._keys = dict.fromkeys(index.keys())
+        if len(self._keys) < n:
+            raise UnsupportedError("two samples have the same key", path=self.path)
+        self._ends.extend(index.spans(0, n)[1:])
+        self._start = self._end = index.size
+        self._fd = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        try:
+            self._digest = md5.of_open(self._fd, index.size)
+            self._check_digest()
+        except BaseException:
+            self._release()
+            raise
+
+    def _check_digest(self) -> None:
+        try:
+            expected = md5.decode(parts.load(self.path + format.MD5)).digests.get(os.path.basename(self.path))
+        except FileNotFoundError:
+            return
+        found = self._digest.hexdigest()
+        if expected is not None and found != expected:
+            raise IntegrityError(f"the data have the checksum {found}, expected {expected}", path=self.path)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            warnings.warn(f"{self.path}: the writer was not closed; nothing is kept", ResourceWarning, stacklevel=2)
+            self.abort()
+
+    def _put(self, key: str, data: bytes) -> int:
+        """Add a message, and return its bytes."""
+        if self._fd < 0:
+            raise ValueError(f"{self.path}: the writer is closed")
+        names = self._keys
+        if key in names:
+            raise UnsupportedError(
+                f"sample {len(names)}: found the key {key!r:.200} for the second time", path=self.path
+            )
+        names[key] = None
+        size = len(data)
+        self._end += size
+        self._ends.append(self._end)
+        self._pending.append(data)
+        self._pending_size += size
+        if self._pending_size >= BLOCK:
+            self._flush()
+        if self._progress is not None:
+            self._progress(len(names), self._total)
+        return size
+
+    def _flush(self) -> None:
+        """Write what was gathered; if that fails, nothing is kept."""
+        data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
+        start = self._end - self._pending_size
+        self._pending.clear()
+        self._pending_size = 0
+        try:
+            if len(self._keys) > format.MAX_SAMPLES:
+                raise UnsupportedError(f"more than {format.MAX_SAMPLES} samples", path=self.path)
+            with naming(self.path):
+                ranges.write_at(self._fd, start, data)
+        except BaseException:
+            self.abort()
+            raise
+        self._digest.update(data)
+
+    def close(self) -> None:
+        """Finish the dataset: from now on it can be read.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; then nothing is kept.
+        """
+        if self._fd < 0:
+            return
+        self._flush()
+        try:
+            if self._target is not None or self._end > self._start:
+                self._finish()
+        except BaseException:
+            self.abort()
+            raise
+        self._release()
+
+    def _finish(self) -> None:
+        ends = np.frombuffer(self._ends, np.int64) if self._ends else np.empty(0, np.int64)
+        index = publish.encode(self.path, self._keys, ends, self._digest.hexdigest())
+        with naming(self.path):
+            if self._durable and self._target is None:
+                os.fsync(self._fd)
+            with publish.prepared(self.path, index, durable=self._durable) as targets:
+                self._start = self._end  # data that were appended stay from now on, whatever happens to the index
+                publish.commit(self.path, targets, self._target)
+
+    def abort(self) -> None:
+        """Leave everything as it was before this writer."""
+        if self._fd < 0:
+            return
+        try:
+            if self._target is None:
+                os.ftruncate(self._fd, self._start)
+            else:
+                self._target.abort()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+        self._pending.clear()
+
+
+class FileWriter(Writer):
+    """Writes samples into a dataset in the datadings format.
+
+    Parameters and errors are those of `Writer`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ds_format.datadings.index import Index
+    >>> from ds_format.datadings.writer import FileWriter
+    >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
+    >>> with FileWriter(path) as writer:
+    ...     print(writer.write({"key": "a", "value": 1}), "bytes")
+    14 bytes
+    >>> with FileWriter(path, append=True) as writer:
+    ...     _ = writer.write({"value": 2}, key="b")
+    >>> Index(path).keys()
+    ['a', 'b']
+    """
+
+    def write(self, sample: Any, key: str | None = None) -> int:
+        """Add a sample.
+
+        Parameters
+        ----------
+        sample : dict
+            With the entry `key`, a string that no other sample has; see `messages.pack` for values.
+        key : str, optional
+            The key, if the sample has none. It then stands in the index only.
+
+        Returns
+        -------
+        int
+            The bytes of its message.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is no key, it is not a string, or another sample has it; if a value cannot be stored. Nothing is
+            written then, and the writer can go on.
+        OSError
+            If the file cannot be written; then nothing is kept.
+        """
+        own = sample.get(format.KEY, key) if isinstance(sample, dict) else key
+        if key is None:
+            key = own
+        if own != key or not isinstance(key, str):
+            raise self._no_key(own, key)
+        try:
+            return self._put(key, messages.pack(sample))
+        except UnsupportedError as error:
+            raise type(error)(f"sample {key!r:.200}: {error.message}", path=self.path) if error.path is None else error
+
+    def _no_key(self, own: Any, key: Any) -> UnsupportedError:
+        n = len(self)
+        if key is None:
+            return UnsupportedError(f"sample {n}: found no entry {format.KEY!r}", path=self.path)
+        if own == key:
+            return UnsupportedError(f"sample {n}: found the key {key!r:.200}, expected a string", path=self.path)
+        return UnsupportedError(f"sample {n}: found the key {own!r:.200}, expected {key!r:.200}", path=self.path)
+
+
+class RawWriter(Writer):
+    """Writes messages that are already encoded, which are stored as they are.
+
+    Parameters and errors are those of `Writer`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ds_format.datadings import messages
+    >>> from ds_format.datadings.writer import RawWriter
+    >>> with RawWriter(tempfile.mkdtemp() + "/numbers.msgpack") as writer:
+    ...     writer.write("a", messages.pack({"key": "a", "value": 1}))
+    14
+    """
+
+    def write(self, key: str, data: Any) -> int:
+        """Add a message.
+
+        Parameters
+        ----------
+        key : str
+            The key, which no other sample has.
+        data : bytes-like
+            The message; it is not looked at.
+
+        Returns
+        -------
+        int
+            Its bytes.
+
+        Raises
+        ------
+        UnsupportedError
+            If another sample has this key, or it is no string that UTF-8 can hold.
+        OSError
+            If the file cannot be written; then nothing is kept.
+        """
+        if not isinstance(key, str):
+            raise UnsupportedError(f"sample {len(self)}: found the key {key!r:.200}, expected a string", path=self.path)
+        try:
+            key.encode()
+        except UnicodeEncodeError as error:
+            raise UnsupportedError(
+                f"sample {len(self)}: the key {key!r:.200}: {error.reason}", path=self.path
+            ) from None
+        return self._put(key, bytes(data))

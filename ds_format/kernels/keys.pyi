@@ -1,0 +1,16 @@
+from typing import Any, Self, final
+
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+_Buffer = Buffer | NDArray[Any]
+
+@final
+class Keys:
+    n: int
+    def __new__(cls, data: _Buffer, n: int, places: NDArray[Any]) -> Self: ...
+    def get(self, i: int) -> str: ...
+    def matches(self, i: int, string: bytes) -> bool: ...
+    def encoded(self, start: int, stop: int) -> bytes: ...
+
+def strings_at(data: _Buffer, places: NDArray[Any]) -> tuple[list[str], str]: ...

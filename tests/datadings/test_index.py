@@ -1,0 +1,274 @@
+"""The index: lazy, exact, shared by threads, and good without its optional parts."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import tracemalloc
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from ds_format.datadings import bloom, format, hashes, index, keys
+from ds_format.datadings.index import Index
+from ds_format.datadings.writer import RawWriter
+from ds_format.errors import FormatError, MissingError, TruncatedError, UnsupportedError
+
+from .made import write_numbers
+
+N = 50_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "large.msgpack"
+    with RawWriter(path) as writer:
+        for i in range(N):
+            writer.write(f"key {i}", msgpack.packb({"key": f"key {i}", "v": i}))
+    return path
+
+
+def copy(path: Path, folder: Path, *suffixes: str) -> Path:
+    for suffix in ("", *suffixes):
+        (folder / (path.name + suffix)).write_bytes(Path(f"{path}{suffix}").read_bytes())
+    return folder / path.name
+
+
+def test_lookups_before_and_after_the_table(large: Path) -> None:
+    found = Index(large)
+    for i in range(0, N, N // 40):
+        assert found.find(f"key {i}") == i
+        assert f"key {i}" in found and f"no {i}" not in found
+        assert found.key(i) == f"key {i}"
+    assert found.keys(100, 103) == ["key 100", "key 101", "key 102"]
+    assert found.keys(5, 5) == []
+    assert len(found.keys()) == N
+    for key in (5, None, b"key 1", ("key 1",), "\ud800", ""):
+        assert key not in found
+        with pytest.raises(MissingError, match="no sample with the key"):
+            found.find(key)  # type: ignore[arg-type]
+
+
+def test_places(large: Path) -> None:
+    found = Index(large)
+    assert found.bounds(0) == (0, len(msgpack.packb({"key": "key 0", "v": 0})))
+    assert found.bounds(N - 1)[1] == found.size == large.stat().st_size
+    assert found.spans(3, 5) == [found.bounds(3)[0], found.bounds(4)[0], found.bounds(4)[1]]
+    assert found.spans(N, N) == [found.size]
+    for i in (-1, N):
+        for call in (found.bounds, found.key):
+            with pytest.raises(IndexError, match=f"no sample {i} among {N}"):
+                call(i)
+    for bounds in ((-1, 2), (3, 2), (0, N + 1)):
+        with pytest.raises(IndexError):
+            found.spans(*bounds)
+        with pytest.raises(IndexError):
+            found.keys(*bounds)
+
+
+def test_little_memory_is_taken(large: Path) -> None:
+    Index(large).find("key 7")
+    tracemalloc.start()
+    try:
+        found = Index(large)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+        assert f"key {N - 1}" in found and found.bounds(N // 2)
+        assert tracemalloc.get_traced_memory()[1] < 400_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("absent", [*format.INDEX[1:], format.MD5])
+def test_optional_parts_are_made_silently(large: Path, tmp_path: Path, absent: str) -> None:
+    path = copy(large, tmp_path, *(suffix for suffix in format.INDEX if suffix != absent))
+    found = Index(path)
+    for i in range(0, N, N // 30):
+        assert f"key {i}" in found and "none" not in found
+        assert found.find(f"key {i}") == i
+    assert found.key(17) == "key 17"
+
+
+def test_offsets_alone_are_enough(large: Path, tmp_path: Path) -> None:
+    found = Index(copy(large, tmp_path, format.OFFSETS))
+    assert found.find("key 77") == 77 and found.keys(1, 2) == ["key 1"]
+
+
+def test_keys_of_samples_that_are_elsewhere(large: Path, tmp_path: Path) -> None:
+    path = copy(large, tmp_path, format.OFFSETS)
+    offsets = Path(f"{path}.offsets")
+    data = bytearray(offsets.read_bytes())
+    data[8 * 5 + 7] ^= 1
+    offsets.write_bytes(data)
+    with pytest.raises(FormatError, match="samples are not where the index says"):
+        Index(path).key(0)
+
+
+def test_no_index_at_all(large: Path, tmp_path: Path) -> None:
+    path = copy(large, tmp_path)
+    with pytest.raises(FileNotFoundError, match="reindex") as caught:
+        Index(path)
+    assert caught.value.filename == f"{path}.offsets"
+    with pytest.raises(FileNotFoundError):
+        Index(tmp_path / "none.msgpack")
+
+
+@pytest.mark.parametrize("suffix", format.RESERVED)
+def test_names_that_clash_with_index_files(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(UnsupportedError, match=suffix):
+        Index(tmp_path / f"a{suffix}")
+    with pytest.raises(UnsupportedError, match=suffix):
+        RawWriter(tmp_path / f"a{suffix}")
+
+
+def test_an_empty_dataset(tmp_path: Path) -> None:
+    with RawWriter(tmp_path / "a"):
+        pass
+    found = Index(tmp_path / "a")
+    assert len(found) == found.size == 0
+    assert found.keys() == [] and "a" not in found and found.spans(0, 0) == [0]
+
+
+def test_copies_and_closing(large: Path) -> None:
+    found = Index(large)
+    assert pickle.loads(pickle.dumps(found)).find("key 9") == 9
+    for _ in range(40):
+        assert "key 3" in found
+    found.close()
+    found.close()
+    assert found.bounds(3) == Index(large).bounds(3)
+    assert "key 3" in found and found.find("key 4") == 4 and found.key(5) == "key 5"
+
+
+def test_threads(large: Path) -> None:
+    for _ in range(5):
+        found = Index(large)
+        wrong: list[object] = []
+        start = threading.Barrier(8)
+
+        def work(
+            first: int, found: Index = found, wrong: list[object] = wrong, start: threading.Barrier = start
+        ) -> None:
+            start.wait()
+            try:
+                numbers = range(first, N, N // 50)
+                wrong.extend(i for i in numbers if found.find(f"key {i}") != i or found.key(i) != f"key {i}")
+                wrong.extend(i for i in numbers if f"x{i}" in found)
+            except Exception as error:  # noqa: BLE001  told by the thread that waits
+                wrong.append(error)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+
+
+def test_files_stay_valid_while_they_are_replaced(large: Path, tmp_path: Path) -> None:
+    path = copy(large, tmp_path, *format.INDEX)
+    found = Index(path)
+    assert found.key(N - 1) == f"key {N - 1}"
+    with RawWriter(path, overwrite=True) as writer:
+        writer.write("a", b"\x01")
+    assert found.key(N - 1) == f"key {N - 1}" and found.find("key 5") == 5
+    assert len(Index(path)) == 1
+
+
+def damaged(large: Path, folder: Path, suffix: str, data: bytes) -> Path:
+    path = copy(large, folder, *format.INDEX)
+    Path(f"{path}{suffix}").write_bytes(data)
+    return path
+
+
+def test_hashes_of_a_large_dataset_that_are_wrong(large: Path, tmp_path: Path) -> None:
+    stored = bytearray(Path(f"{large}.key_hashes").read_bytes())
+    stored[8 * 101 : 8 * 103] = stored[8 * 102 : 8 * 103] + stored[8 * 101 : 8 * 102]
+    found = Index(damaged(large, tmp_path, format.KEY_HASHES, bytes(stored)))
+    assert found.find("key 7") == 7
+    for _ in range(2):
+        with pytest.raises(FormatError, match=r"key_hashes: hash 101 is not that of key 101, 'key 101'; .reindex."):
+            found.find("key 100")
+        for _ in range(20):
+            found.find("key 7")
+
+
+def test_a_salt_that_is_wrong(large: Path, tmp_path: Path) -> None:
+    stored = Path(f"{large}.key_hashes").read_bytes()
+    with pytest.raises(FormatError, match="hash 0 is not that of key 0"):
+        Index(damaged(large, tmp_path, format.KEY_HASHES, b"saltsalt" + stored[8:])).find("key 100")
+
+
+def test_a_filter_of_another_dataset(large: Path, tmp_path: Path) -> None:
+    other = b"".join(msgpack.packb(f"other {i}") for i in range(N))
+    found = Index(damaged(large, tmp_path, format.FILTER, bloom.encode(other, N)))
+    with pytest.raises(FormatError, match="filter: denies key 0, 'key 0'"):
+        found.__contains__("key 100")
+    assert found.find("key 100") == 100
+
+
+def test_any_salt_is_taken(tmp_path: Path) -> None:
+    path = write_numbers(tmp_path / "a", 5000)
+    strings = keys.encode(Index(path).keys())[3:]
+    Path(f"{path}.key_hashes").write_bytes(hashes.encode(strings, 5000, distinct=False))
+    assert Index(path).find("k4999") == 4999
+
+
+def test_equal_keys_are_found_at_the_last_one(tmp_path: Path) -> None:
+    path = write_numbers(tmp_path / "a", 4)
+    Path(f"{path}.keys").write_bytes(msgpack.packb(["k0", "k1", "k1", "k3"]))
+    assert Index(path).find("k1") == 2
+    with pytest.raises(UnsupportedError, match="two have the same hash under 1000 salts"):
+        hashes.encode(msgpack.packb("a") * 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kind", "message"),
+    [
+        ([("a", 0), ("b", 5000)], TruncatedError, "found 24 bytes, but its index has a sample at byte 5000"),
+        ([("a", 0), ("b", 24)], TruncatedError, "has a sample at byte 24"),
+        ([("a", 0), ("b", -1)], FormatError, "entry 1: found the offset -1"),
+        ([("a", 0), ("b", "x")], FormatError, "entry 1: found the offset 'x'"),
+        ([("a", 3)], FormatError, "entry 0: found the offset 3"),
+        ([(1, 0)], FormatError, "entry 0: found the key 1, expected a string"),
+    ],
+)
+def test_a_legacy_index_that_is_wrong(
+    tmp_path: Path, pairs: list[tuple[object, object]], kind: type[Exception], message: str
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(bytes(24))
+    head = bytes([0x80 + len(pairs)])
+    data = head + b"".join(msgpack.packb(key) + msgpack.packb(start) for key, start in pairs)
+    Path(f"{path}.index").write_bytes(data)
+    with pytest.raises(kind, match=message):
+        Index(path)
+    Path(f"{path}.index").write_bytes(data[:-1])
+    with pytest.raises(FormatError):
+        Index(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x90", b"\x01", b"\xc1", b"\x91\xa1a", b"\x82\xa1a"])
+def test_a_legacy_index_that_is_none(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a").write_bytes(b"")
+    (tmp_path / "a.index").write_bytes(data)
+    with pytest.raises(FormatError, match="map of msgpack"):
+        Index(tmp_path / "a")
+
+
+def test_equal_keys_in_a_legacy_index(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\x01\x02")
+    (tmp_path / "a.index").write_bytes(b"\x82\xa1k\x00\xa1k\x01")
+    found = Index(tmp_path / "a")
+    assert len(found) == 2 and found.bounds(0) == (0, 1) and found.find("k") == 1
+
+
+def test_few_files_are_kept_open(tmp_path: Path) -> None:
+    path = write_numbers(tmp_path / "a", 100)
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    found = [Index(path) for _ in range(20)]
+    assert all("k5" in one for one in found)
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before
+    assert index.SMALL >= 100
