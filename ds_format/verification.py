@@ -83,6 +83,12 @@ def verify(path: Path, *, strict: bool = False) -> list[Problem]:
     found = _Findings(os.fsdecode(path))
     with found.of(None):
         driver = drivers.find_existing(path)
+        module = drivers.load(driver)
+        if hasattr(module, "check"):
+            faults, goes_on = module.check(path)
+            found.problems += [Problem(f.path, None, f.message, ERROR if f.is_error else WARNING) for f in faults]
+            if not goes_on:
+                return found.problems
         skip = "skip_unsupported" in driver.options
         with contextlib.closing(drivers.open_source(path, skip_unsupported=skip)) as source:
             with found.of(None):

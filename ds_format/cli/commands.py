@@ -56,6 +56,8 @@ COMMANDS = {
     "merge": Entry("ds_format.cli.merge", "Join files along a dimension.", writes=True),
     "meta": Entry("ds_format.cli.meta", "Print the metadata of a file or of a variable."),
     "plot": Entry("ds_format.cli.plot", "Draw a variable, in the terminal or as a picture.", writes=True),
+    "records": Entry("ds_format.cli.records", "Print and copy samples of record files.", writes=True),
+    "reindex": Entry("ds_format.cli.reindex", "Make the index of record files anew.", writes=True),
     "rename": Entry("ds_format.cli.rename", "Rename variables or attributes.", pairs=True, writes=True),
     "rename_dim": Entry("ds_format.cli.rename_dim", "Rename dimensions.", pairs=True, writes=True),
     "rm": Entry("ds_format.cli.rm", "Remove variables or attributes.", writes=True),

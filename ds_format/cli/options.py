@@ -11,8 +11,11 @@ from .arguments import READ, WRITE, ArgumentError, Request
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
 
-TIMED = ("netcdf", "hdf5", "json", "csv")
+TIMED = ("netcdf", "hdf5", "json", "csv", "datadings")
 """Formats whose drivers write times in units and calendars of choice."""
+
+RECORDED = ("datadings",)
+"""Formats whose drivers make records along a dimension."""
 
 _FORMS = {option.name: option.value for option in READ}
 
@@ -54,6 +57,25 @@ def writing(request: Request, target: str) -> dict[str, Any]:
         if not isinstance(value, str):
             raise ArgumentError(f"{name}: invalid type: expected text, found {pst.encode([value], False)}")
         if drivers.find(target) not in [drivers.DRIVERS.get(format) for format in TIMED]:
+            raise ArgumentError(f"{target}: {name} is not possible with this format")
+    return found
+
+
+def recording(request: Request, target: str) -> dict[str, Any]:
+    """Return `dim` and `key`, those that the request has.
+
+    Raises
+    ------
+    ArgumentError
+        If one is no text, or the format of the target has no records.
+    DriverError
+        If no format has the suffix of the target.
+    """
+    found: dict[str, Any] = {name: request.options[name] for name in ("dim", "key") if name in request.options}
+    for name, value in found.items():
+        if not isinstance(value, str):
+            raise ArgumentError(f"{name}: invalid type: expected a name, found {pst.encode([value], False)}")
+        if drivers.find(target) not in [drivers.DRIVERS[format] for format in RECORDED]:
             raise ArgumentError(f"{target}: {name} is not possible with this format")
     return found
 

@@ -30,11 +30,23 @@ COMMAND = Command(
         Option(
             "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
         ),
+        Option(
+            "dim",
+            "For samples (.msgpack): the dimension along which they are made. By default an unlimited one, else that "
+            "which is the first one of most variables.",
+            "NAME",
+        ),
+        Option(
+            "key",
+            "For samples: the variable whose values become their keys. By default these are numbers.",
+            "VAR",
+        ),
     ),
     examples=(
         ("Convert a NetCDF file:", "ds select input.nc output.ds"),
         ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
         ("The first and the last latitude:", "ds select lat: { 0 -1 } input.ds output.ds"),
+        ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
         ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
     ),
 )
@@ -81,5 +93,6 @@ def run(request: Request) -> Iterable[Any]:
         progress=request.progress,
         **more,
         **times,
+        **options.recording(request, target),
     )
     return ()

@@ -17,7 +17,8 @@ class Driver(NamedTuple):
     suffixes: tuple[str, ...]
     """Of file names, in lower case."""
     module: str
-    """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts."""
+    """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts, and
+    `check(path)`, which tells what is wrong with files that are more than their variables."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
     needs: str | None = None
@@ -28,6 +29,7 @@ class Driver(NamedTuple):
 
 DRIVERS = {
     "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_"),
+    "datadings": Driver((".msgpack",), "ds_format.drivers.records", options=frozenset({"skip_unsupported"})),
     "ds": Driver(
         (".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})
     ),

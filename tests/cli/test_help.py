@@ -13,6 +13,7 @@ import pytest
 from ds_format import files
 from ds_format.cli import arguments, commands
 from ds_format.cli import help as explain
+from ds_format.datadings.writer import FileWriter
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -28,6 +29,7 @@ NAMES = (
     "run2.ds",
     "a.ds",
     "b.nc",
+    "data.msgpack",
 )
 """Files that examples read."""
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]
@@ -100,6 +102,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dataset["."]["."] = {"title": "T"}
     for name in NAMES:
         files.write(folder / name, dataset)
+    for name in ("a", "b"):
+        with FileWriter(folder / f"{name}.msgpack") as writer:
+            writer.write({"key": name})
     return folder
 
 

@@ -1,0 +1,48 @@
+"""A sample → what can be printed, shortened if wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+VALUES = 8
+"""Values of an array that are still printed where long texts are cut."""
+
+
+def shown(value: Any, limit: int | None) -> Any:
+    """Return a value made of what `output.plain` knows.
+
+    Parameters
+    ----------
+    value : object
+        As messages are decoded.
+    limit : int, optional
+        Characters of a text or bytes; then larger arrays become a text of type and shape.
+    """
+    if isinstance(value, dict):
+        return {name if isinstance(name, str) else repr(name): shown(part, limit) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shown(part, limit) for part in value]
+    if isinstance(value, (str, bytes)):
+        return _cut(value, limit)
+    if isinstance(value, np.ndarray) and limit is not None and value.size > VALUES:
+        return described(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return shown(value.tolist() if value.dtype.kind not in "mM" else value.astype(str).tolist(), limit)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return str(value)
+
+
+def _cut(value: Any, limit: int | None) -> Any:
+    if limit is None or len(value) <= limit:
+        return value
+    return value[:limit] + ("..." if isinstance(value, str) else b"...")
+
+
+def described(value: Any) -> str:
+    """Return the type of a value in words, and the shape of an array."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {list(value.shape)}"
+    return str(value.dtype) if isinstance(value, np.generic) else type(value).__name__

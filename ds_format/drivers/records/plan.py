@@ -1,0 +1,105 @@
+"""Which variables of a dataset become records, along which axis, and what their keys are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...datadings.format import KEY
+from ...dataset import META, dims
+from ...errors import UnsupportedError
+from ...names import escape, unescape
+from ..base import Metadata
+from ..settings import HDF5, NETCDF, names, setting
+
+MASK = ".mask"
+"""What the name of an entry ends with that says which values of an array are missing."""
+Label = str | int
+"""A dimension by its name, or the first one of variables whose dimensions have no names by its size."""
+
+
+class Plan(NamedTuple):
+    """How a dataset becomes records."""
+
+    axes: dict[str, int]
+    """Variables that become entries, by their keys in the dataset → the axis that becomes the records."""
+    n: int
+    """Records."""
+    key: str | None
+    """The variable whose values are the keys of the samples; None: their numbers are."""
+
+
+def plan_of(meta: Metadata, dim: str | None, key: str | None) -> Plan:
+    """Return how a dataset becomes records.
+
+    Parameters
+    ----------
+    meta : Metadata
+        Each variable with `.size`.
+    dim : str, optional
+        The dimension. By default an unlimited one; else that which is the first one of most variables.
+    key : str, optional
+        Name of the variable whose values become keys. By default the text variable `key`, if there is one.
+
+    Raises
+    ------
+    UnsupportedError
+        If no variable has such a dimension, or a variable cannot be the keys.
+    """
+    labels = {
+        name: _labels(name, entry) for name, entry in meta.items() if name != META and entry.get(".size") is not None
+    }
+    label = _default(meta, labels) if dim is None else dim
+    axes = {name: found.index(label) for name, found in labels.items() if label in found}
+    if dim is not None and not axes:
+        raise UnsupportedError(f'no variable has the dimension "{dim}"')
+    sizes = {meta[name][".size"][axis]: name for name, axis in axes.items()}
+    if len(sizes) > 1:
+        (n, first), (other, second) = list(sizes.items())[:2]
+        raise UnsupportedError(
+            f'dimension "{label}" has size {other}, but {n} in variable "{unescape(first)}"', variable=unescape(second)
+        )
+    _check_names(list(axes))
+    return Plan(axes, next(iter(sizes), 0), _key(meta, axes, key))
+
+
+def _labels(key: str, entry: dict[str, Any]) -> Sequence[Label]:
+    size = entry[".size"]
+    found: list[Label] = list(dims(key, entry, len(size)))
+    if entry.get(".dims") is None and size:
+        found[0] = size[0]
+    return found
+
+
+def _default(meta: Metadata, labels: dict[str, Sequence[Label]]) -> Label | None:
+    present = {label for found in labels.values() for label in found}
+    unlimited: list[Label] = [*names(meta.get(META, {}).get(NETCDF), "unlimited")]
+    for name, found in labels.items():
+        limits = setting(meta[name].get(HDF5), "maxshape", list) or []
+        unlimited += [label for label, n in zip(found, limits, strict=False) if n is None]
+    for label in unlimited:
+        if label in present:
+            return label
+    first = Counter(found[0] for found in labels.values() if found)
+    return first.most_common(1)[0][0] if first else None
+
+
+def _check_names(keys: list[str]) -> None:
+    for key in keys:
+        if key + MASK in keys:
+            raise UnsupportedError(
+                f'the entry "{unescape(key)}{MASK}" of a sample says where "{unescape(key)}" is missing',
+                variable=unescape(key) + MASK,
+            )
+
+
+def _key(meta: Metadata, axes: dict[str, int], name: str | None) -> str | None:
+    if name is None and KEY not in axes:
+        return None
+    key = KEY if name is None else escape(name)
+    if KEY in axes and (key != KEY or meta[KEY].get(".type") != "unicode"):
+        raise UnsupportedError(f'the entry "{KEY}" of a sample is its key; expected text that is', variable=KEY)
+    if key not in axes or len(meta[key][".size"]) != 1:
+        raise UnsupportedError("expected a variable of one value for each record, to be its key", variable=name or KEY)
+    return key
