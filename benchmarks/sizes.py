@@ -32,6 +32,10 @@ class Sizes(NamedTuple):
     """Bytes of all files that are merged into one."""
     slab: int = 125_000_000
     """float64: 1 GB, of which a hundredth is read."""
+    samples: int = 20_000
+    """Samples of 1 kB."""
+    keys: int = 1_000_000
+    """Samples of a dataset that is opened."""
     starts: int = 10
     """Fewest runs of a program."""
 
@@ -52,5 +56,7 @@ SMOKE = Sizes(
     folder=20,
     merged=4_000_000,
     slab=500_000,
+    samples=300,
+    keys=5_000,
     starts=3,
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .cases.program import HEADER_ONLY
 from .timing import Result
-from .ways import BARE, CAT, COPY, LOOP, NETCDF, NUMPY, OURS, PYTHON, REFERENCE, SMALLER, XARRAY
+from .ways import BARE, CAT, COPY, DATADINGS, LOOP, NETCDF, NUMPY, OURS, PYTHON, REFERENCE, SMALLER, XARRAY
 
 
 class Bound(NamedTuple):
@@ -154,6 +154,26 @@ GOALS: tuple[Goal, ...] = (
     Goal(
         "one slab of 1 % of a 1 GB variable",
         (_claim("within", BARE, {"slab of large": 2}, "`pread` of those bytes"),),
+    ),
+    Goal(
+        "samples of 1 kB in the datadings format: write / read in a row, decoded / undecoded / `get` / `key in reader` "
+        "/ open and first key of 1 M, memory for that",
+        (
+            _claim(
+                "faster",
+                DATADINGS,
+                {
+                    "samples, write": 2,
+                    "samples, read in a row": 1.5,
+                    "samples, read in a row, undecoded": 3,
+                    "samples, get in random order": 3,
+                    "samples, key in reader": 5,
+                    "samples, open and first key": 10,
+                },
+                "datadings 3.4.7",
+            ),
+            _claim("at most", "", {"samples, open and first key, memory": 40}, "memory"),
+        ),
     ),
     Goal(
         f"`{' / '.join(name.removesuffix(' x.ds') for name in HEADER_ONLY)}`, wall time",

@@ -24,6 +24,8 @@ NUMPY = "NumPy"
 XARRAY = "xarray"
 LOOP = "a loop of ds.read"
 CAT = "cat"
+DATADINGS = "datadings"
+MSGPACK = "msgpack"
 PYTHON = "python -c pass"
 
 

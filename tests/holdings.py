@@ -350,6 +350,7 @@ def put_numbers(passage: Passage, key: str, name: str, array: Any) -> None:
 
 HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
     "csv": csv_,
+    "datadings": exactly,
     "ds": exactly,
     "hdf5": hdf5,
     "json": json_,

@@ -37,6 +37,8 @@ TINY = Sizes(
     folder=6,
     merged=200_000,
     slab=4_000,
+    samples=20,
+    keys=30,
     starts=1,
 )
 CASES = {case.name: case for group in GROUPS for case in group.cases}

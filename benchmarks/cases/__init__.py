@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..runner import Group
-from . import conversion, fifty, file_kernels, kinds, large, many, memory_kernels, merging, program, small
+from . import conversion, fifty, file_kernels, kinds, large, many, memory_kernels, merging, program, samples, small
 
 GROUPS: tuple[Group, ...] = (
     small.GROUP,
@@ -14,6 +14,7 @@ GROUPS: tuple[Group, ...] = (
     program.GROUP,
     conversion.GROUP,
     merging.GROUP,
+    samples.GROUP,
     memory_kernels.GROUP,
     file_kernels.GROUP,
 )

@@ -22,6 +22,9 @@ import numpy as np
 
 import ds_format as ds
 
+sys.path.append(os.path.dirname(__file__))
+samples: Any = importlib.import_module("samples")
+
 C_LIBRARY: Any = ctypes.CDLL(None) if os.name == "posix" else None
 
 kept: dict[str, Any] = {}
@@ -128,7 +131,7 @@ def convert(source: str, target: str) -> float:
 
 VERBS: dict[str, Callable[..., Any]] = {
     verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert)
-}
+} | samples.VERBS
 
 
 def main() -> None:
