@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..datadings.reindex import reindex
+from .. import drivers
 from .arguments import Request, count, text
 from .commands import Command, Option
 
@@ -33,5 +33,6 @@ def run(request: Request) -> Iterator[Any]:
         If the data are no samples, or a file cannot be read or written.
     """
     count(request, 1)
+    reindex = drivers.load(drivers.DRIVERS["datadings"]).reindex
     for path in [text(word, "INPUT") for word in request.words]:
         yield [path, reindex(path, cut=bool(request.options.get("cut")))]

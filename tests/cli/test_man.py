@@ -87,3 +87,21 @@ def test_roff_programs_have_no_complaints(name: str, tmp_path: Path) -> None:
         words = [program, *found[program], str(tmp_path / name)]
         done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=60)
         assert done.stderr == ""
+
+
+def test_they_are_made_where_only_numpy_is_installed(tmp_path: Path) -> None:
+    """As in the environment that pip builds a wheel in."""
+    code = """
+import runpy, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("cftime", "h5py", "matplotlib", "msgpack", "netCDF4"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+sys.argv = ["man", sys.argv[1]]
+runpy.run_module("ds_format.cli.man", run_name="__main__")
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT)
+    assert {path.name for path in tmp_path.iterdir()} == {*PAGES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,27 @@ def test_info(ds: Run, data: str) -> None:
 def test_bench(ds: Run, data: str) -> None:
     for options in ((), ("--raw",), ("--shuffle", "--mmap")):
         assert json.loads(ds("records", "bench", "-j", *options, data).out)["samples"] == 10
+
+
+def test_bench_of_files(ds: Run, folder: Path) -> None:
+    for name in ("cat/1.txt", "cat/2.bin", "dog/3.txt"):
+        path = folder / "files" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"12345")
+    with zipfile.ZipFile("files.zip", "w") as archive:
+        archive.write("files/cat/1.txt", "cat/1.txt")
+    Path("list.tsv").write_text("cat/1.txt;c\ndog/3.txt;d\n")
+    for words, n in (
+        (["files"], 3),
+        (["files", "include:", "*.txt"], 2),
+        (["files", "exclude:", "{", "*/1.txt", "*/2.bin", "}"], 1),
+        (["files.zip"], 1),
+        (["list.tsv", "separator:", ";", "root-dir:", "files"], 2),
+    ):
+        for options in ((), ("--raw", "--shuffle")):
+            assert json.loads(ds("records", "bench", "-j", *options, *words).out)["samples"] == n
+    for words in (["files", "--mmap"], ["files", "root-dir:", "x"], ["data.msgpack", "include:", "x"]):
+        assert ds("records", "bench", *words).status == 1
 
 
 def test_sample(ds: Run, data: str) -> None:

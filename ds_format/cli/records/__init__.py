@@ -4,7 +4,8 @@
 
     formats.py   suffix → reader and writer
     tools.py     the table of what can be done; the options of each
-    printing.py  cat, get, list, info, bench
+    printing.py  cat, get, list, info
+    timing.py    bench
     copying.py   sample, shuffle, split, merge
     showing.py   a sample → what can be printed
 """
@@ -26,6 +27,8 @@ COMMAND = Command(
     options=(
         Option("buf-size", "shuffle: read in chunks, through a buffer of N samples; below 1, a share of all.", "N"),
         Option("chunk-size", "shuffle: read in chunks of N samples.", "N"),
+        Option("exclude", "bench: leave out files whose path matches one of these patterns.", "PATTERN..."),
+        Option("include", "bench: of a folder or ZIP archive only files whose path matches a pattern.", "PATTERN..."),
         Option("index", "get: number of a sample, or { N... }; negative ones count from the end.", "N..."),
         Option("l", "list: print the size in bytes behind each key."),
         Option(
@@ -37,7 +40,9 @@ COMMAND = Command(
         Option("mmap", "bench: map the file into memory."),
         Option("outfiles", "split: names of the parts. By default INPUT-0, INPUT-1, ...", "{ NAME... }"),
         Option("raw", "bench: do not decode."),
+        Option("root-dir", "bench: where the paths in a list of files begin; else where the list is.", "FOLDER"),
         Option("seed", "sample, shuffle, merge: another order than that which all get.", "N"),
+        Option("separator", "bench: what stands between path and label in a list of files; else a tab.", "TEXT"),
         Option("shuffle", "merge: shuffle each file before. bench: read in random order."),
         Option("start", "cat, list: the first sample; negative ones count from the end.", "N"),
         Option("stop", "cat, list: the sample to stop before.", "N"),
@@ -81,7 +86,7 @@ def run(request: Request) -> Iterable[Any]:
     if tool is None:
         raise UsageError(f'found "{name}", expected one of {", ".join(TOOLS)}')
     _check(name, tool, request)
-    return tool.run(request._replace(words=request.words[1:]))
+    return tool.load()(request._replace(words=request.words[1:]))
 
 
 def _check(name: str, tool: Tool, request: Request) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from time import perf_counter
 from typing import Any
 
-from ...datadings.order import Shuffler
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, text
 from . import formats
@@ -92,16 +90,3 @@ def info(request: Request) -> Iterator[Any]:
     files = [name for name in (path, *(path + part for part in format_.parts)) if os.path.exists(name)]
     found["files"] = {os.path.basename(name): os.path.getsize(name) for name in files}
     yield found
-
-
-def bench(request: Request) -> Iterator[Any]:
-    """Yield how long it took to read all samples."""
-    options = request.options
-    path = text(request.words[0], "INPUT")
-    with formats.reader(path, mmap=bool(options.get("mmap"))) as reader:
-        samples = Shuffler(reader) if options.get("shuffle") else reader
-        start = perf_counter()
-        n = sum(1 for _ in samples.iter(raw=bool(options.get("raw"))))
-        seconds = max(perf_counter() - start, 1e-9)
-    rate = os.path.getsize(path) / seconds / 1e6
-    yield {"samples": n, "seconds": round(seconds, 6), "samples/s": round(n / seconds, 1), "MB/s": round(rate, 1)}

@@ -23,8 +23,9 @@ or beside other data, the variables are inferred from the samples, as with datas
 
 from __future__ import annotations
 
+from ...datadings.reindex import reindex
 from .check import check
 from .sink import RecordSink as create
 from .source import RecordSource as open
 
-__all__ = ["check", "create", "open"]
+__all__ = ["check", "create", "open", "reindex"]
