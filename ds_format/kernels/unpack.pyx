@@ -35,6 +35,10 @@ cdef bytes ND = b"nd"
 cdef bytes COMPLEX = b"complex"
 
 
+class _UnusualError(Exception):
+    """What the kernel leaves to the library."""
+
+
 cdef struct State:
     Cursor at
     PyObject* message
@@ -68,7 +72,7 @@ cdef object _list(State* s, uint64_t n, int depth):
     cdef uint64_t i, _
     cdef object value
     if n > <uint64_t> (s.at.end - s.at.p) or depth == MAX_DEPTH:
-        raise NotImplementedError
+        raise _UnusualError
     if n > RESERVED:
         values = []
         for _ in range(n):
@@ -88,7 +92,7 @@ cdef object _map(State* s, uint64_t n, int depth):
     cdef object key, array
     cdef bint has_bytes = False
     if n > <uint64_t> (s.at.end - s.at.p) or depth == MAX_DEPTH:
-        raise NotImplementedError
+        raise _UnusualError
     if n == 5:
         array = _array(s)
         if array is not None:
@@ -207,7 +211,7 @@ cdef object _value(State* s, int depth):
         return _list(s, number(&s.at, 2 << (first - 0xDC)), depth)
     if first == 0xDE or first == 0xDF:
         return _map(s, number(&s.at, 2 << (first - 0xDE)), depth)
-    raise NotImplementedError
+    raise _UnusualError
 
 
 def unpack(bytes message not None, bint writable, dict dtypes not None, object hook):
@@ -236,6 +240,6 @@ def unpack(bytes message not None, bint writable, dict dtypes not None, object h
     s.message, s.dtypes, s.hook, s.writable = <PyObject*> message, <PyObject*> dtypes, <PyObject*> hook, writable
     try:
         value = _value(&s, 0)
-    except (EOFError, NotImplementedError, UnicodeDecodeError, TypeError):
+    except (EOFError, _UnusualError, UnicodeDecodeError, TypeError):
         return NotImplemented
     return value if s.at.p == s.at.end else NotImplemented

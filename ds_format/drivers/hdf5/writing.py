@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import h5py
@@ -21,7 +22,7 @@ from .plan import VariablePlan
 from .survey import SMALL, Form, encoded
 
 
-class Writer:
+class Writer(ABC):
     """Takes the blocks of one variable.
 
     Parameters
@@ -38,6 +39,7 @@ class Writer:
         self.written = 0
         """Values so far."""
 
+    @abstractmethod
     def values(self, block: Any) -> NDArray[Any]:
         """Return a block as (N,) values of the file, in C order.
 
@@ -46,8 +48,8 @@ class Writer:
         UnsupportedError
             If a value is not possible in the variable.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self) -> None:
         """Say in the marker what the values turned out to be."""
 
