@@ -13,7 +13,7 @@ from setuptools.command.build_ext import build_ext
 
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
-POSIX_ONLY = () if POSIX else ("batch", "fetch", "files", "ranges", "vectors")  # kernels/portable.py takes their place
+POSIX_ONLY = ("batch", "document_fetch", "fetch", "files", "ranges", "vectors")  # else kernels/portable.py, or nothing
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
 
@@ -40,7 +40,7 @@ kernels = [
         extra_compile_args=(["-O3"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
     )
     for path in sorted(Path("ds_format/kernels").glob("*.pyx"))
-    if path.stem not in POSIX_ONLY
+    if POSIX or path.stem not in POSIX_ONLY
 ]
 checks = {"boundscheck": CHECKED, "initializedcheck": CHECKED, "wraparound": False, "cdivision": True}
 modules = {"language_level": 3, "freethreading_compatible": True, "auto_pickle": False, "autotestdict": False}

@@ -14,6 +14,11 @@ walk            steps over msgpack values
 pieces          bytes, cut into pieces
 fetch           one of the pieces of an open file
 pack, unpack    usual messages of msgpack ↔ Python objects and arrays
+json_check      whether lines are JSON, and where their `_id` is
+json_values, json_write   Python values and documents → JSON, always the same bytes
+ids, spans, zdx   ids → places of lines, as in an index of ZDS
+lines           lines of JSON → such an index
+document_fetch  the document of an id, from an open file
 portable        what `files`, `batch` and `ranges` do, on systems without their calls
 """
 

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 cimport numpy as cnp
 
+from .utf8 cimport utf8_size
 from .words cimport LITTLE_HOST, load_u64, store_u64
 
 cdef extern from "numpy/arrayobject.h":
@@ -24,45 +25,6 @@ cdef extern from "numpy/arrayobject.h":
 cnp.import_array()
 
 
-cdef bint _is_utf8(const uint8_t* text, Py_ssize_t n) noexcept nogil:
-    """Whether `text` is UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above U+10FFFF."""
-    cdef Py_ssize_t i = 0, more, _
-    cdef uint8_t lead, low, high
-    while i < n:
-        if i + 8 <= n and not load_u64(text + i, False) & 0x8080808080808080u:
-            i += 8
-            continue
-        lead = text[i]
-        i += 1
-        if lead < 0x80:
-            continue
-        low, high = 0x80, 0xBF
-        if 0xC2 <= lead <= 0xDF:
-            more = 1
-        elif 0xE0 <= lead <= 0xEF:
-            more = 2
-            if lead == 0xE0:
-                low = 0xA0
-            elif lead == 0xED:
-                high = 0x9F
-        elif 0xF0 <= lead <= 0xF4:
-            more = 3
-            if lead == 0xF0:
-                low = 0x90
-            elif lead == 0xF4:
-                high = 0x8F
-        else:
-            return False
-        if more > n - i:
-            return False
-        for _ in range(more):
-            if not low <= text[i] <= high:
-                return False
-            low, high = 0x80, 0xBF
-            i += 1
-    return True
-
-
 cdef Py_ssize_t _decode(
     const uint8_t[::1] lengths, bint swapped, const uint8_t[::1] data, char* items, Py_ssize_t step,
     allocator_t* allocator, Py_ssize_t* start
@@ -75,7 +37,7 @@ cdef Py_ssize_t _decode(
         length = load_u64(&lengths[8 * i], swapped)
         if length > <uint64_t> (data.shape[0] - start[0]):
             return i
-        if length and not _is_utf8(&data[start[0]], <Py_ssize_t> length):
+        if length and utf8_size(&data[start[0]], <Py_ssize_t> length) < <Py_ssize_t> length:
             return i
         text = <const char*> &data[start[0]] if length else NULL
         if pack(allocator, <packed_t*> (items + i * step), text, length) < 0:

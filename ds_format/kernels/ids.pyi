@@ -1,0 +1,19 @@
+from typing import Final, Self
+
+from typing_extensions import disjoint_base
+
+__pyx_capi__: Final[dict[str, object]]
+
+@disjoint_base
+class Ids:
+    n: int
+    n_dead: int
+    end: int
+    in_order: bool
+    @property
+    def contiguous(self) -> bool: ...
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def find(self, id: str) -> int: ...
+    def add(self, id: str | bytes, offset: int, length: int) -> bool: ...
+    def discard(self, id: str) -> bool: ...

@@ -1,0 +1,121 @@
+"""Numbers and strings as JSON text, at the end of a buffer that has room for them."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+cdef extern from *:
+    """
+    #include <math.h>
+    #include <stdint.h>
+    #include <string.h>
+    #if defined(__SSE2__) && defined(__GNUC__) && !defined(DS_FORMAT_PLAIN)
+    #include <emmintrin.h>
+    static inline int ds_special(__m128i bytes) {
+        const __m128i last = _mm_set1_epi8(0x1F);
+        return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(_mm_max_epu8(bytes, last), last),
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\\\')))));
+    }
+    /* Copies a string as long as no byte of it needs an escape; returns 0 if one does. */
+    static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
+        if (size >= 16) {
+            const Py_ssize_t last = size - 16;
+            for (Py_ssize_t i = 0; ; i += 16) {
+                __m128i bytes;
+                if (i > last) i = last;
+                bytes = _mm_loadu_si128((const __m128i *)(p + i));
+                _mm_storeu_si128((__m128i *)(out + i), bytes);
+                if (ds_special(bytes)) return 0;
+                if (i == last) return 1;
+            }
+        }
+        if (size >= 8) {
+            const __m128i bytes = _mm_unpacklo_epi64(
+                _mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)(p + size - 8)));
+            memcpy(out, p, 8);
+            memcpy(out + size - 8, p + size - 8, 8);
+            return !ds_special(bytes);
+        }
+        if (size >= 4) {
+            int32_t first, end;
+            memcpy(&first, p, 4);
+            memcpy(&end, p + size - 4, 4);
+            memcpy(out, &first, 4);
+            memcpy(out + size - 4, &end, 4);
+            return !ds_special(_mm_set_epi32(first, end, first, end));
+        }
+        for (Py_ssize_t i = 0; i < size; i++) {
+            out[i] = p[i];
+            if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\\\') return 0;
+        }
+        return 1;
+    }
+    #else
+    static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
+        for (Py_ssize_t i = 0; i < size; i++) {
+            out[i] = p[i];
+            if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\\\') return 0;
+        }
+        return 1;
+    }
+    #endif
+
+    /* Copies a string with escapes, at most 6 bytes for each; returns where it ends. */
+    static uint8_t *ds_copy_escaped(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
+        static const char letters[32] = {['\\b'] = 'b', ['\\t'] = 't', ['\\n'] = 'n', ['\\f'] = 'f', ['\\r'] = 'r'};
+        for (Py_ssize_t i = 0; i < size; i++) {
+            const uint8_t c = p[i];
+            if (c >= 0x20 && c != '"' && c != '\\\\') { *out++ = c; continue; }
+            *out++ = '\\\\';
+            if (c >= 0x20) *out++ = c;
+            else if (letters[c]) *out++ = (uint8_t)letters[c];
+            else {
+                memcpy(out, "u00", 3);
+                out[3] = (uint8_t)('0' + (c >> 4));
+                out[4] = (uint8_t)"0123456789abcdef"[c & 15];
+                out += 5;
+            }
+        }
+        return out;
+    }
+
+    static const char ds_pairs[201] =
+        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+        "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+    /* At most 20 bytes. */
+    static uint8_t *ds_put_integer(uint8_t *out, int64_t value) {
+        uint8_t digits[20], *p = digits + 20;
+        uint64_t left = (uint64_t)value;
+        if (value < 0) { *out++ = '-'; left = 0 - left; }
+        for (; left >= 100; left /= 100) { p -= 2; memcpy(p, ds_pairs + 2 * (left % 100), 2); }
+        if (left >= 10) { p -= 2; memcpy(p, ds_pairs + 2 * left, 2); }
+        else *--p = (uint8_t)('0' + left);
+        memcpy(out, p, (size_t)(digits + 20 - p));
+        return out + (digits + 20 - p);
+    }
+
+    /* A number with at most 15 digits, 6 of them behind the point, as Python's repr writes it; NULL for others.
+       No two such decimals have the same double, so that the one which gives the value is the shortest. */
+    static uint8_t *ds_put_decimal(uint8_t *out, double value) {
+        static const double tens[7] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+        static const int64_t whole[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+        const double size = fabs(value);
+        if (!(size >= 1e-3 && size < 1e9)) return NULL;
+        for (int places = 0; places < 7; places++) {
+            const int64_t scaled = (int64_t)(size * tens[places] + 0.5);
+            if ((double)scaled / tens[places] == size) {
+                int64_t rest = scaled % whole[places];
+                if (value < 0) *out++ = '-';
+                out = ds_put_integer(out, scaled / whole[places]);
+                *out++ = '.';
+                if (!places) *out++ = '0';
+                for (int i = places - 1; i >= 0; i--, rest /= 10) out[i] = (uint8_t)('0' + rest % 10);
+                return out + places;
+            }
+        }
+        return NULL;
+    }
+    """
+    bint copy_plain "ds_copy_plain"(uint8_t* out, const uint8_t* p, Py_ssize_t size) noexcept nogil
+    uint8_t* copy_escaped "ds_copy_escaped"(uint8_t* out, const uint8_t* p, Py_ssize_t size) noexcept nogil
+    uint8_t* put_integer "ds_put_integer"(uint8_t* out, int64_t value) noexcept nogil
+    uint8_t* put_decimal "ds_put_decimal"(uint8_t* out, double value) noexcept nogil

@@ -1,0 +1,46 @@
+"""`fetch_document`: what it returns, and when it leaves the rest to others."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ds_format.kernels.zdx import Table
+
+if os.name != "posix":
+    pytest.skip("needs pread", allow_module_level=True)
+
+from ds_format.kernels.document_fetch import fetch_document
+
+LINES = b'{"_id":"a"}\n{"_id":"b","x":1}\n["_id"]\n{"_id":"c","x":1111111111111111111}\n{"x":1}\n{"_id"\n{"_id":"d"}'
+
+
+def test_what_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(LINES)
+    table, place = Table(), 0
+    for name, line in zip("abncxyd", LINES.splitlines(keepends=True), strict=True):
+        table.add(name, place, len(line))
+        place += len(line)
+    table.add("wrong", 12, 18)
+    table.add("middle", 13, 17)
+    table.add("two", 12, 27)
+    table.add("short", 12, 17)
+    table.add("beyond", len(LINES) + 5, 17)
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        assert fetch_document(table, "b", fd, json.loads) == {"_id": "b", "x": 1}
+        assert fetch_document(table, "none", fd, json.loads) is None
+        assert fetch_document(table, "\ud800", fd, json.loads) is None
+        for name in [*"ancxyd", "wrong", "middle", "two", "short", "beyond"]:
+            assert fetch_document(table, name, fd, json.loads) is False
+        assert fetch_document(table, "b", -1, json.loads) is False
+        with pytest.raises(ZeroDivisionError):
+            fetch_document(table, "b", fd, lambda line: 1 / 0)
+        with pytest.raises(TypeError):
+            fetch_document(table, 5, fd, json.loads)  # type: ignore[arg-type]
+    finally:
+        os.close(fd)
