@@ -8,6 +8,10 @@ import subprocess
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .torch_stand_in import torch_data
+
+__all__ = ["torch_data"]
+
 REFERENCE_VERSION = "5.0.2"
 
 settings.register_profile("dev", deadline=None)

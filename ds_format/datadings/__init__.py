@@ -13,7 +13,7 @@ From low to high::
     writer     samples → a dataset
     reindex    data → their index files
     verify     all files against one another
-    base, rawfile, reader, sharded, lists, directories, zips   sources of samples, by index, key and in a row
+    base, reader, sharded, lists, directories, zips   sources of samples, by index, key and in a row
     order      other orders and parts of a source
     torch_     sources as datasets of PyTorch
 

@@ -11,10 +11,10 @@ from typing import Any, SupportsIndex
 
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels import pieces
+from ..rawfile import MappedFile, RawFile
 from . import format, md5, messages
 from .base import Reader, locate
 from .index import Index
-from .rawfile import MappedFile, RawFile
 
 READ_SIZE = 1 << 17
 """Bytes that are read at once in sequential reading, unless one sample is larger: what fits the caches."""

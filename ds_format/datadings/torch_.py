@@ -1,19 +1,13 @@
-"""Datasets for PyTorch, which is never imported here.
-
-PyTorch's `DataLoader` asks whether a dataset is an instance of its classes. The classes of this module cannot be
-derived from them without importing PyTorch; so their instances say that they are, once it is loaded.
-"""
+"""Datasets for PyTorch, which is never imported here."""
 
 from __future__ import annotations
 
-import functools
 import inspect
-import sys
-import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import MissingError
+from ..workers import TorchLike, this_rank, this_worker
 from .base import Samples
 from .order import Order
 
@@ -97,7 +91,7 @@ def _name(transform: Any) -> str:
     return getattr(transform, "__qualname__", None) or repr(transform)
 
 
-class _Transformed:
+class _Transformed(TorchLike):
     """What both kinds of datasets have: samples, and what is done with each.
 
     Parameters
@@ -110,8 +104,6 @@ class _Transformed:
         Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They also become the entry
         `__params__` of the sample.
     """
-
-    torch_name = ""
 
     def __init__(self, reader: Samples, transforms: Any = None, rng: Callable[[Sample], Params] | None = None):
         self.reader = reader
@@ -132,22 +124,6 @@ class _Transformed:
         for name, transform in transforms.items():
             sample[name] = transform(sample[name], params)
         return sample
-
-    @property  # type: ignore[misc]  # object has a plain attribute
-    def __class__(self) -> Any:
-        """The class that `isinstance` sees: derived from the one of PyTorch, too, once that is loaded."""
-        data = sys.modules.get("torch.utils.data")
-        kind: Any = type(self)
-        return kind if data is None else _derived(kind, getattr(data, self.torch_name))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return object.__new__, (type(self),), self.__dict__
-
-
-@functools.cache
-def _derived(kind: Any, torch_kind: Any) -> type:
-    """Return a class that `isinstance` takes for both."""
-    return types.new_class(kind.__name__, (kind, torch_kind))
 
 
 class Dataset(_Transformed):
@@ -234,7 +210,7 @@ class IterableDataset(_Transformed):
         world_size: int | None = None,
     ):
         super().__init__(reader, transforms, rng)
-        found = _ranks(group)
+        found = this_rank(group)
         self.rank = found[0] if rank is None else rank
         self.world_size = found[1] if world_size is None else world_size
         self.batch_size = batch_size
@@ -250,7 +226,7 @@ class IterableDataset(_Transformed):
         RuntimeError
             If `batch_size` is given and some processes would get a batch more than others.
         """
-        worker, workers = _workers()
+        worker, workers = this_worker()
         n, parts = len(self.reader), self.world_size * workers
         size = n / parts
         if self.batch_size is not None and 0 < size % self.batch_size < 1:
@@ -273,21 +249,6 @@ class IterableDataset(_Transformed):
         else:
             samples = reader.iter(part.start, part.stop, copy=self.copy, chunk_size=self.chunk_size)
         return map(self.transform, samples)
-
-
-def _workers() -> tuple[int, int]:
-    """Return the number of this worker process of a `DataLoader`, and how many there are."""
-    data = sys.modules.get("torch.utils.data")
-    info = None if data is None else data.get_worker_info()
-    return (0, 1) if info is None else (info.id, info.num_workers)
-
-
-def _ranks(group: Any) -> tuple[int, int]:
-    """Return the rank of this process, and how many there are."""
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return 0, 1
-    return distributed.get_rank(group), distributed.get_world_size(group)
 
 
 def dict2tuple(samples: Iterable[Mapping[str, Any]], keys: Sequence[str] = ("image", "label")) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -10,9 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ..errors import FormatError
+from ..rawfile import PositionedFile, RawFile
 from .lists import ListReader, Sample, keep
 from .patterns import as_list, find_files
-from .rawfile import RawFile
 
 
 class ZipFileReader(ListReader):
@@ -94,7 +93,7 @@ class ZipFileReader(ListReader):
         archive = self._archive
         if archive is None:
             try:
-                self._archive = archive = zipfile.ZipFile(_Positioned(RawFile(self.path)))
+                self._archive = archive = zipfile.ZipFile(PositionedFile(RawFile(self.path)))
             except zipfile.BadZipFile as error:
                 raise FormatError(f"not a ZIP archive: {error}", path=self.path) from None
         return archive
@@ -105,32 +104,3 @@ class ZipFileReader(ListReader):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_archive": None}
-
-
-class _Positioned(io.RawIOBase):
-    """A file for `zipfile` that has its position in memory, which processes do not share after a fork."""
-
-    def __init__(self, file: RawFile):
-        self._file = file
-        self._size = file.size()
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = max(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence], 0)
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        stop = min(self._position + len(buffer), self._size)
-        data = self._file.read(min(self._position, stop), stop)
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)

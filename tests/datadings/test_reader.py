@@ -14,7 +14,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from ds_format.datadings import messages, rawfile
+from ds_format import rawfile
+from ds_format.datadings import messages
 from ds_format.datadings import reader as reader_module
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.errors import FormatError, IntegrityError, MissingError, TruncatedError, UnsafeError

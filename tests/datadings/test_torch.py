@@ -6,15 +6,12 @@ import importlib.util
 import pickle
 import subprocess
 import sys
-from abc import ABC
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from ds_format.datadings import torch_
 from ds_format.datadings.base import Samples
 from ds_format.datadings.lists import ListReader
 from ds_format.datadings.order import Cycler, QuasiShuffler, Range, Repeater, Shuffler
@@ -22,6 +19,7 @@ from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.torch_ import Compose, Dataset, IterableDataset, dict2tuple
 from ds_format.errors import MissingError
 
+from ..torch_stand_in import TorchDataset, TorchIterableDataset, parts_of_workers
 from .made import reference, skip_without_reference, values, write_numbers
 
 
@@ -29,34 +27,8 @@ def numbers(n: int) -> ListReader:
     return ListReader([{"key": f"k{i}", "v": i} for i in range(n)])
 
 
-class TorchDataset:
-    pass
-
-
-class TorchIterableDataset(TorchDataset, ABC):
-    pass
-
-
-@pytest.fixture
-def torch_data(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A stand-in for torch.utils.data, with `worker` to be set."""
-    data: Any = ModuleType("torch.utils.data")
-    data.Dataset, data.IterableDataset = TorchDataset, TorchIterableDataset
-    data.worker = None
-    data.get_worker_info = lambda: data.worker
-    monkeypatch.setitem(sys.modules, "torch.utils.data", data)
-    yield data
-    torch_._derived.cache_clear()
-
-
 def parts(dataset: IterableDataset, data: Any, workers: int) -> list[list[int]]:
-    """Return what each worker gets; each has a copy of the dataset."""
-    found = []
-    for worker in range(workers):
-        data.worker = SimpleNamespace(id=worker, num_workers=workers)
-        found.append(values(pickle.loads(pickle.dumps(dataset))))
-    data.worker = None
-    return found
+    return [values(part) for part in parts_of_workers(dataset, data, workers)]
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 8, 10, 37])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import mmap
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
-from ..errors import TruncatedError
-from ..kernels import ranges
-from ..kernels.portable import BINARY
+from .errors import TruncatedError
+from .kernels import ranges
+from .kernels.portable import BINARY
 
 if os.name == "posix":
-    from ..kernels.fetch import Fetcher
+    from .kernels.fetch import Fetcher
 else:
     Fetcher = None  # type: ignore[assignment, misc]
 
@@ -40,13 +42,26 @@ class RawFile:
 
     So a thread that closes a reader takes the file from no other thread. There is no position that several threads, or
     processes after a fork, would have to share.
+
+    Parameters
+    ----------
+    path : str
+    flags : int
+        What else `os.open` shall know, like `os.O_NOFOLLOW`.
     """
 
     fd = -1
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, flags: int = 0):
         self.path = path
-        self.fd = os.open(path, os.O_RDONLY | BINARY)
+        self.fd = os.open(path, os.O_RDONLY | BINARY | flags)
+
+    @classmethod
+    def of(cls, fd: int, path: str) -> Self:
+        """Take over an open descriptor."""
+        file = cls.__new__(cls)
+        file.path, file.fd = path, fd
+        return file
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         if self.fd >= 0:
@@ -85,6 +100,48 @@ class RawFile:
             pieces.append(piece)
             place += len(piece)
         return b"".join(pieces)
+
+
+class PositionedFile(io.RawIOBase):
+    """A file for libraries that want one with a position, which processes do not share after a fork.
+
+    Parameters
+    ----------
+    file : RawFile
+    """
+
+    def __init__(self, file: RawFile):
+        self._file = file
+        self._size = file.size()
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the position, in bytes from the start, the position or the end, and return it from the start."""
+        position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        if position < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self._position = position
+        return position
+
+    def tell(self) -> int:
+        """Return the position, in bytes."""
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with the bytes that follow, and return how many these are."""
+        stop = min(self._position + len(buffer), self._size)
+        data = self._file.read(min(self._position, stop), stop)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
 
 class MappedFile:
