@@ -10,7 +10,7 @@
     ├── UnsupportedError (ValueError)        data that a file format cannot hold
     ├── DriverError (ValueError, OSError)    no driver for this file name, or its library is absent
     ├── IntegrityError (ValueError)          a checksum differs
-    └── UnsafeError (ValueError)             reading on would run code from the file
+    └── UnsafeError (ValueError)             going on would run code from the file, leave its place, or explode
 
 Each is also a builtin exception, so that code which knows nothing of this package can catch it.
 The operating system's own errors (`FileNotFoundError`, `PermissionError`, ...) pass through unchanged.
@@ -83,4 +83,4 @@ class IntegrityError(DsError, ValueError):
 
 
 class UnsafeError(DsError, ValueError):
-    """Going on would run code that a file names."""
+    """Going on would run code that a file names, or touch what is not its own, or grow without bound."""

@@ -1,0 +1,87 @@
+"""ZDS: collections of JSON documents, which people read with `cat` and programs by id; in a folder or a ZIP archive.
+
+From low to high::
+
+    format       the files of a store, their paths, the names that are allowed, the numbers
+    faults       what is done about something that is not as it should be
+    documents    lines ↔ documents, exact whatever library decodes
+    places       files of a store by name, in a folder; the same protocol for an archive
+    lines, index      where the line of each document is: by the lines themselves, by index.bin
+    scanning     lines in file order, many at a time
+    reader       lines by id, and in file order
+    docs, docfiles    documents in files of their own
+    schemas      the shape of documents, where all have the same
+    manifest     zds.json and manifest.json
+    lock         one writer at a time
+    repair, writer, bulk      lines added, removed, written anew
+    archives     a store in a ZIP archive: read where it lies, packed, unpacked
+    workspace    where a store is read, and where it is written
+    changes      all that is written of one collection
+    validation   everything that is wrong with a store
+    collection, store    a collection: all of this together
+    query        which documents, and which of their fields
+    datasets, streams    documents by number or in a row, for training
+    tables       documents as tables: pandas, Arrow, DuckDB
+
+data.jsonl is the truth; index.bin is a cache of it. Nothing here knows datasets of this package or its drivers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .archives.packing import pack, unpack
+    from .datasets import ZDataset
+    from .store import ZDSStore
+    from .streams import ZIterableDataset
+    from .tables.arrow_ import from_arrow, to_arrow
+    from .tables.duckdb_ import sql
+    from .tables.pandas_ import read_zds, to_zds
+    from .validation import Problem, validate
+    from .warnings_ import ZdsWarning
+
+_HOMES = {
+    "Problem": "validation",
+    "ZDSStore": "store",
+    "ZDataset": "datasets",
+    "ZIterableDataset": "streams",
+    "ZdsWarning": "warnings_",
+    "from_arrow": "tables.arrow_",
+    "pack": "archives.packing",
+    "read_zds": "tables.pandas_",
+    "sql": "tables.duckdb_",
+    "to_arrow": "tables.arrow_",
+    "to_zds": "tables.pandas_",
+    "unpack": "archives.packing",
+    "validate": "validation",
+}
+
+__all__ = [
+    "Problem",
+    "ZDSStore",
+    "ZDataset",
+    "ZIterableDataset",
+    "ZdsWarning",
+    "from_arrow",
+    "pack",
+    "read_zds",
+    "sql",
+    "to_arrow",
+    "to_zds",
+    "unpack",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f".{home}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

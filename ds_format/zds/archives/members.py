@@ -1,0 +1,204 @@
+"""The bytes of one member of an archive: as they lie in it, or inflated."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import tempfile
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+
+from ...errors import DsError, FormatError, IntegrityError, TruncatedError, UnsupportedError
+from ...rawfile import RawFile
+from ..places import BLOCK_SIZE
+from .directory import Member, data_start, open_zip
+
+MEMORY_SIZE = 1 << 24
+"""Bytes of the largest member that is kept in memory when it was inflated; a larger one goes into a temporary file."""
+
+
+class ArchiveFile:
+    """The open file of an archive, which all its regions share.
+
+    Attributes
+    ----------
+    path : str
+    size : int
+        Bytes.
+    mtime_ns : int
+        When it was last changed, in nanoseconds since 1970.
+    zip : ZipFile
+        Its directory, and what inflates members.
+    """
+
+    def __init__(self, path: str):
+        self._file = RawFile(path)
+        self.path = path
+        status = os.fstat(self._file.fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise FormatError("not a file, expected a ZIP archive", path=path)
+        self.size = status.st_size
+        self.mtime_ns = status.st_mtime_ns
+        self._map: memoryview | None = None
+        try:
+            self.zip = open_zip(self._file)
+        except DsError as error:
+            raise error.at(path=path)
+
+    def start_of(self, member: Member, path: str) -> int:
+        """Return where the data of a member start; a FormatError that names `path` if they cannot."""
+        try:
+            return data_start(self._file, member)
+        except FormatError as error:
+            raise error.at(path=path)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return bytes of the archive; a TruncatedError if it ends before `stop`."""
+        data: bytes = self._file.read(start, stop)
+        return data
+
+    def view(self, start: int, stop: int) -> memoryview:
+        """Return mapped bytes of the archive; a TruncatedError if it ends before `stop`."""
+        now = self._file.size()
+        if now < self.size:
+            raise TruncatedError(f"the file ends at byte {now}, expected bytes {start} to {stop}", path=self.path)
+        if self._map is None:
+            self._map = memoryview(mmap.mmap(self._file.fd, self.size, access=mmap.ACCESS_READ))
+        return self._map[start:stop]
+
+
+class StoredRegion:
+    """A member that lies in the archive as it is; see `places.Region`."""
+
+    def __init__(self, file: ArchiveFile, member: Member, path: str):
+        self._file: ArchiveFile | None = file
+        self._crc = member.info.CRC
+        self._start = file.start_of(member, path)
+        self.path = path
+        self.size = member.info.file_size
+        self.mtime_ns = file.mtime_ns
+
+    def _opened(self) -> ArchiveFile:
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed")
+        return self._file
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return the bytes from `start` up to before `stop`."""
+        within(start, stop, self.size, self.path)
+        data = self._opened().read(self._start + start, self._start + stop)
+        if len(data) == self.size:
+            compare(zlib.crc32(data), self._crc, self.path)
+        return data
+
+    def blocks(self, start: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Iterate over the bytes from `start` to the end."""
+        blocks = self._pieces(self._opened(), start, size)
+        return blocks if start else checked(blocks, self.size, self._crc, self.path)
+
+    def _pieces(self, file: ArchiveFile, start: int, size: int) -> Iterator[bytes]:
+        for place in range(start, self.size, size):
+            yield file.read(self._start + place, self._start + min(place + size, self.size))
+
+    def view(self) -> memoryview:
+        """Return all bytes, mapped."""
+        return self._opened().view(self._start, self._start + self.size)
+
+    def fileno(self) -> None:
+        """Return no descriptor: the file holds more."""
+
+    def close(self) -> None:
+        """Let go of the archive."""
+        self._file = None
+
+
+class DeflatedRegion:
+    """A member that is inflated: block by block in sequence, or once and as a whole for `read`; see `places.Region`."""
+
+    def __init__(self, file: ArchiveFile, member: Member, path: str):
+        file.start_of(member, path)
+        self._file: ArchiveFile | None = file
+        self._info = member.info
+        self._lock = threading.Lock()
+        self._whole: bytes | RawFile | None = None
+        self.path = path
+        self.size = member.info.file_size
+        self.mtime_ns = file.mtime_ns
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return the bytes from `start` up to before `stop`."""
+        within(start, stop, self.size, self.path)
+        with self._lock:
+            whole = self._whole
+            if whole is None:
+                whole = self._whole = self._inflate()
+        data: bytes = whole[start:stop] if isinstance(whole, bytes) else whole.read(start, stop)
+        return data
+
+    def _inflate(self) -> bytes | RawFile:
+        if self.size <= MEMORY_SIZE:
+            return b"".join(self.blocks())
+        with tempfile.TemporaryFile() as file:
+            file.writelines(self.blocks())
+            file.flush()
+            return RawFile.of(os.dup(file.fileno()), self.path)
+
+    def blocks(self, start: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Iterate over the bytes from `start` to the end."""
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed")
+        return self._blocks(self._file.zip, start, size)
+
+    def _blocks(self, archive: zipfile.ZipFile, start: int, size: int) -> Iterator[bytes]:
+        try:
+            with archive.open(self._info) as stream:
+                done = stream.seek(start)
+                while block := stream.read(size):
+                    done += len(block)
+                    yield block
+        except zipfile.BadZipFile as error:
+            raise IntegrityError(f"these are not the {self.size} bytes announced: {error}", path=self.path) from None
+        except (zlib.error, EOFError, UnicodeDecodeError) as error:
+            raise FormatError(f"damaged: {error}", path=self.path) from None
+        except RuntimeError as error:
+            raise UnsupportedError(str(error), path=self.path) from None
+        if done != self.size:
+            raise TruncatedError(f"the compressed data hold {done} bytes, announced are {self.size}", path=self.path)
+
+    def view(self) -> None:
+        """Return no map: the bytes are not in the archive as they are."""
+
+    def fileno(self) -> None:
+        """Return no descriptor."""
+
+    def close(self) -> None:
+        """Let go of the archive, and of what was inflated."""
+        self._file = self._whole = None
+
+
+def within(start: int, stop: int, size: int, path: str) -> None:
+    """Raise a TruncatedError unless a range lies in the first `size` bytes."""
+    if not 0 <= start <= stop <= size:
+        raise TruncatedError(f"expected bytes {start} to {stop}, there are {size}", path=path)
+
+
+def compare(found: int, crc: int, path: str) -> None:
+    """Raise an IntegrityError if two checksums differ."""
+    if found != crc:
+        raise IntegrityError(f"CRC-32 is {found:08x}, expected {crc:08x}", path=path)
+
+
+def checked(blocks: Iterable[bytes], size: int, crc: int, path: str) -> Iterator[bytes]:
+    """Yield blocks of `size` bytes in all, and compare their checksum before the last one."""
+    done = found = 0
+    for block in blocks:
+        done += len(block)
+        found = zlib.crc32(block, found)
+        if done == size:
+            compare(found, crc, path)
+        yield block
+    if not size:
+        compare(0, crc, path)

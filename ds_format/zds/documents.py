@@ -1,0 +1,172 @@
+"""Lines ↔ documents: JSON objects, decoded exactly whatever library does it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import FormatError, UnsupportedError
+from ..kernels import json_check
+from . import format
+from .faults import ZdsWarning
+
+Document = dict[str, Any]
+
+
+def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
+    """Decode one JSON object with the standard library, once it was seen to be one.
+
+    Integers may have any size. A number that is too large for a float becomes infinite, with a warning that names
+    `path`.
+
+    Raises
+    ------
+    FormatError
+        If it is no JSON object, or nests too deep.
+    """
+    status, error, _, _, flags = json_check.check_text(line)
+    if status != json_check.VALID:
+        raise FormatError(f"byte {error} of the line: {json_check.FAULTS[status]}")
+    try:
+        document = json.loads(bytes(line))
+    except (ValueError, RecursionError) as problem:
+        raise FormatError(f"the line cannot be decoded: {problem}") from None
+    if flags & json_check.NUMBER_RANGE and has_infinity(document):
+        warnings.warn(f"{path}: a number is too large for a float and becomes infinite", ZdsWarning, stacklevel=3)
+    return document
+
+
+def has_infinity(value: Any) -> bool:
+    """Return whether a float in a decoded document is infinite."""
+    if isinstance(value, dict):
+        return any(map(has_infinity, value.values()))
+    if isinstance(value, list):
+        return any(map(has_infinity, value))
+    return isinstance(value, float) and value in {float("inf"), float("-inf")}
+
+
+def fast_loads() -> Callable[[Any], Any]:
+    """Return the decoder of `orjson` if it is installed, else `decode_exactly`."""
+    try:
+        found: Callable[[Any], Any] = importlib.import_module("orjson").loads
+    except ImportError:
+        return decode_exactly
+    return found
+
+
+class Decoder:
+    """Lines to documents. What `orjson` would round or refuse goes to the standard library.
+
+    The library is imported when the first line comes.
+
+    Attributes
+    ----------
+    fast : callable or None
+        `loads`, once it was used.
+    """
+
+    def __init__(self) -> None:
+        self.fast: Callable[[Any], Any] | None = None
+
+    @property
+    def loads(self) -> Callable[[Any], Any]:
+        """The decoder for lines without integers of more than 64 bits."""
+        if self.fast is None:
+            self.fast = fast_loads()
+        return self.fast
+
+    def one(self, line: bytes | memoryview, path: str = "a document") -> Document:
+        """Decode a line.
+
+        Parameters
+        ----------
+        line : bytes or memoryview
+        path : str
+            Where it is from, for warnings.
+
+        Raises
+        ------
+        FormatError
+            If it is no JSON object.
+
+        Examples
+        --------
+        >>> from ds_format.zds.documents import decoder
+        >>> decoder.one(b'{"_id":"a","n":18446744073709551616}')
+        {'_id': 'a', 'n': 18446744073709551616}
+        """
+        loads = self.fast or self.loads
+        try:
+            document = decode_exactly(line, path) if json_check.big_number(line) else loads(line)
+        except FormatError:
+            raise
+        except ValueError:
+            document = decode_exactly(line, path)
+        if type(document) is not dict:
+            raise FormatError("found no object in the line")
+        return document
+
+    def many(self, lines: list[bytes], block: bytes | None = None, path: str = "a document") -> list[Document]:
+        """Decode lines; as `one`.
+
+        Parameters
+        ----------
+        lines : list of bytes
+        block : bytes, optional
+            What the lines were cut from; they are looked at together then.
+        path : str
+            Where they are from, for warnings.
+        """
+        loads = self.fast or self.loads
+        if block is None or not json_check.big_number(block):
+            try:
+                return list(map(loads, lines))
+            except ValueError:
+                pass  # a line tells where it is wrong when it is decoded alone
+        return [self.one(line, path) for line in lines]
+
+
+decoder = Decoder()
+
+
+def plain(value: object) -> object:
+    """Return what stands in a document for a value that is not JSON: NumPy scalars and arrays become numbers and lists.
+
+    Raises
+    ------
+    UnsupportedError
+        If nothing does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ds_format.zds.documents import plain
+    >>> plain(np.array([[1, 2], [3, 4]], "i2")), plain(np.float32(0.5))
+    ([[1, 2], [3, 4]], 0.5)
+    """
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist") and hasattr(value, "dtype"):
+        if hasattr(value, "mask"):
+            raise UnsupportedError("a masked array cannot be in a document; fill it or make a list of it")
+        if value.dtype.kind in "biufU":
+            found: object = value.tolist()
+            return found
+        raise UnsupportedError(f"an array of {value.dtype} cannot be in a document")
+    raise UnsupportedError(f"a value of type {kind.__qualname__} cannot be in a document")
+
+
+def id_of(document: Document) -> str:
+    """Return the `_id` of a document that is to be written.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is none, or it is not allowed.
+    """
+    try:
+        return format.check_id(document[format.ID])
+    except KeyError:
+        raise UnsupportedError(f"a document has no {format.ID}") from None

@@ -1,0 +1,180 @@
+"""A store of documents, as it lies on the disk: its paths, its names, and its numbers, in the order of the format.
+
+::
+
+    ROOT/                                     or ROOT.zds: the same as a ZIP archive
+      zds.json                                what the store is called, and how many documents its collections have
+      collections/NAME/meta/data.jsonl        one JSON object per line: the documents, each with its `_id`
+      collections/NAME/meta/index.bin         where the line of each id is; a cache, which may be absent
+      collections/NAME/meta/manifest.json     facts about the collection; optional
+      collections/NAME/docs/ID.json           documents in files of their own; besides or instead of data.jsonl
+      .zds/NAME.lock                          who writes to the collection
+
+Sources: the specification "ZDS format"; what the programs of zippy 0.1.2 write, where that is silent.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import UnsupportedError
+
+SUFFIX = ".zds"
+"""How the name of an archive ends."""
+
+STORE_FILE = "zds.json"
+STORE_VERSION = "1.0"
+"""`version` of zds.json: that of the format."""
+SCHEMA_URL = "https://zippydata.org/schemas/zds/1.0.json"
+"""`$schema` of zds.json."""
+
+COLLECTIONS = "collections"
+META = "meta"
+DOCS = "docs"
+DATA = "data.jsonl"
+INDEX = "index.bin"
+MANIFEST = "manifest.json"
+DOCUMENT_SUFFIX = ".json"
+SIDE_FILES = ("order.ids", "doc_index.jsonl", "schemas.jsonl", "journal.log")
+"""Files of other programs in `meta`. They are neither read nor written, and stay as they are."""
+
+MANIFEST_VERSION = "0.1.0"
+"""`version` of manifest.json: that of the layout."""
+
+PRIVATE = ".zds"
+"""The folder of locks."""
+LOCK_SUFFIX = ".lock"
+ASIDE_SUFFIX = ".index"
+STORE_LOCK = ".zds/.lock"
+"""Held while zds.json is written; no collection has a name that begins with a dot."""
+TORN = "data.jsonl.torn-"
+"""The start of the names under which torn ends of data.jsonl are kept."""
+
+ID = "_id"
+"""The member of a document that names it in its collection."""
+DEFAULT_COLLECTION = "default"
+
+# index.bin: a header, then `count` entries back to back; all integers are little-endian, nothing is aligned
+INDEX_MAGIC = b"ISDZ"
+INDEX_MAGICS = (INDEX_MAGIC, b"ZDSI")
+"""All magic bytes that are read: the specification shows the number 0x5A445349 once as a number and once as text."""
+INDEX_VERSION = 1
+INDEX_HEADER_SIZE = 16
+"""Bytes: magic 4, version u32, count u64."""
+INDEX_ENTRY_SIZE = 14
+"""Bytes of an entry besides its id: length of the id u16, id, offset of the line u64, its length with its LF u32."""
+
+MAX_ID_SIZE = 255
+"""Bytes of the longest id and the longest name of a collection."""
+MAX_DOCUMENT_ID_SIZE = 250
+"""Bytes of the longest id whose file in `docs` has a name that file systems take."""
+MAX_LINE_SIZE = (1 << 32) - 1
+"""Bytes of the longest line that an index can tell of, its LF included."""
+MAX_DEPTH = 512
+"""Arrays and objects in one another, in one document."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}")
+_RULE = "letters a-z A-Z, digits, _ - . are allowed, no dot at the start, no .. inside, 1 to 255 characters"
+
+
+def is_name(name: object) -> bool:
+    """Return whether a value can be the id of a document or the name of a collection that is written.
+
+    Examples
+    --------
+    >>> from ds_format.zds import format
+    >>> [format.is_name(name) for name in ("doc_001", "../x", "a..b", "", "é")]
+    [True, False, False, False, False]
+    """
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None and ".." not in name
+
+
+def check_id(id: object) -> str:
+    """Return an id that may be written.
+
+    Raises
+    ------
+    UnsupportedError
+        If the format does not allow it.
+    """
+    if not is_name(id):
+        raise UnsupportedError(f"{id!r:.100} cannot be the id of a document: {_RULE}")
+    return str(id)
+
+
+def is_document_name(id: object) -> bool:
+    """Return whether an id can be the name of a file in `docs`, without its suffix.
+
+    Examples
+    --------
+    >>> from ds_format.zds import format
+    >>> format.is_document_name("a" * 250), format.is_document_name("a" * 251)
+    (True, False)
+    """
+    return is_name(id) and len(str(id)) <= MAX_DOCUMENT_ID_SIZE
+
+
+def check_collection(name: object) -> str:
+    """Return the name of a collection, if it may become a path.
+
+    Raises
+    ------
+    UnsupportedError
+        If it may not.
+    """
+    if not is_name(name):
+        raise UnsupportedError(f"{name!r:.100} cannot be the name of a collection: {_RULE}")
+    return str(name)
+
+
+def data_name(collection: str) -> str:
+    """Return the path of data.jsonl of a collection, from the root, with forward slashes.
+
+    Examples
+    --------
+    >>> from ds_format.zds import format
+    >>> format.data_name("train")
+    'collections/train/meta/data.jsonl'
+    """
+    return f"{COLLECTIONS}/{check_collection(collection)}/{META}/{DATA}"
+
+
+def index_name(collection: str) -> str:
+    """Return the path of index.bin of a collection; as `data_name`."""
+    return f"{COLLECTIONS}/{check_collection(collection)}/{META}/{INDEX}"
+
+
+def aside_name(collection: str) -> str:
+    """Return the path where a writer puts an index aside, while lines are added behind those that it covers.
+
+    Other programs believe an index without looking at the data, and must not find one that is too old.
+    """
+    return f"{PRIVATE}/{check_collection(collection)}{ASIDE_SUFFIX}"
+
+
+def lock_name(collection: str) -> str:
+    """Return the path of the lock file of a collection; as `data_name`."""
+    return f"{PRIVATE}/{check_collection(collection)}{LOCK_SUFFIX}"
+
+
+def manifest_name(collection: str) -> str:
+    """Return the path of manifest.json of a collection; as `data_name`."""
+    return f"{COLLECTIONS}/{check_collection(collection)}/{META}/{MANIFEST}"
+
+
+def docs_name(collection: str) -> str:
+    """Return the path of the folder `docs` of a collection, without a slash at its end; as `data_name`."""
+    return f"{COLLECTIONS}/{check_collection(collection)}/{DOCS}"
+
+
+def document_name(collection: str, id: str) -> str:
+    """Return the path of the file of a document in `docs`; as `data_name`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the id cannot be the name of a file.
+    """
+    if not is_document_name(id):
+        raise UnsupportedError(f"{id!r:.100} cannot be the name of a file: {_RULE}, at most {MAX_DOCUMENT_ID_SIZE}")
+    return f"{docs_name(collection)}/{id}{DOCUMENT_SUFFIX}"

@@ -1,0 +1,139 @@
+"""index.bin: where the line of each id is. It is a cache of data.jsonl, and checked before it is believed.
+
+Two forms of it have the same name: the binary one, and lines `id TAB offset TAB length`, as Python programs of zippy
+write them.
+"""
+
+from __future__ import annotations
+
+from ..errors import FormatError
+from ..kernels.zdx import Table
+from . import format
+from .faults import Faults
+from .lines import Scan
+from .places import Region
+
+POLICIES = ("verify", "trust", "ignore")
+"""Use it if it is possible, and read the lines that it does not cover; use it as it is; do not use it."""
+
+
+def decode(data: bytes, data_size: int) -> Table:
+    r"""Return the table of an index of either form.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    data_size : int
+        Size of data.jsonl, in bytes.
+
+    Raises
+    ------
+    FormatError
+        If it is no index, or an entry is not possible.
+
+    Examples
+    --------
+    >>> from ds_format.zds import index
+    >>> index.decode(b"a\t0\t12\n", 12).span("a")
+    (0, 12)
+    """
+    try:
+        if data[:4] not in format.INDEX_MAGICS and data.count(b"\t", 0, 1 << 16) >= 2:
+            return _decode_text(data, data_size)
+        return Table.decode(data, data_size)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def _decode_text(data: bytes, data_size: int) -> Table:
+    table = Table()
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+        parts = line.rsplit(b"\t", 2)
+        if len(parts) != 3 or not (parts[1].isdigit() and parts[2].isdigit()):
+            raise FormatError(f"line {number}: found {line[:60]!r}, expected an id, an offset and a length")
+        offset, length = int(parts[1][:20]), int(parts[2][:20])
+        if offset + length > data_size:
+            raise FormatError(f"line {number}: found a line beyond the end of the data")
+        if table.add(parts[0], offset, length):
+            raise FormatError(f"line {number}: the id {parts[0][:60]!r} comes twice")
+    return table
+
+
+def check(table: Table) -> None:
+    """Check that an index names each id once, and lines that do not overlap.
+
+    Raises
+    ------
+    FormatError
+        If it does not.
+    """
+    twins = table.duplicates()
+    if twins is not None:
+        raise FormatError(f"entries {twins[0]} and {twins[1]} are both of the id {table.id(twins[0])!r:.60}")
+    pair = table.overlap()
+    if pair is not None:
+        raise FormatError(f"the lines of {table.id(pair[0])!r:.60} and {table.id(pair[1])!r:.60} overlap")
+
+
+def load(data: Region, index: Region | None, is_own: bool, policy: str, faults: Faults) -> tuple[Table, bool]:
+    """Return where the lines of a collection are, in file order, and whether an index says so.
+
+    What a valid index leaves out of the part of data.jsonl that it covers was deleted, as other programs delete. What
+    is behind that part is read.
+
+    Parameters
+    ----------
+    data : Region
+    index : Region or None
+        If there is one.
+    is_own : bool
+        Whether it is an index that a writer of this package put aside, which is expected to end before the data do.
+    policy : str
+        One of `POLICIES`.
+    faults : Faults
+
+    Raises
+    ------
+    FormatError
+        If the faults are strict and something is wrong.
+    """
+    if index is None or policy == "ignore":
+        return Scan(data).run(faults), False
+    try:
+        table = decode(index.read(0, index.size), data.size)
+        if policy == "trust":
+            table.duplicates()  # of which the last one counts from then on
+            table.sort()
+            return table, True
+        check(table)
+        start = _end_of_lines(table, data)
+    except FormatError as error:
+        faults.tell(index.path, f"{error.message}; the index is not used, and what it says was deleted is not known")
+        return Scan(data).run(faults), False
+    table.sort()
+    if start < data.size:
+        if not is_own:
+            left = data.size - start
+            faults.note(index.path, f"the index is older than the data: the last {left} bytes are read without it")
+        Scan(data, table, start, updates=is_own).run(faults)
+    return table, True
+
+
+def _end_of_lines(table: Table, data: Region) -> int:
+    """Return where the lines behind those of an index begin.
+
+    Raises
+    ------
+    FormatError
+        If the index does not end where a line ends.
+    """
+    end = table.end
+    if end == 0:
+        return 0
+    last = data.read(end - 1, min(end + 1, data.size))
+    if last.endswith(b"\n") and len(last) == 2:  # either a line feed that the length leaves out, or an empty line
+        end += 1
+    elif last[:1] != b"\n" and end < data.size:
+        raise FormatError(f"the last line of the index ends at byte {end}, which is inside of a line")
+    return end

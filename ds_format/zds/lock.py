@@ -1,0 +1,136 @@
+"""One writer at a time: a lock that falls with the process that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+
+from ..errors import DsError
+from ..kernels.portable import BINARY
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+OWNER_SIZE = 1000
+"""Bytes that are read of what an owner wrote."""
+
+
+class BusyError(DsError, BlockingIOError):
+    """Somebody else is writing there."""
+
+
+def _try(fd: int) -> bool:
+    """Lock an open file, unless somebody else has."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(fd, 1 << 30, os.SEEK_SET)  # what is locked there cannot be read by others
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+class Lock:
+    """A lock, held from its making to `release`.
+
+    That the file is there says nothing; what is in it tells who holds the lock, or held it last. A lock counts only if
+    its file still has its name when it is locked, so that no two processes hold locks on different files.
+
+    Parameters
+    ----------
+    path : str
+        The lock file. Its folder is made.
+    what : str
+        What is locked, for the message.
+
+    Raises
+    ------
+    BusyError
+        If somebody else holds it; it names the process.
+    """
+
+    def __init__(self, path: str, what: str):
+        self.path = path
+        self._fd = -1
+        self._pid = os.getpid()
+        while not self._is_current():
+            self._close()
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # the folder was removed by the last owner
+                self._open(what)
+        try:
+            told = f"pid={self._pid}\nhostname={host()}\ntimestamp={now()}\n".encode()
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, told)
+        except BaseException:
+            self._close()
+            raise
+
+    def _open(self, what: str) -> None:
+        """Open the lock file and lock it."""
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        if not _try(self._fd):
+            told = owner_of(self._fd)
+            self._close()
+            raise BusyError(f"somebody else is writing to it: {told}", path=what)
+
+    def _is_current(self) -> bool:
+        """Return whether the open file is still the one of the name."""
+        if self._fd < 0:
+            return False
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+        return False
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def release(self, remove: bool = False) -> None:
+        """Let others write, and `remove` the lock file. In a process that was forked from the owner, only forget it."""
+        if self._fd >= 0 and os.getpid() == self._pid:
+            if remove:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.path)
+            if sys.platform == "win32":
+                os.lseek(self._fd, 1 << 30, os.SEEK_SET)
+                msvcrt.locking(self._fd, msvcrt.LK_UNLCK, 1)
+            else:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)  # closing is not enough, if a fork has the file open, too
+        self._close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down
+            self.release()
+
+
+def owner_of(fd: int) -> str:
+    """Return what the owner of a lock wrote into its file, on one line."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    told = os.read(fd, OWNER_SIZE).decode("utf-8", "replace")
+    return ", ".join(told.split("\n")[:3]) or "an unknown process"
+
+
+def now() -> str:
+    """Return the time as manifests and locks have it: RFC 3339, in UTC, to the second.
+
+    Examples
+    --------
+    >>> from ds_format.zds.lock import now
+    >>> len(now()), now()[-1]
+    (20, 'Z')
+    """
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def host() -> str:
+    """Return the name of this computer."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")

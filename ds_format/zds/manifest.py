@@ -1,0 +1,148 @@
+"""zds.json and manifest.json: facts about a store and a collection, told to others. Nothing relies on them."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from ..errors import DsError, FormatError
+from ..kernels import files
+from . import format
+from .documents import decoder
+from .faults import Faults
+from .lock import BusyError, Lock, now
+from .places import Folder, Place
+
+MAX_SIZE = 1 << 24
+"""Bytes up to which such a file is read."""
+WAITS = 100
+PAUSE = 0.02
+"""How often, and how many seconds at a time, to wait for another writer of zds.json."""
+Facts = dict[str, Any]
+
+
+def read(place: Place, name: str, faults: Faults) -> Facts | None:
+    """Return what a file says; an empty dict if there is none, None if it cannot be read."""
+    try:
+        region = place.open(name)
+        if region is None:
+            return {}
+        try:
+            if region.size > MAX_SIZE:
+                raise FormatError(f"found {region.size} bytes, expected at most {MAX_SIZE}")
+            return decoder.one(region.read(0, region.size).removeprefix(b"\xef\xbb\xbf"))
+        except FormatError as error:
+            raise error.at(path=region.path)
+    except DsError as error:
+        faults.tell(error.path or f"{place.path}/{name}", f"{error.message}; not used")
+        return None
+
+
+def read_manifest(place: Place, collection: str, faults: Faults) -> Facts | None:
+    """Return manifest.json of a collection; as `read`."""
+    name = format.manifest_name(collection)
+    found = read(place, name, faults)
+    told = (found or {}).get("collection", collection)
+    if told != collection:
+        message = f"found the collection {told!r:.100}, expected {collection!r}, as the folder says"
+        faults.note(f"{place.path}/{name}", message)
+    return found
+
+
+def read_store(place: Place, faults: Faults) -> Facts | None:
+    """Return zds.json; as `read`."""
+    found = read(place, format.STORE_FILE, faults)
+    if not found:
+        return found
+    path = f"{place.path}/{format.STORE_FILE}"
+    version = found.get("version", format.STORE_VERSION)
+    if str(version).partition(".")[0] != format.STORE_VERSION.partition(".")[0]:
+        faults.tell(path, f"found version {version!r:.100} of the format, expected {format.STORE_VERSION}")
+    told = found.get("collections")
+    if isinstance(told, dict) and told:
+        there = set(place.collections())
+        for name in [name for name in told if name not in there][:10]:
+            faults.note(path, f"there is no collection {name!r:.100}")
+    return found
+
+
+def write_manifest(place: Folder, collection: str, old: Facts, count: int, is_strict: bool, durable: bool) -> None:
+    """Write manifest.json of a collection. Other keys than those of the format are kept.
+
+    Parameters
+    ----------
+    place : Folder
+    collection : str
+    old : dict
+        What it said before.
+    count : int
+        Documents.
+    is_strict : bool
+        Whether all have one schema. Else schemas are not counted, and their number is 0.
+    durable : bool
+    """
+    facts = {
+        "version": format.MANIFEST_VERSION,
+        "collection": collection,
+        "strict": is_strict,
+        "created_at": now(),
+        "doc_count": count,
+        "schema_count": int(is_strict and count > 0),
+    }
+    kept = {key: old[key] for key in ("version", "created_at") if isinstance(old.get(key), str)}
+    _write(place, format.manifest_name(collection), facts | old | facts | kept, durable)
+
+
+def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool) -> None:
+    """Write zds.json. Other keys than those of the format are kept, and the counts of other collections.
+
+    Parameters
+    ----------
+    place : Folder
+    name : str
+        What the store is called, unless it has a name already.
+    counts : dict
+        Documents of collections, as they are known now.
+    durable : bool
+    """
+    lock = _wait_for_lock(place)
+    try:
+        old = read_store(place, Faults())
+        if old is None:
+            return
+        told = old.get("collections")
+        told = told if isinstance(told, dict) else {}
+        known = {}
+        for collection in filter(format.is_name, place.collections()):
+            entry = told.get(collection)
+            entry = entry if isinstance(entry, dict) else {}
+            if collection in counts or "count" not in entry:
+                entry = {**entry, "count": counts.get(collection, _count_of(place, collection))}
+            known[collection] = entry
+        stamp = now()
+        facts = {"$schema": format.SCHEMA_URL, "version": format.STORE_VERSION, "name": name, "created": stamp}
+        _write(place, format.STORE_FILE, facts | old | {"modified": stamp, "collections": known}, durable)
+    finally:
+        lock.release()
+
+
+def _wait_for_lock(place: Folder) -> Lock:
+    """Lock zds.json, which writers of other collections hold for moments only."""
+    for _ in range(WAITS):
+        try:
+            return Lock(place.locate(format.STORE_LOCK), place.path)
+        except BusyError:
+            time.sleep(PAUSE)
+    return Lock(place.locate(format.STORE_LOCK), place.path)
+
+
+def _count_of(place: Folder, collection: str) -> int:
+    """Return what the manifest of a collection says about the number of its documents, 0 if nothing."""
+    count = (read(place, format.manifest_name(collection), Faults()) or {}).get("doc_count")
+    return count if isinstance(count, int) else 0
+
+
+def _write(place: Folder, name: str, facts: Facts, durable: bool) -> None:
+    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    files.write_file(place.locate(name), [text.encode()], True, durable)

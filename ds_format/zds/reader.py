@@ -1,0 +1,259 @@
+"""The lines of a collection, found by id and read in a row."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from ..errors import FormatError
+from ..kernels.zdx import Table
+from . import format, index, scanning
+from .documents import Document, decoder
+from .faults import Faults
+from .lines import Scan
+from .places import BLOCK_SIZE, FileRegion, Place, Region
+
+if os.name == "posix":
+    from ..kernels.document_fetch import fetch_document
+else:
+
+    def fetch_document(
+        table: Table, id: str, fd: int, loads: Callable[[bytes], Any]
+    ) -> Document | Literal[False] | None:
+        """Leave it to the long way."""
+        return False if table.has(id) else None
+
+
+Item = TypeVar("Item")
+TRIES = 20
+"""How often a collection is opened anew, when a writer replaces it in that moment."""
+PAUSE = 0.002
+"""Seconds between two tries."""
+
+
+class Files(NamedTuple):
+    """The open files of a collection, which belong together.
+
+    Attributes
+    ----------
+    data : Region or None
+    index_file : Region or None
+    is_own : bool
+        Whether a writer of this package put the index aside, because it adds lines.
+    """
+
+    data: Region | None
+    index_file: Region | None
+    is_own: bool
+
+
+def open_files(place: Place, collection: str) -> Files:
+    """Open the lines and the index of a collection as they belong together, while a writer may be at work.
+
+    The index is opened first, so that the data do not end before it does; and once more at the end, in order to see
+    that it was not replaced in between: a writer that replaces the data replaces the index before.
+    """
+    sizes = set()
+    for _ in range(TRIES):
+        found, is_own = open_index(place, collection)
+        data = place.open(format.data_name(collection))
+        if not isinstance(data, FileRegion):
+            break
+        if _identity(*open_index(place, collection)) == _identity(found, is_own):
+            sizes.add(data.size)
+            if not is_own or not data.size or data.read(data.size - 1, data.size) == b"\n":
+                break
+            time.sleep(PAUSE)  # a line is being written
+    if len(sizes) > 1 and isinstance(data, FileRegion):
+        data.size = _end_of_lines(data)
+    return Files(data, found, is_own)
+
+
+def _end_of_lines(data: FileRegion) -> int:
+    """Return where the last whole line of a file ends."""
+    stop = data.size
+    while stop:
+        start = max(stop - BLOCK_SIZE, 0)
+        end = data.read(start, stop).rfind(b"\n") + 1
+        if end:
+            return start + end
+        stop = start
+    return 0
+
+
+def open_index(place: Place, collection: str) -> tuple[Region | None, bool]:
+    """Open the index of a collection, and return whether it is one that was put aside."""
+    name = format.index_name(collection)
+    found = place.open(name)
+    if found is None and place.kind == "folder":
+        own = place.open(format.aside_name(collection))
+        if own is not None:
+            return own, True
+        found = place.open(name)  # a writer that is done makes this one before it removes the other
+    return found, False
+
+
+def _identity(region: Region | None, is_own: bool) -> tuple[int, int, int, bool] | None:
+    """Return what tells an index from another one; one that is put aside remains the same file."""
+    fd = None if region is None else region.fileno()
+    if fd is None:
+        return None
+    status = os.fstat(fd)
+    return status.st_ino, status.st_mtime_ns, status.st_size, is_own
+
+
+class LineReader:
+    """data.jsonl of a collection, as it was when it was opened.
+
+    The index is loaded when it is needed first. Any number of threads may share a reader, and a process that is forked
+    may go on with it.
+
+    Parameters
+    ----------
+    files : Files
+    policy : str
+        What to do with the index, one of `index.POLICIES`.
+    faults : Faults
+    table : Table, optional
+        Where the lines are, if that is known.
+    is_read : bool
+        Whether the lines themselves say so; else an index does.
+    """
+
+    def __init__(self, files: Files, policy: str, faults: Faults, table: Table | None = None, is_read: bool = False):
+        self._files = files
+        self._policy = policy
+        self._faults = faults
+        self._lock = threading.RLock()
+        self._table = table
+        self._is_read = is_read
+        self._fd = -1
+        self._use(files.data)
+
+    def _use(self, region: Region | None) -> None:
+        fd = None if region is None else region.fileno()
+        self._region, self._fd = region, -1 if fd is None else fd
+        self._view = None if region is None else region.view()
+        self._path = "" if region is None else region.path
+
+    @property
+    def table(self) -> Table:
+        """Where the lines are, in file order."""
+        if self._table is None:
+            with self._lock:
+                if self._table is None:
+                    data, found, is_own = self._files
+                    if data is None:
+                        self._table = Table()
+                    else:
+                        self._table, used = index.load(data, found, is_own, self._policy, self._faults)
+                        self._is_read = not used
+        return self._table
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __contains__(self, id: str) -> bool:
+        return self.table.find(id) >= 0
+
+    def get(self, id: str) -> Document | None:
+        """Return the document of an id, None if there is none.
+
+        Raises
+        ------
+        FormatError
+            If the file was changed in place.
+        """
+        table = self._table
+        document = fetch_document(self.table if table is None else table, id, self._fd, decoder.fast or decoder.loads)
+        if document is not False:
+            return document
+        span = self.table.span(id)
+        return None if span is None else self._get(id, *span)
+
+    def _get(self, id: str, offset: int, length: int) -> Document | None:
+        line = self.line(offset, length)
+        reason = "where no line is"
+        if line is not None:
+            try:
+                document = decoder.one(line, self._path)
+                if document.get(format.ID) == id:
+                    return document
+                reason = f"where the document with the {format.ID} {document.get(format.ID)!r:.100} is"
+            except FormatError as error:
+                reason = f"where no document is: {error.message}"
+        self._read_lines(f"the index leads from {id!r:.100} to byte {offset}, {reason}")
+        span = self.table.span(id)
+        return None if span is None else self._get(id, *span)
+
+    def raw(self, id: str) -> bytes | None:
+        """Return the line of an id, without its line feed; None if there is none."""
+        if self.get(id) is None:
+            return None
+        span = self.table.span(id)
+        return None if span is None else self.line(*span)
+
+    def line(self, offset: int, length: int) -> bytes | None:
+        """Return the line at some place, without its line feed; None if that is not one line."""
+        region, view = self._opened(), self._view
+        start, stop = max(offset - 3, 0), min(offset + length + 1, region.size)
+        data = region.read(start, stop) if view is None else bytes(view[start:stop])
+        return scanning.line_at(data, start, offset, offset + length, region.size)
+
+    def _opened(self) -> Region:
+        if self._region is None:
+            raise ValueError("the collection is closed")
+        return self._region
+
+    def _read_lines(self, reason: str) -> None:
+        """Do without the index from now on, because it is wrong.
+
+        Raises
+        ------
+        FormatError
+            If the index was not used at all: then the file was changed meanwhile.
+        """
+        with self._lock:
+            region, found = self._opened(), self._files.index_file
+            if self._is_read:
+                raise FormatError(f"{reason}; the file was changed while it was open", path=region.path)
+            self._faults.tell((found or region).path, f"{reason}; the index is not used any more")
+            self._table = Scan(region).run(self._faults)
+            self._is_read = True
+
+    def documents(self) -> Iterator[Document]:
+        """Iterate over the documents in file order."""
+        return self._scan(scanning.documents)
+
+    def lines(self) -> Iterator[bytes]:
+        """Iterate over the lines in file order, without their line feeds."""
+        return self._scan(scanning.lines)
+
+    def _scan(self, scan: Callable[[Table, Region], Iterator[tuple[int, list[Item]]]]) -> Iterator[Item]:
+        seen: set[str] = set()
+        while self._files.data is not None:
+            table = self.table
+            try:
+                for first, items in scan(table, self._opened()):
+                    if seen:
+                        ids = table.ids(first, first + len(items))
+                        items = [item for id, item in zip(ids, items, strict=True) if id not in seen]
+                    yield from items
+                break
+            except scanning.StaleIndex as error:
+                seen.update(table.ids(0, error.first))
+                self._read_lines(error.message)
+
+    def ids(self) -> Iterator[str]:
+        """Iterate over the ids in file order."""
+        table = self.table
+        for start in range(0, table.n, 4096):
+            yield from table.ids(start, start + 4096)
+
+    def close(self) -> None:
+        """Let go of the files. They are closed when no thread reads them any more."""
+        self._fd, self._region, self._view = -1, None, None
+        self._files = Files(None, None, False)

@@ -1,0 +1,75 @@
+"""What a writer does to files besides adding lines: it removes what was left, keeps what is torn, and copies."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from array import array
+
+from ..errors import TruncatedError
+from ..kernels import files, ranges
+from ..kernels.zdx import Table
+from ..rawfile import RawFile
+from . import format
+from .faults import Silence
+from .lines import Scan
+from .places import BLOCK_SIZE, Region
+
+
+def sweep(path: str, names: tuple[str, ...]) -> None:
+    """Remove what was left of files with some names, in the folder of a file, by writers that were killed."""
+    folder = os.path.dirname(path)
+    starts = tuple(f".{name}." for name in names)
+    for name in os.listdir(folder):
+        if name.startswith(starts) and name.endswith(".tmp"):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+def last_line(region: Region) -> bytes:
+    """Return what is behind the last line feed of a file."""
+    start, tail = region.size, b""
+    while start and b"\n" not in tail:
+        before = max(start - BLOCK_SIZE, 0)
+        tail, start = region.read(before, start) + tail, before
+    return tail[tail.rfind(b"\n") + 1 :]
+
+
+def name_to_keep(path: str) -> str:
+    """Return the name of a file beside data.jsonl that does not exist yet."""
+    names = (f"{format.TORN}{i}" for i in itertools.count(1))
+    return next(name for name in names if not os.path.lexists(os.path.join(os.path.dirname(path), name)))
+
+
+def keep(path: str, data: bytes, durable: bool) -> str:
+    """Put bytes that are no lines of documents into a file of their own beside data.jsonl, and return its name."""
+    name = name_to_keep(path)
+    files.write_file(os.path.join(os.path.dirname(path), name), [data], True, durable)
+    return name
+
+
+def find_again(region: Region, known: Table) -> tuple[Table, list[bytes]]:
+    """Return where the lines of known ids are, as the file itself says, and the lines that are no documents."""
+    scan = Scan(region)
+    table = scan.run(Silence())
+    unknown = [id for id in table.ids(0, table.n) if not known.has(id)]
+    for id in unknown:
+        table.discard(id)
+    return table, [region.read(offset, offset + length) for _, offset, length, _ in scan.left_out]
+
+
+def copy_lines(table: Table, source: RawFile, target: RawFile) -> int:
+    """Copy the lines of a table in file order; return their bytes."""
+    raw_offsets, raw_lengths, _ = table.in_file_order()
+    offsets, lengths = array("Q", bytes(raw_offsets)), array("I", bytes(raw_lengths))
+    place = start = stop = 0
+    for offset, length in itertools.chain(zip(offsets, lengths, strict=True), [(-1, 0)]):
+        if offset == stop:
+            stop += length
+            continue
+        if ranges.copy_range(source.fd, start, target.fd, place, stop - start) < stop - start:
+            raise TruncatedError(f"the file ends before byte {stop}", path=source.path)
+        place += stop - start
+        start, stop = offset, offset + length
+    return place

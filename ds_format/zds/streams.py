@@ -1,0 +1,222 @@
+"""The documents of a collection in a row, as PyTorch's `DataLoader` takes them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple, Self
+
+from ..workers import TorchLike, this_rank, this_worker
+from .format import DEFAULT_COLLECTION
+from .query import Where, predicate
+from .store import ZDSStore
+from .tables.columns import chunks
+
+
+class Step(NamedTuple):
+    """Something that is done to a stream."""
+
+    apply: Callable[[Iterator[Any], int], Iterator[Any]]
+    """Takes the stream and the epoch, returns a stream."""
+    counts: bool = False
+    """Whether it counts, so that it has to see what all processes get."""
+
+
+class ZIterableDataset(TorchLike):
+    """The documents of a collection in a row: a dataset of PyTorch's iterable style.
+
+    It holds no documents, but a list of steps; each method returns another dataset with one step more. Each iteration
+    begins anew, and has in memory what shuffle buffers and batches need. It can be pickled, unless the store is open
+    for writing; another process opens the collection anew.
+
+    The workers of a `DataLoader`, of each rank, deal the documents out among them, one by one; together they get each
+    once. This is done behind the last `take` or `skip`, so that these mean the same for any number of workers, or else
+    before the first step. Each worker reads the file; what is dealt out after that is worked on by one of them.
+
+    Parameters
+    ----------
+    store : ZDSStore
+        An open store.
+    fields, where : optional
+        As for `ZDSStore.scan`.
+    rank, world_size : int, optional
+        By default what `torch.distributed` says, if it is in use when the dataset is made; else 0 and 1.
+
+    Attributes
+    ----------
+    epoch : int
+
+    Examples
+    --------
+    >>> from ds_format.zds.store import ZDSStore
+    >>> from ds_format.zds.streams import ZIterableDataset
+    >>> with ZDSStore.open("numbers.zds", mode="w") as store:
+    ...     _ = store.put_many({"_id": f"n{i}", "x": i} for i in range(10))
+    >>> dataset = ZIterableDataset.from_store("numbers.zds", where="x>=3").map(lambda document: document["x"])
+    >>> list(dataset.batch(3)), list(dataset.skip(1).take(2))
+    ([[3, 4, 5], [6, 7, 8], [9]], [4, 5])
+    >>> shuffled = dataset.shuffle(buffer=4, seed=1)
+    >>> sorted(shuffled) == list(dataset), list(shuffled) == list(shuffled)
+    (True, True)
+    """
+
+    torch_name = "IterableDataset"
+
+    def __init__(
+        self,
+        store: ZDSStore,
+        fields: Iterable[str] | str | None = None,
+        where: Where | None = None,
+        *,
+        rank: int | None = None,
+        world_size: int | None = None,
+    ):
+        found = this_rank()
+        self._store = store
+        self._fields = fields if fields is None or isinstance(fields, str) else list(fields)
+        self._where = where
+        self._rank = found[0] if rank is None else rank
+        self._world_size = found[1] if world_size is None else world_size
+        self._steps: tuple[Step, ...] = ()
+        self.epoch = 0
+
+    @classmethod
+    def from_store(
+        cls,
+        path: Any,
+        collection: str = DEFAULT_COLLECTION,
+        fields: Iterable[str] | str | None = None,
+        where: Where | None = None,
+        *,
+        rank: int | None = None,
+        world_size: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """Open a collection.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            A folder or an archive.
+        collection : str
+        fields, where : optional
+            As for `ZDSStore.scan`.
+        rank, world_size : int, optional
+            As for the class.
+        **options
+            As for `ZDSStore.open`.
+        """
+        store = ZDSStore.open(path, collection, **options)
+        return cls(store, fields, where, rank=rank, world_size=world_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        worker, workers = this_worker()
+        part, parts = self._rank * workers + worker, self._world_size * workers
+        before = max((i for i, step in enumerate(self._steps, 1) if step.counts), default=0)
+        items: Iterator[Any] = self._store.scan(fields=self._fields, where=self._where)
+        for step in self._steps[:before]:
+            items = step.apply(items, self.epoch)
+        if parts > 1:
+            items = islice(items, part, None, parts)
+        for step in self._steps[before:]:
+            items = step.apply(items, self.epoch)
+        return items
+
+    def _then(self, step: Step) -> Self:
+        other = copy.copy(self)
+        other.__dict__ |= {"_steps": (*self._steps, step)}
+        return other
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch: `shuffle` has another order in each.
+
+        Workers of a `DataLoader` that are kept (`persistent_workers=True`) do not hear of it.
+        """
+        self.epoch = epoch
+
+    def shuffle(self, buffer: int = 1000, seed: int = 0) -> Self:
+        """Mix the stream: a buffer is filled; each further document takes the place of a random one, which comes next.
+
+        Parameters
+        ----------
+        buffer : int
+            Documents to be held. With as many as there are, all orders are equally probable.
+        seed : int
+        """
+        return self._then(Step(partial(_shuffled, buffer=_at_least(buffer, 1), seed=seed)))
+
+    def map(self, function: Callable[[Any], Any]) -> Self:
+        """Go on with what a function returns for each document."""
+        return self._then(Step(partial(_mapped, function=function)))
+
+    def filter(self, where: Where | Callable[[Any], Any]) -> Self:
+        """Go on with some documents.
+
+        Parameters
+        ----------
+        where : callable, dict or str
+            See `query.predicate`.
+        """
+        predicate(where)  # tells of mistakes now
+        return self._then(Step(partial(_filtered, where=where)))
+
+    def take(self, n: int) -> Self:
+        """Stop after `n` documents, counted over all processes."""
+        return self._then(Step(partial(_sliced, start=0, stop=_at_least(n, 0)), counts=True))
+
+    def skip(self, n: int) -> Self:
+        """Leave out the first `n` documents, counted over all processes."""
+        return self._then(Step(partial(_sliced, start=_at_least(n, 0), stop=None), counts=True))
+
+    def batch(self, n: int, drop_last: bool = False) -> Self:
+        """Go on with lists of `n` documents.
+
+        Parameters
+        ----------
+        n : int
+        drop_last : bool
+            Leave out the last list if it has fewer than `n`.
+        """
+        return self._then(Step(partial(_batched, n=_at_least(n, 1), drop_last=drop_last)))
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+
+def _at_least(n: int, least: int) -> int:
+    if n < least:
+        raise ValueError(f"{n} documents: expected {least} or more")
+    return n
+
+
+def _mapped(items: Iterator[Any], epoch: int, function: Callable[[Any], Any]) -> Iterator[Any]:
+    return map(function, items)
+
+
+def _filtered(items: Iterator[Any], epoch: int, where: Where | Callable[[Any], Any]) -> Iterator[Any]:
+    wanted = predicate(where)
+    return items if wanted is None else filter(wanted, items)
+
+
+def _sliced(items: Iterator[Any], epoch: int, start: int, stop: int | None) -> Iterator[Any]:
+    return islice(items, start, stop)
+
+
+def _batched(items: Iterator[Any], epoch: int, n: int, drop_last: bool) -> Iterator[Any]:
+    lists = chunks(items, n)
+    return (each for each in lists if len(each) == n) if drop_last else lists
+
+
+def _shuffled(items: Iterator[Any], epoch: int, buffer: int, seed: int) -> Iterator[Any]:
+    random = Random(f"{seed} {epoch}")
+    held = list(islice(items, buffer))
+    for item in items:
+        place = random.randrange(buffer)
+        yield held[place]
+        held[place] = item
+    random.shuffle(held)
+    yield from held

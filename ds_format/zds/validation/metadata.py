@@ -1,0 +1,83 @@
+"""All that can be wrong with zds.json and manifest.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import format, schemas
+from .. import manifest as facts
+from ..places import Place
+from .problems import ERROR, WARNING, Problems, load_region
+
+
+def check_manifest(place: Place, collection: str, problems: Problems) -> dict[str, Any] | None:
+    """Check manifest.json of a collection, but for its counts; return it, if it can be used."""
+    manifest = None
+    with problems.of(place.path, collection):
+        region = place.open(format.manifest_name(collection))
+        manifest = None if region is None else load_region(region, problems, collection, facts.MAX_SIZE)
+        if region is not None and manifest is not None:
+            for wrong in _wrong_values(manifest, collection):
+                problems.add(region.path, wrong, collection=collection, severity=WARNING)
+    return manifest
+
+
+def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
+    for key, kind, expected in (("collection", str, "a string"), ("strict", bool, "true or false")):
+        if key in manifest and type(manifest[key]) is not kind:
+            yield f"{key}: found {manifest[key]!r:.100}, expected {expected}"
+    told = manifest.get("collection", collection)
+    if told != collection:
+        yield f"collection: found {told!r:.100}, expected {collection!r} as the folder says"
+
+
+def check_count(
+    place: Place, collection: str, manifest: dict[str, Any] | None, n_documents: int, problems: Problems
+) -> None:
+    """Check how many documents manifest.json tells of."""
+    told = (manifest or {}).get("doc_count", n_documents)
+    region = place.open(format.manifest_name(collection)) if told != n_documents else None
+    if region is not None:
+        message = f"doc_count: found {told!r:.100}, there are {n_documents}"
+        problems.add(region.path, message, collection=collection, severity=WARNING)
+
+
+def check_store_file(place: Place, n_documents: dict[str, int | None], problems: Problems) -> None:
+    """Check zds.json against the number of documents of each collection; None: they could not be counted."""
+    region = place.open(format.STORE_FILE)
+    entry = None if region is None else load_region(region, problems, None, facts.MAX_SIZE)
+    if region is None or entry is None:
+        return
+    version = entry.get("version")
+    if not isinstance(version, str) or version.partition(".")[0] != format.STORE_VERSION.partition(".")[0]:
+        problems.add(region.path, f"version: found {version!r:.100}, expected {format.STORE_VERSION!r}", severity=ERROR)
+    told = entry.get("collections", {})
+    if not isinstance(told, dict):
+        problems.add(region.path, "collections: found no object", severity=WARNING)
+        return
+    for name, value in told.items():
+        count = value.get("count") if isinstance(value, dict) else None
+        if name not in n_documents:
+            message = f"there is no collection {name!r:.100}"
+        elif count not in {None, n_documents[name]} and n_documents[name] is not None:
+            message = f"collection {name!r:.100}: count: found {count!r:.100}, there are {n_documents[name]}"
+        else:
+            continue
+        problems.add(region.path, message, severity=WARNING, kind="a collection that is told of")
+
+
+def schema_check(manifest: dict[str, Any] | None) -> Callable[[dict[str, Any]], str | None] | None:
+    """Return what compares documents with the first one, if the manifest says that all have one schema."""
+    if not manifest or manifest.get("strict") is not True:
+        return None
+    expected: list[Any] = []
+
+    def check(document: dict[str, Any]) -> str | None:
+        found = schemas.schema_of(document)
+        if not expected:
+            expected.append(found)
+        wrong = schemas.difference(expected[0], found)
+        return wrong and f"breaks the schema of the first document: {wrong}"
+
+    return check

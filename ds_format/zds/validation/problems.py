@@ -1,0 +1,175 @@
+"""What is wrong with a store, as a list."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ...errors import DsError
+from ...kernels import json_check
+from .. import format
+from ..faults import message_at
+from ..places import Region
+
+ERROR = "error"
+WARNING = "warning"
+SHOWN = 100
+"""Problems of one kind in one file that are listed one by one; of the others there is only their number."""
+
+
+class Problem(NamedTuple):
+    """Something that is wrong with a store.
+
+    Attributes
+    ----------
+    path : str
+        The file; of an archive `x.zds!collections/train/meta/data.jsonl`.
+    collection : str or None
+        None if it is about the store as a whole.
+    line : int or None
+        The line of the file, from 1 on.
+    offset : int or None
+        The place in the file, in bytes.
+    severity : str
+        `error`: opening with `strict` refuses it. `warning`: it leaves no doubt about any document.
+    message : str
+        What was found, and what was expected.
+
+    Examples
+    --------
+    >>> from ds_format.zds.validation.problems import Problem
+    >>> print(Problem("data.jsonl", "train", 3, 120, "error", "not an object"))
+    data.jsonl: line 3, byte 120: not an object
+    """
+
+    path: str
+    collection: str | None
+    line: int | None
+    offset: int | None
+    severity: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {message_at(self.message, self.line, self.offset)}"
+
+
+class Problems:
+    """What was found in one store, and where new problems go."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+        self._left_out: Counter[tuple[str, str | None, str, str]] = Counter()
+        self._n: Counter[tuple[str, str]] = Counter()
+
+    def add(
+        self,
+        path: str,
+        message: str,
+        *,
+        collection: str | None = None,
+        line: int | None = None,
+        offset: int | None = None,
+        severity: str = ERROR,
+        kind: str | None = None,
+    ) -> None:
+        """Note a problem; of those of one `kind` in one file only the first ones."""
+        if kind is not None:
+            self._n[path, kind] += 1
+            if self._n[path, kind] > SHOWN:
+                self._left_out[path, collection, kind, severity] += 1
+                return
+        self.found.append(Problem(path, collection, line, offset, severity, message))
+
+    @contextlib.contextmanager
+    def of(self, path: str, collection: str | None = None) -> Iterator[None]:
+        """Note the error that ends a `with` block, and its warnings."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            except (DsError, OSError) as error:
+                self.add(_path(error, path), _message(error), collection=collection)
+        for warning in caught:
+            self.add(path, str(warning.message).removeprefix(f"{path}: "), collection=collection, severity=WARNING)
+
+    def listed(self) -> list[Problem]:
+        """Return all problems by file and place, and how many more there are."""
+        once = {(problem.path, problem.line, problem.offset, problem.message): problem for problem in self.found[::-1]}
+        more = [
+            Problem(path, collection, None, None, severity, f"{n} more times: {kind}")
+            for (path, collection, kind, severity), n in self._left_out.items()
+        ]
+        files = {problem.path: i for i, problem in reversed(list(enumerate(self.found)))}
+        found = [*reversed(once.values()), *more]
+        return sorted(found, key=lambda one: (files[one.path], one.offset is None, one.offset or 0))
+
+
+def _path(error: DsError | OSError, path: str) -> str:
+    return (error.path if isinstance(error, DsError) else None) or path
+
+
+def _message(error: DsError | OSError) -> str:
+    if isinstance(error, DsError):
+        return error.message
+    return error.strerror or str(error)
+
+
+class RepeatedKeyError(ValueError):
+    """An object has two members of one name."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(key, _), *_] = (Counter(key for key, _ in pairs)).most_common(1)
+        raise RepeatedKeyError(f"found the key {key!r:.100} more than once in one object")
+    return found
+
+
+def _integer(text: str) -> float | int:
+    return int(text) if len(text) <= format.MAX_ID_SIZE else float(text)
+
+
+def load(text: bytes) -> Any:
+    """Return the value of JSON that was found valid; integers of very many digits become floats.
+
+    Raises
+    ------
+    RepeatedKeyError
+        If an object has two members of one name.
+
+    Examples
+    --------
+    >>> from ds_format.zds.validation.problems import load
+    >>> load(b'{"a":[{"b":1,"b":2}]}')
+    Traceback (most recent call last):
+        ...
+    ds_format.zds.validation.problems.RepeatedKeyError: found the key 'b' more than once in one object
+    """
+    parse: Callable[[str], Any] | None = _integer if json_check.big_number(text) else None
+    return json.loads(text, object_pairs_hook=_object, parse_int=parse)
+
+
+def load_region(
+    region: Region, problems: Problems, collection: str | None, max_size: int = format.MAX_LINE_SIZE
+) -> dict[str, Any] | None:
+    """Return the object that a file holds, or None with a problem noted."""
+    if region.size > max_size:
+        message = f"found {region.size} bytes, expected at most {max_size}"
+        problems.add(region.path, message, collection=collection)
+        return None
+    text = region.read(0, region.size)
+    status, error, _, _, _ = json_check.check_text(text)
+    if status != json_check.VALID:
+        problems.add(region.path, json_check.FAULTS[status], collection=collection, offset=error)
+        return None
+    try:
+        found: dict[str, Any] = load(text)
+    except RepeatedKeyError as repeated:
+        problems.add(region.path, str(repeated), collection=collection)
+        found = json.loads(text)
+    return found

@@ -1,0 +1,398 @@
+"""Writing the lines of a collection: appended while it is open, each id once when it is closed.
+
+What is on the disk is whole at any time. Lines are added behind the others; a file that is new, or is written anew
+because lines go, appears under its name when it is complete. index.bin is put aside before the first line is added, and
+written when the writer is closed; it is removed before a file takes the place of another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ..kernels import files, json_check, ranges
+from ..kernels.json_write import Encoder
+from ..kernels.zdx import Table
+from ..rawfile import RawFile
+from ..target import Target, naming
+from . import format, index, repair, scanning
+from .documents import Document, decoder, plain
+from .faults import Faults, Silence
+from .lines import Scan
+from .places import FileRegion, Folder
+from .reader import Files, LineReader, open_index
+
+BUFFER_SIZE = 1 << 20
+"""Bytes of lines that are gathered before they are written."""
+_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+
+
+class LineWriter:
+    """data.jsonl of a collection, open for writing. Who makes one holds the lock of the collection.
+
+    Parameters
+    ----------
+    place : Folder
+    collection : str
+    is_new : bool
+        Begin without any lines. What is there stays until the first `flush`.
+    policy : str
+        What to do with the index, one of `index.POLICIES`.
+    faults : Faults
+    durable : bool
+        Flush to the disk whenever something is flushed.
+
+    Attributes
+    ----------
+    path : str
+        data.jsonl.
+    size : int
+        Bytes of the lines that are written.
+    changed : bool
+        Whether anything was changed.
+    needs_index : bool
+        Whether a writer was ended before it wrote the index.
+    """
+
+    def __init__(self, place: Folder, collection: str, is_new: bool, policy: str, faults: Faults, durable: bool):
+        self.path = place.locate(format.data_name(collection))
+        self.changed = False
+        self.size = 0
+        self._index_path = place.locate(format.index_name(collection))
+        self._aside_path = place.locate(format.aside_name(collection))
+        self.needs_index = os.path.lexists(self._aside_path)
+        self._place, self._collection = place, collection
+        self._policy, self._faults, self._durable = policy, faults, durable
+        self._encoder = Encoder(plain)
+        self._deleted = False  # since the file was last written: an id is gone whose line is still there
+        self._is_read = True  # the table comes from the lines, not from an index
+        self._is_own = False  # all in the file was written here
+        self._target: Target | None = None
+        self._table: Table | None = None
+        self._pid = os.getpid()
+        self._is_closing = False
+        for path in (self.path, self._aside_path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        repair.sweep(self.path, (format.DATA, format.INDEX, format.MANIFEST))
+        repair.sweep(self._aside_path, (os.path.basename(self._aside_path),))
+        if is_new or not os.path.lexists(self.path):
+            self._create()
+        else:
+            self._file = RawFile(self.path, _FLAGS)
+            self.size = self._file.size()
+            self._cut_torn()
+
+    def _create(self) -> None:
+        self._target = Target(self.path, durable=self._durable)
+        with naming(self.path):
+            self._file = RawFile(self._target.written, _FLAGS | os.O_CREAT | os.O_EXCL)
+        self._table = Table()
+        self._is_own = True
+
+    def _cut_torn(self) -> None:
+        """Make the file end with a line feed; what is no whole line is kept in another file."""
+        region = FileRegion(self.path)
+        tail = repair.last_line(region)
+        if not tail:
+            return
+        start = self.size - len(tail)
+        if json_check.check_line(tail if start else tail.removeprefix(scanning.BOM))[0] == json_check.VALID:
+            self._faults.tell(self.path, "the last line has no line feed; it gets one", offset=start)
+            self._empty_index()
+            ranges.write_at(self._file.fd, self.size, b"\n")
+            self.size += 1
+            return
+        message = f"a torn line of {len(tail)} bytes at the end; moved to {repair.name_to_keep(self.path)}"
+        self._faults.tell(self.path, message, offset=start)
+        repair.keep(self.path, tail, self._durable)
+        self._empty_index()
+        os.ftruncate(self._file.fd, start)
+        self.size = start
+
+    @property
+    def table(self) -> Table:
+        """Where the lines are, those that are not written yet behind the others."""
+        if self._table is None:
+            found, is_own = open_index(self._place, self._collection)
+            self._table, used = index.load(FileRegion(self.path), found, is_own, self._policy, self._faults)
+            self._is_read = not used
+        return self._table
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __contains__(self, id: str) -> bool:
+        return self.table.has(id)
+
+    def get(self, id: str) -> Document | None:
+        """Return the document of an id, None if there is none."""
+        span = self.table.span(id)
+        if span is None:
+            return None
+        offset, length = span
+        if offset >= self.size:
+            return decoder.one(self._encoder.view(offset - self.size, offset - self.size + length))
+        start = max(offset - 3, 0)
+        data = self._file.read(start, min(offset + length + 1, self.size))
+        line = scanning.line_at(data, start, offset, offset + length, self.size)
+        if line is not None:
+            with contextlib.suppress(FormatError):
+                document = decoder.one(line)
+                if document.get(format.ID) == id:
+                    return document
+        if self._is_read:
+            raise FormatError(f"the line of {id!r:.100} at byte {offset} was changed by somebody else", path=self.path)
+        self._faults.tell(self._index_path, f"the index leads from {id!r:.100} to what is not its line; it is not used")
+        self._write_pending()
+        self._read_lines()
+        return self.get(id)
+
+    def _read_lines(self) -> None:
+        """Make the table anew from the lines alone."""
+        self._table = Scan(self._region()).run(self._faults)
+        self._is_read = True
+
+    def _region(self) -> FileRegion:
+        return FileRegion(self.path if self._target is None else self._target.written)
+
+    def put(self, id: str | None, document: Document) -> str:
+        """Add a document, in place of one with the same id; return its id.
+
+        Raises
+        ------
+        UnsupportedError
+            If it cannot be written; nothing has changed then.
+        """
+        self._begin()
+        try:
+            start, length = self._encoder.add(id, document)
+        except (ValueError, TypeError) as error:
+            raise self._unsupported(error)
+        id = document[format.ID] if id is None else id
+        self.table.add(id, self.size + start, length)
+        if self._encoder.size >= BUFFER_SIZE:
+            self._write_pending()
+        return id
+
+    def _unsupported(self, error: Exception) -> DsError:
+        """Return the error of a document that cannot be written."""
+        return error if isinstance(error, DsError) else UnsupportedError(str(error), path=self.path)
+
+    def put_all(self, documents: Iterable[Any]) -> int:
+        """Add documents, and return how many.
+
+        Raises
+        ------
+        UnsupportedError
+            If one cannot be written; those before it have been added.
+        """
+        self._begin()
+        iterator = iter(documents)
+        n, done = 0, False
+        while not done:
+            try:
+                count, done = self._encoder.put_all(iterator, self.table, self.size, BUFFER_SIZE)
+            except (ValueError, TypeError) as error:
+                raise self._unsupported(error)
+            n += count
+            if self._encoder.size >= BUFFER_SIZE:
+                self._write_pending()
+        return n
+
+    def discard(self, id: str) -> bool:
+        """Forget a document, and return whether there was one. Its line goes with the next `flush`."""
+        if not self.table.has(id):
+            return False
+        self._begin()
+        self.get(id)  # an index that leads to another line must not make that one go
+        if not self.table.discard(id):
+            return False
+        self._deleted = True
+        return True
+
+    def _begin(self) -> None:
+        """Prepare for the first change."""
+        if os.getpid() != self._pid:
+            raise UnsupportedError("another process opened the collection for writing", path=self.path)
+        if self.changed:
+            return
+        table = self.table
+        if self._target is None:
+            if not self._is_read and not table.contiguous:  # what an index leaves out would be found again without it
+                self._rewrite()
+            else:
+                if self._is_read:
+                    self._empty_index()
+                self._put_index_aside()
+        self.changed = True
+
+    def _put_index_aside(self) -> None:
+        """Leave an index that others take for one of the first lines only."""
+        try:
+            os.replace(self._index_path, self._aside_path)
+        except FileNotFoundError:  # or it was wrong, and is gone
+            files.write_file(self._aside_path, [self.table.encode()])
+
+    def _empty_index(self) -> None:
+        """Leave an index of no lines, which is right whatever the file has: others read the lines."""
+        files.write_file(self._aside_path, [Table().encode()])
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._index_path)
+
+    def _write_pending(self) -> None:
+        """Write the lines that are gathered, behind the others; they stay gathered if that fails."""
+        size = self._encoder.size
+        if not size:
+            return
+        try:
+            with naming(self.path):
+                ranges.write_at(self._file.fd, self.size, self._encoder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file.fd, self.size)
+            raise
+        self.size += size
+        self._encoder.clear()
+
+    def flush(self, durable: bool = False) -> None:
+        """Hand all changes to the system, so that they outlive this process; with `durable`, to the disk.
+
+        Raises
+        ------
+        OSError
+            If that fails. What was flushed before is there, and nothing is forgotten: another try may succeed.
+        """
+        if os.getpid() != self._pid:
+            raise UnsupportedError("another process opened the collection for writing", path=self.path)
+        durable = durable or self._durable
+        self._write_pending()
+        if self._deleted:
+            self._rewrite(durable)
+        if self._target is not None:
+            self._publish(durable)
+        elif durable:
+            with naming(self.path):
+                os.fsync(self._file.fd)
+
+    def _publish(self, durable: bool = False) -> None:
+        """Give the new file its name."""
+        target = self._target
+        if target is None:
+            return
+        target.durable = durable or self._durable
+        self._empty_index()
+        with naming(self.path):
+            target.commit()
+        self._target = None
+        self.changed = True  # index.bin is to be written when it is closed
+        self._file = RawFile(self.path, _FLAGS)
+        if not self._is_closing:  # else index.bin follows
+            self._put_index_aside()
+
+    def _rewrite(self, durable: bool = False) -> None:
+        """Write the file anew, with one line for each id and nothing else."""
+        self._write_pending()
+        table = self.table
+        if not self._is_own:
+            table, left_out = repair.find_again(self._region(), table)
+            if left_out:
+                name = repair.keep(self.path, b"".join(left_out), self._durable)
+                self._faults.tell(self.path, f"{len(left_out)} lines are no documents; moved to {name}")
+        target = Target(self.path, durable=self._durable)
+        try:
+            with naming(self.path):
+                file = RawFile(target.written, _FLAGS | os.O_CREAT | os.O_EXCL)
+                size = repair.copy_lines(table, self._file, file)
+        except BaseException:
+            target.abort()
+            raise
+        table.relocate()
+        is_visible = self._target is None
+        self.abort()
+        self._target, self._file, self._table, self.size = target, file, table, size
+        self._deleted, self._is_own, self._is_read = False, True, True
+        if is_visible or durable:
+            self._publish(durable)
+
+    def compact(self, durable: bool = False) -> None:
+        """Flush, and write the file anew if there is anything in it but one line for each id."""
+        self._begin()
+        self._write_pending()
+        if self._deleted or not self.table.contiguous or self.table.end < self.size:
+            self._rewrite(durable)
+        self.flush(durable)
+
+    def abort(self) -> None:
+        """Remove a new file that has no name yet."""
+        if self._target is not None:
+            self._target.abort()
+            self._target = None
+
+    def finish(self) -> None:
+        """Compact, and write the index."""
+        self._is_closing = True
+        try:
+            self.compact()
+        finally:
+            self._is_closing = False
+        files.write_file(self._index_path, [self.table.encode()], True, self._durable)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._aside_path)
+
+    def snapshot(self) -> LineReader:
+        """Return a reader of what is in the collection now."""
+        self._write_pending()
+        table = Table.decode(self.table.encode(), self.size)
+        return LineReader(Files(self._region(), None, False), self._policy, self._faults, table, self._is_read)
+
+    def documents(self) -> Iterator[Document]:
+        """Iterate over the documents in file order, as they are now."""
+        return self.snapshot().documents()
+
+    def lines(self) -> Iterator[bytes]:
+        """Iterate over the lines in file order, as they are now, without their line feeds."""
+        return self.snapshot().lines()
+
+    def ids(self) -> Iterator[str]:
+        """Iterate over the ids in file order, as they are now."""
+        self.table.sort()
+        return iter(self.table.ids(0, self.table.n))
+
+    def close(self) -> None:
+        """Forget what is not written, and let go of the file."""
+        self.abort()
+        del self._file
+
+    def end_of_lines(self) -> int:
+        """Write what is gathered, also deletions, and return where the next line will begin, in bytes."""
+        self._begin()
+        self._write_pending()
+        if self._deleted:
+            self._rewrite()
+        return self.size
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether nobody else sees yet what is written."""
+        return self._target is not None
+
+    def write(self, offset: int, data: Any) -> None:
+        """Write bytes behind the lines. A new `size` makes them part of the collection, if the table has their ids."""
+        with naming(self.path):
+            ranges.write_at(self._file.fd, offset, data)
+
+    def copy(self, fd: int, offset: int, size: int) -> None:
+        """Write the first `size` bytes of an open file; as `write`."""
+        with naming(self.path):
+            if ranges.copy_range(fd, 0, self._file.fd, offset, size) < size:
+                raise TruncatedError(f"expected {size} bytes to copy")
+
+    def refuse(self) -> None:
+        """Remove what was written behind the lines, and what the table has of it."""
+        os.ftruncate(self._file.fd, self.size)
+        if self.table.end > self.size:
+            self._table = Scan(self._region()).run(Silence())
+            self._is_read = True

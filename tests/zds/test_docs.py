@@ -1,0 +1,232 @@
+"""Documents in files of their own: which there are, in which order, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
+from ds_format.zds import docs
+from ds_format.zds.archives.archive import Archive
+from ds_format.zds.faults import Faults
+from ds_format.zds.places import Folder, Place
+from ds_format.zds.warnings_ import ZdsWarning
+
+from . import golden
+
+LENIENT, STRICT = Faults(), Faults(strict=True)
+DOCS = "collections/train/docs"
+ORDER = f"{golden.META}/order.ids"
+
+
+def zipped(root: Path) -> Archive:
+    """Return the archive of a folder."""
+    path = root.parent / "x.zds"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for one in sorted(root.rglob("*")):
+            file.write(one, one.relative_to(root))
+    return Archive(path)
+
+
+def served(place: Place, faults: Faults) -> dict[str, Any]:
+    """Return all documents of `train` that are readable, without their ids."""
+    found = {}
+    for id in docs.list_ids(place, "train", faults):
+        try:
+            document = docs.read(place, "train", id, faults)
+        except FormatError as error:
+            faults.tell(str(error.path), error.message)
+            continue
+        assert document is not None and document.pop("_id") == id
+        found[id] = document
+    return found
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+@pytest.mark.parametrize("name", ["ref_py_docs", "ref_py_docs_empty"])
+def test_golden_stores(name: str, kind: str, tmp_path: Path) -> None:
+    root = golden.copy(name, tmp_path)
+    place = Folder(root) if kind == "folder" else zipped(root)
+    wanted = golden.expected(name)["collections"]["train"]
+    assert served(place, STRICT) == wanted["docs"]
+    assert sorted(docs.list_ids(place, "train", STRICT)) == sorted(wanted["ids"])
+
+
+# what is said of each golden store, at least one word of each warning
+CORRUPT = {
+    "docs_id_mismatch": ["a.json: _id is 'b'"],
+    "docs_invalid_json": ["arr.json: ", "bad.json: ", "empty.json: "],
+    "docs_odd_names": [".a.tmp", ".hidden.json", "B.JSON", "a b.json", "sub/c.json"],
+    "docs_order_ids_stale": ["order.ids: 1 ids have no file, and 1 files are not in it"],
+    "docs_order_ids_traversal": ["order.ids: '../../../../secret' cannot be the id"],
+}
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+@pytest.mark.parametrize("name", CORRUPT)
+def test_corrupt(name: str, kind: str, tmp_path: Path) -> None:
+    expected = golden.expected(f"corrupt/{name}")
+    root = golden.copy(f"corrupt/{name}", tmp_path)
+    place = Folder(root) if kind == "folder" else zipped(root)
+    with pytest.warns(ZdsWarning) as caught:
+        found = served(place, LENIENT)
+    assert found == expected["lenient"]["docs"]
+    assert list(found) == expected["lenient"].get("ids", sorted(found))
+    assert len(caught) == len(CORRUPT[name])
+    for one, told in zip(caught, CORRUPT[name], strict=True):
+        assert told in str(one.message)
+    if expected["strict"] == "error":
+        with pytest.raises(FormatError, match=r"collections/train/"):
+            served(place, STRICT)
+    else:
+        with pytest.warns(ZdsWarning):
+            assert served(place, STRICT) == found
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need privileges")
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_bytes(b'{"x":1}')
+    root = golden.write(tmp_path / "store", {f"{DOCS}/a.json": b'{"n":1}'})
+    (root / DOCS / "link.json").symlink_to(tmp_path / "secret.json")
+    place = Folder(root)
+    with pytest.warns(ZdsWarning, match=r"docs/: 'collections/train/docs/link\.json': a link"):
+        assert served(place, LENIENT) == {"a": {"n": 1}}
+    with pytest.raises(FormatError, match="a link"):
+        served(place, STRICT)
+    for use in (
+        lambda: docs.read(place, "train", "link", LENIENT),
+        lambda: docs.write(place, "train", "link", {}),
+        lambda: docs.delete(place, "train", "link"),
+    ):
+        with pytest.raises(UnsafeError, match="a link"):
+            use()
+    (root / DOCS).rename(tmp_path / "elsewhere")
+    (root / DOCS).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UnsafeError, match="a link"):
+        docs.write(Folder(root), "train", "b", {})
+    assert sorted(one.name for one in (tmp_path / "elsewhere").iterdir()) == ["a.json", "link.json"]
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"),
+    [
+        (b"", ["a", "b", "c"]),
+        (b"c\na\nb\n", ["c", "a", "b"]),
+        (b"c\r\nb\r\na", ["c", "b", "a"]),
+        (b"b\nb\n\nc\na\nb\n", ["b", "c", "a"]),
+    ],
+)
+def test_order(order: bytes, ids: list[str], tmp_path: Path) -> None:
+    files = {f"{DOCS}/{id}.json": b"{}" for id in "abc"} | {ORDER: order}
+    assert docs.list_ids(Folder(golden.write(tmp_path / "store", files)), "train", STRICT) == ids
+
+
+def test_order_that_is_no_text(tmp_path: Path) -> None:
+    root = golden.write(tmp_path / "store", {f"{DOCS}/a.json": b"{}", ORDER: b"\xff\xfe\n" * 30})
+    with pytest.warns(ZdsWarning) as caught:
+        assert docs.list_ids(Folder(root), "train", LENIENT) == ["a"]
+    assert "cannot be the id" in str(caught[0].message)
+
+
+def test_many_odd_names_are_few_warnings(tmp_path: Path) -> None:
+    root = golden.write(tmp_path / "store", {f"{DOCS}/odd {i}": b"" for i in range(25)} | {f"{DOCS}/.DS_Store": b""})
+    with pytest.warns(ZdsWarning) as caught:
+        assert docs.list_ids(Folder(root), "train", LENIENT) == []
+    assert len(caught) == 11
+    assert "15 more names left out" in str(caught[-1].message)
+
+
+def test_reading(tmp_path: Path) -> None:
+    files = {"a": b'{\n  "n": 18446744073709551616\n}\n', "b": b'{"x":1,"_id":"b"}', "bom": b'\xef\xbb\xbf{"x":1}'}
+    root = golden.write(tmp_path / "store", {f"{DOCS}/{id}.json": text for id, text in files.items()})
+    place = Folder(root)
+    assert list((docs.read(place, "train", "a", STRICT) or {}).items()) == [("_id", "a"), ("n", 1 << 64)]
+    assert list(docs.read(place, "train", "b", STRICT) or {}) == ["x", "_id"]
+    with pytest.warns(ZdsWarning, match="byte order mark"):
+        assert docs.read(place, "train", "bom", LENIENT) == {"_id": "bom", "x": 1}
+    for id in ("absent", "../a", "", ".a", "a" * 251, "é"):
+        assert docs.read(place, "train", id, STRICT) is None
+    for collection in ("../train", "", "a/b"):
+        with pytest.raises(UnsupportedError, match="name of a collection"):
+            docs.read(place, collection, "a", STRICT)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b"{", b'{"a":NaN}', b'{"a":1}{}', b'{"a":"\xff"}', b"null", b"{}" + b"\0" * 9]
+)
+def test_what_is_no_document(text: bytes, tmp_path: Path) -> None:
+    place = Folder(golden.write(tmp_path / "store", {f"{DOCS}/a.json": text}))
+    with pytest.raises(FormatError, match=r"docs/a\.json: "):
+        docs.read(place, "train", "a", LENIENT)
+
+
+def test_files_that_become_shorter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = golden.write(tmp_path / "store", {f"{DOCS}/a.json": b'{"x":12345}'})
+
+    class Slow(Folder):
+        def open(self, name: str) -> Any:
+            region = super().open(name)
+            os.truncate(root / name, 5)
+            return region
+
+    with pytest.raises(TruncatedError, match=r"a\.json: the file ends at byte 5"):
+        docs.read(Slow(root), "train", "a", LENIENT)
+
+
+def test_writing(tmp_path: Path) -> None:
+    place = Folder(tmp_path / "store")
+    path = tmp_path / "store" / DOCS / "a.json"
+    for durable, x in ((False, 1), (True, 2)):
+        docs.write(place, "train", "a", {"x": x, "ü": None}, durable=durable)
+        assert path.read_text("utf-8") == f'{{"_id":"a","x":{x},"ü":null}}\n'
+        assert [one.name for one in path.parent.iterdir()] == ["a.json"]
+    document = docs.read(place, "train", "a", STRICT)
+    assert document is not None
+    docs.write(place, "train", "a", document)
+    assert docs.read(place, "train", "a", STRICT) == document
+    docs.write(place, "train", "a" * 250, {})
+    assert docs.list_ids(place, "train", STRICT) == ["a", "a" * 250]
+    assert [docs.delete(place, "train", id, durable=True) for id in ("a", "a", "../a")] == [True, False, False]
+
+
+@pytest.mark.parametrize("id", ["", "../x", "a/b", ".a", "a..b", "é", "a" * 251, "a\0b", "a b"])
+def test_ids_that_cannot_be_written(id: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="cannot be the name of a file"):
+        docs.write(Folder(tmp_path / "store"), "train", id, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "document", [{"_id": "b"}, {"_id": None}, {"x": float("nan")}, {"x": "\ud800"}, {"x": {1}}, {1: 2}, [1]]
+)
+def test_documents_that_cannot_be_written(document: Any, tmp_path: Path) -> None:
+    docs.write(Folder(tmp_path / "store"), "train", "a", {"x": 1})
+    with pytest.raises(UnsupportedError):
+        docs.write(Folder(tmp_path / "store"), "train", "a", document)
+    assert served(Folder(tmp_path / "store"), STRICT) == {"a": {"x": 1}}
+
+
+def test_a_folder_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "store" / DOCS / "a.json").mkdir(parents=True)
+    with pytest.raises(UnsafeError, match=r"a\.json: something that is not a file is in the way"):
+        docs.write(Folder(tmp_path / "store"), "train", "a", {})
+
+
+VALUES: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text().filter(lambda key: key != "_id"), VALUES, max_size=4))
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]) -> None:
+    place = Folder(tmp_path_factory.getbasetemp() / "round")
+    docs.write(place, "train", "a", document)
+    assert docs.read(place, "train", "a", STRICT) == {"_id": "a", **document}

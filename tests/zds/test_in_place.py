@@ -1,0 +1,127 @@
+"""Documents of an archive are found where they lie; what archives need is imported when there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ds_format.zds import ZDSStore, pack
+from ds_format.zds.archives.members import DeflatedRegion, StoredRegion
+from ds_format.zds.places import BLOCK_SIZE, FileRegion
+
+from . import golden
+
+N = 2000
+IDS = ("d0", "d1", "d1234", f"d{N - 1}")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    with ZDSStore.open(tmp_path / "store", "train", mode="w") as store:
+        store.put_many((f"d{i}", {"n": i, "text": "x" * 100}) for i in range(N))
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the bytes of data.jsonl that are read by regions, not by maps."""
+    found: list[int] = []
+
+    def watch(kind: type[Any]) -> None:
+        read, blocks = kind.read, kind.blocks
+
+        def watched_read(region: Any, start: int, stop: int) -> bytes:
+            if region.path.endswith("data.jsonl"):
+                found.append(stop - start)
+            data: bytes = read(region, start, stop)
+            return data
+
+        def watched_blocks(region: Any, start: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+            if region.path.endswith("data.jsonl"):
+                found.append(region.size - start)
+            return iter(blocks(region, start, size))
+
+        monkeypatch.setattr(kind, "read", watched_read)
+        monkeypatch.setattr(kind, "blocks", watched_blocks)
+
+    for kind in (StoredRegion, FileRegion):
+        watch(kind)
+    return found
+
+
+def test_stored_members_are_mapped(root: Path, tmp_path: Path, reads: list[int]) -> None:
+    pack(root, tmp_path / "x.zds")
+    reads.clear()
+    with ZDSStore.open(tmp_path / "x.zds", "train") as store:
+        assert [store[id]["n"] for id in IDS] == [0, 1, 1234, N - 1]
+        assert "d7" in store and "e" not in store and len(store) == N
+        assert sum(reads) <= 2  # where the index ends
+        assert sum(1 for _ in store.scan()) == N
+    with pytest.raises(ValueError, match="closed"):
+        store.get("d0")
+
+
+def test_an_archive_without_an_index_is_read_once(root: Path, tmp_path: Path, reads: list[int]) -> None:
+    (root / "collections/train/meta/index.bin").unlink()
+    pack(root, tmp_path / "x.zds")
+    reads.clear()
+    size = (root / "collections/train/meta/data.jsonl").stat().st_size
+    with ZDSStore.open(tmp_path / "x.zds", "train") as store:
+        assert [store[id]["n"] for id in IDS] == [0, 1, 1234, N - 1]
+    assert reads == [size]
+
+
+def test_deflated_members_are_inflated_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack(root, tmp_path / "x.zds", "deflate")
+    found = []
+    inflate = DeflatedRegion._inflate
+
+    def watched(region: DeflatedRegion) -> Any:
+        found.append(region.path.rpartition("/")[2])
+        return inflate(region)
+
+    monkeypatch.setattr(DeflatedRegion, "_inflate", watched)
+    with ZDSStore.open(tmp_path / "x.zds", "train") as store:
+        assert sum(1 for _ in store.scan()) == N
+        assert "data.jsonl" not in found[:-1]
+        assert [store[id]["n"] for id in IDS] == [0, 1, 1234, N - 1]
+    assert found.count("data.jsonl") == 1
+
+
+def test_folders_are_not_mapped(root: Path) -> None:
+    # who truncates a mapped file takes memory away from its readers
+    with ZDSStore.open(root, "train") as store:
+        assert store["d1234"]["n"] == 1234
+        os.truncate(root / "collections/train/meta/data.jsonl", 1000)
+        with pytest.raises(ValueError, match=r"data\.jsonl"):
+            store.get(f"d{N - 1}")
+
+
+def test_stored_members_need_not_be_aligned(tmp_path: Path) -> None:
+    for name in ("x", "xy", "xyz"):
+        with zipfile.ZipFile(tmp_path / "x.zds", "w") as file:
+            file.writestr(name, name)
+            file.writestr(f"{golden.META}/index.bin", golden.index(golden.E1, golden.E2))
+            file.writestr(f"{golden.META}/data.jsonl", golden.D1 + golden.D2)
+        with ZDSStore.open(tmp_path / "x.zds", "train") as store:
+            assert [store[id]["_id"] for id in store] == ["d1", "d2"]
+
+
+def test_folders_need_nothing_of_archives(root: Path) -> None:
+    code = """if True:
+        import sys
+        from ds_format.zds import ZDSStore
+        with ZDSStore.open(sys.argv[1], "train", mode="a") as store:
+            store.put("new", {})
+        with ZDSStore.open(sys.argv[1], "train") as store:
+            print(len(store), [name for name in sys.modules if name == "zipfile" or "archives" in name])
+    """
+    found = subprocess.run([sys.executable, "-c", code, root], capture_output=True, text=True, check=True).stdout
+    assert found == f"{N + 1} []\n"

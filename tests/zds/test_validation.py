@@ -1,0 +1,230 @@
+"""`validate`, `examine` and `reindex`: everything that is wrong at once, and nothing where nothing is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ds_format.errors import FormatError, UnsupportedError
+from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.store import ZDSStore
+from ds_format.zds.validation import ERROR, WARNING, Counts, examine, problems, reindex, validate
+
+from . import golden, rules
+from .test_golden import everything
+
+DATA, INDEX, MANIFEST = (f"{golden.META}/{name}" for name in ("data.jsonl", "index.bin", "manifest.json"))
+
+
+def told(path: Path, **options: Any) -> list[tuple[str, int | None, str]]:
+    """Return severity, line and message of all problems."""
+    return [(problem.severity, problem.line, problem.message) for problem in validate(path, **options)]
+
+
+def test_nothing_is_wrong_with_what_is_written_here(tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path / "s", "train", mode="w") as store:
+        store.put_many({"_id": f"d{i}", "x": i} for i in range(100))
+    with ZDSStore.open(tmp_path / "s", "train", mode="a") as store:
+        store.put("d3", {"x": "other"})
+        store.delete("d4")
+    assert validate(tmp_path / "s", strict=True) == []
+    assert rules.broken(tmp_path / "s") == []
+    assert examine(tmp_path / "s").counts == {"train": Counts(99, 99, 0, 0)}
+
+
+def test_all_at_once(tmp_path: Path) -> None:
+    """One problem hides no other."""
+    lines = [
+        b"\xef\xbb\xbf" + golden.line("a", x=1), golden.line("b", x=1)[:-1] + b"\r\n", b"\n", b'{"_id":"c","x":NaN}\n',
+        golden.line("a", x=2), b'{"_id":"d","x":{"y":1,"y":2}}\n', golden.line("../e"), golden.line("A"), b'{"_id":"f"',
+    ]  # fmt: skip
+    root = golden.write(tmp_path / "s", {DATA: b"".join(lines), INDEX: b"NOPE" + bytes(12), MANIFEST: b"[]",
+                                         "zds.json": b'{"version":"1.0","collections":{"train":{"count":9},"gone":{}}}',
+                                         f"{golden.META}/.data.jsonl.1.tmp": b"", "collections/.x/meta/data.jsonl": b"",
+                                         f"{golden.META}/data.jsonl.torn-1": b"x"})  # fmt: skip
+    found = validate(root)
+    text = "\n".join(f"{problem.severity}: {str(problem).removeprefix(str(root))}" for problem in found)
+    for expected in (
+        "error: /collections/train/meta/data.jsonl: line 1, byte 0: a byte order mark",
+        "line 2, byte 38: a carriage return",
+        "line 3, byte 40: nothing but white space",
+        "error: /collections/train/meta/data.jsonl: line 4, byte 56: NaN",
+        "line 5, byte 61: has the id of line 1",
+        "line 6, byte 79: found the key 'y' more than once in one object",
+        "line 7, byte 117: '../e' cannot be the id",
+        "line 9, byte 136: a torn last line of 10 bytes",
+        "warning: /collections/train/meta/data.jsonl: byte 124: the id 'A': differs only",
+        "error: /collections/train/meta/index.bin: found the magic bytes b'NOPE'",
+        "error: /collections/train/meta/manifest.json: byte 0: not an object",
+        "warning: /zds.json: there is no collection 'gone'",
+        "warning: /zds.json: collection 'train': count: found 9, there are 5",
+        "warning: /collections/train/meta/.data.jsonl.1.tmp: left over",
+        "warning: /collections/train/meta/data.jsonl.torn-1: the torn end",
+        "error: : '.x' cannot be the name of a collection",
+    ):
+        assert expected in text, text
+    assert len(found) == 16, text
+
+
+def test_three_numbers(tmp_path: Path) -> None:
+    path = golden.copy("quirk_superseded_and_deleted", tmp_path)
+    assert examine(path).counts == {"train": Counts(documents=2, live=3, superseded=1, absent=1)}
+    (path / INDEX).unlink()
+    assert examine(path).counts == {"train": Counts(documents=3, live=3, superseded=1, absent=0)}
+    assert ERROR in [problem.severity for problem in validate(path)]  # which one counts is not sure any more
+
+
+def test_one_collection(tmp_path: Path) -> None:
+    path = golden.copy("seed_multi", tmp_path)
+    (path / "collections/test/meta/data.jsonl").write_bytes(b"no\n")
+    assert validate(path, "train") == []
+    assert ERROR in {problem.severity for problem in validate(path, "test")}
+    assert set(examine(path, "train").counts) == {"train"}
+
+
+def test_many_problems_of_a_kind_are_counted(tmp_path: Path) -> None:
+    n = problems.SHOWN + 50
+    root = golden.write(tmp_path / "s", {DATA: b"no\n" * n + golden.line("a", x=1) * n})
+    found = validate(root)
+    assert len(found) == 2 * (problems.SHOWN + 1)
+    assert sum("50 more times" in problem.message or "49 more lines" in problem.message for problem in found) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"_id": "a"}\n', "does not begin with"),
+        (b'{"x":1,"_id":"a"}\n', "does not begin with"),
+        (b'{"_id":"\\u0061"}\n', "with escapes"),
+    ],
+)
+def test_strict_tells_what_other_programs_do_not_find(line: bytes, message: str, tmp_path: Path) -> None:
+    root = golden.write(tmp_path / "s", {DATA: line})
+    assert told(root) == []
+    [(severity, number, found)] = told(root, strict=True)
+    assert (severity, number) == (WARNING, 1)
+    assert message in found
+
+
+def test_lines_across_blocks(tmp_path: Path) -> None:
+    """Line numbers and offsets are right in files of many blocks."""
+    long = golden.line("long", x="y" * 3_000_000)
+    root = golden.write(tmp_path / "s", {DATA: golden.D1 + long + b"no\n" + golden.D2 + golden.D1})
+    assert [(problem.line, problem.offset) for problem in validate(root)] == [
+        (3, 19 + len(long)), (5, 19 + len(long) + 3 + 19),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([golden.E1], "has no entry for 'd2'"),
+        ([(b"d1", 0, 18), (b"d2", 19, 18)], None),
+        ([(b"d1", 0, 17), (b"d2", 19, 19)], "found 'd1' at bytes 0 to 17, expected bytes 0 to 19"),
+        ([(b"d1", 1, 18), (b"d2", 19, 19)], "found 'd1' at bytes 1 to 19"),
+        ([golden.E1, golden.E2, (b"d3", 38, 19), (b"d9", 57, 1)], "beyond the end"),
+        ([golden.E1, golden.E2, (b"d1", 38, 19)], "both of the id 'd1'"),
+    ],
+)
+def test_index(entries: list[tuple[bytes, int, int]], message: str | None, tmp_path: Path) -> None:
+    data = golden.D1 + golden.D2 + (golden.line("d3", x=3) if len(entries) > 2 else b"")
+    if message and "no entry" in message:  # an index ends where its last line ends
+        entries = [(b"d3", 38, 19), *entries]
+        data += golden.line("d3", x=3)
+    root = golden.write(tmp_path / "s", {DATA: data, INDEX: golden.index(*entries)})
+    found = validate(root)
+    assert (not found) if message is None else message in found[0].message
+
+
+def test_what_does_not_exist(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path / "absent.zds"):
+        [problem] = validate(path)
+        assert (problem.path, problem.severity) == (str(path), ERROR)
+    (tmp_path / "empty").mkdir()
+    assert "no ZDS store" in validate(tmp_path / "empty")[0].message
+
+
+def test_schema(tmp_path: Path) -> None:
+    lines = (
+        golden.line("a", x=1, y={"z": [1]})
+        + golden.line("b", x=1.5, y={"z": []})
+        + golden.line("c", x=1, y={"z": ["t"]})
+    )
+    files = {DATA: lines, MANIFEST: b'{"strict":true}'}
+    [(severity, line, message)] = told(golden.write(tmp_path / "s", files))
+    assert (severity, line) == (WARNING, 3)
+    assert "y.z.0: found a string, expected a number" in message
+
+
+# reindex
+
+
+@pytest.mark.parametrize(
+    "name", ["index_swapped", "index_count_minus_one", "index_stale_appended", "manifest_wrong_count"]
+)
+def test_reindex(name: str, tmp_path: Path) -> None:
+    path = golden.copy(f"corrupt/{name}", tmp_path)
+    data = (path / DATA).read_bytes()
+    assert reindex(path) == {"train": data.count(b"\n")}
+    assert (path / DATA).read_bytes() == data
+    assert validate(path, strict=True) == []
+    assert rules.broken(path) == []
+
+
+def test_reindex_as_the_seed_has_it(tmp_path: Path) -> None:
+    path = golden.copy("seed_1000", tmp_path)
+    before = (path / "collections/train/meta/index.bin").read_bytes()
+    (path / "collections/train/meta/index.bin").write_bytes(b"")
+    assert reindex(path, "train") == {"train": 1000}
+    assert (path / "collections/train/meta/index.bin").read_bytes() == before
+
+
+def test_reindex_one_collection(tmp_path: Path) -> None:
+    path = golden.copy("seed_multi", tmp_path)
+    for name in ("train", "test"):
+        (path / f"collections/{name}/meta/index.bin").unlink()
+    assert reindex(path, "test") == {"test": 2}
+    assert not (path / "collections/train/meta/index.bin").exists()
+    with pytest.raises(FormatError, match="no collection 'absent'"):
+        reindex(path, "absent")
+
+
+def test_reindex_of_documents_in_files(tmp_path: Path) -> None:
+    path = golden.copy("ref_py_docs", tmp_path)
+    assert reindex(path) == {"train": 12}
+    assert not (path / INDEX).exists()
+    assert json.loads((path / MANIFEST).read_text())["doc_count"] == 12
+    assert validate(path) == []
+
+
+def test_reindex_refuses_a_torn_line_unless_it_may_cut(tmp_path: Path) -> None:
+    path = golden.copy("corrupt/truncated_last_line_indexed", tmp_path)
+    before = (path / DATA).read_bytes()
+    with pytest.raises(FormatError, match=r"byte 19: a torn line of 13 bytes"):
+        reindex(path)
+    assert (path / DATA).read_bytes() == before
+    with pytest.warns(ZdsWarning, match=r"moved to data\.jsonl\.torn-1"):
+        assert reindex(path, cut=True) == {"train": 1}
+    assert (path / DATA).read_bytes() == before[:19]
+    assert (path / f"{golden.META}/data.jsonl.torn-1").read_bytes() == before[19:]
+    assert {problem.severity for problem in validate(path)} == {WARNING}
+
+
+def test_reindex_of_an_archive(tmp_path: Path) -> None:
+    path = golden.copy("arc_store", tmp_path)
+    before = everything(path.parent)
+    with pytest.raises(UnsupportedError, match="archive"):
+        reindex(path)
+    assert everything(path.parent) == before
+
+
+def test_reindex_beside_a_writer(tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path / "s", "train", mode="w") as store:
+        store.put("a", {})
+        store.flush()
+        with pytest.raises(BlockingIOError, match="pid"):
+            reindex(tmp_path / "s")
+    assert reindex(tmp_path / "s") == {"train": 1}
