@@ -355,5 +355,6 @@ HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
     "hdf5": hdf5,
     "json": json_,
     "netcdf": netcdf,
+    "zds": exactly,
 }
 """By the names in `drivers.DRIVERS`."""

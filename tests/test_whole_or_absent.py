@@ -16,7 +16,7 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 
-WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack"]
+WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds"]
 SUFFIXES = pytest.mark.parametrize("suffix", WRITABLE)
 BINARY = 4_000_000
 """Values that are more than one block."""
@@ -31,7 +31,7 @@ def large(path: Path, n: int = BINARY) -> None:
 
 
 def size_for(suffix: str) -> int:
-    return TEXT if suffix in (".json", ".csv", ".msgpack") else BINARY
+    return TEXT if suffix in (".json", ".csv", ".msgpack", ".zds") else BINARY
 
 
 def test_all_formats_are_here() -> None:

@@ -55,9 +55,10 @@ COMMANDS = {
     "ls": Entry("ds_format.cli.ls", "List the variables of a file."),
     "merge": Entry("ds_format.cli.merge", "Join files along a dimension.", writes=True),
     "meta": Entry("ds_format.cli.meta", "Print the metadata of a file or of a variable."),
+    "pack": Entry("ds_format.cli.pack", "Pack a store of documents into an archive.", writes=True),
     "plot": Entry("ds_format.cli.plot", "Draw a variable, in the terminal or as a picture.", writes=True),
-    "records": Entry("ds_format.cli.records", "Print and copy samples of record files.", writes=True),
-    "reindex": Entry("ds_format.cli.reindex", "Make the index of record files anew.", writes=True),
+    "records": Entry("ds_format.cli.records", "Print, copy and change samples or documents.", writes=True),
+    "reindex": Entry("ds_format.cli.reindex", "Make the index of samples or documents anew.", writes=True),
     "rename": Entry("ds_format.cli.rename", "Rename variables or attributes.", pairs=True, writes=True),
     "rename_dim": Entry("ds_format.cli.rename_dim", "Rename dimensions.", pairs=True, writes=True),
     "rm": Entry("ds_format.cli.rm", "Remove variables or attributes.", writes=True),
@@ -66,6 +67,7 @@ COMMANDS = {
     "size": Entry("ds_format.cli.size", "Print the size of a variable."),
     "stats": Entry("ds_format.cli.stats", "Print statistics of a variable."),
     "type": Entry("ds_format.cli.type_", "Print the type of a variable."),
+    "unpack": Entry("ds_format.cli.unpack", "Unpack an archive of documents to a folder.", writes=True),
     "verify": Entry("ds_format.cli.verify", "Check files."),
 }
 """All commands by name."""

@@ -11,10 +11,10 @@ from .arguments import READ, WRITE, ArgumentError, Request
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
 
-TIMED = ("netcdf", "hdf5", "json", "csv", "datadings")
+TIMED = ("netcdf", "hdf5", "json", "csv", "datadings", "zds")
 """Formats whose drivers write times in units and calendars of choice."""
 
-RECORDED = ("datadings",)
+RECORDED = ("datadings", "zds")
 """Formats whose drivers make records along a dimension."""
 
 _FORMS = {option.name: option.value for option in READ}

@@ -11,13 +11,19 @@ from typing import Any
 from . import pst
 
 
+class Text(str):
+    """Something to be printed as it is, on a line of its own."""
+
+    __slots__ = ()
+
+
 def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -> None:
     """Print what a command returns.
 
     Parameters
     ----------
     items : iterable
-        None, bool, int, float, str, bytes, list, tuple, dict, NumPy scalars and arrays.
+        None, bool, int, float, str, bytes, list, tuple, dict, NumPy scalars and arrays; `Text`.
     as_json : bool
         Whether to print JSON instead of PST.
     indent : bool
@@ -29,10 +35,13 @@ def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -
         If stdout takes no more.
     """
     spaces = 4 if indent else None
-    put(
-        (json.dumps(plain(item), indent=spaces) if as_json else pst.encode(plain(item), indent)) + "\n"
-        for item in items
-    )
+
+    def line(item: Any) -> str:
+        if isinstance(item, Text):
+            return item
+        return json.dumps(plain(item), indent=spaces) if as_json else pst.encode(plain(item), indent)
+
+    put(line(item) + "\n" for item in items)
 
 
 def put(texts: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""`ds reindex`: make the index files of a dataset anew."""
+"""`ds reindex`: make the index files of samples or documents anew."""
 
 from __future__ import annotations
 
@@ -6,33 +6,39 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import drivers
+from ..errors import DriverError
 from .arguments import Request, count, text
 from .commands import Command, Option
 
 COMMAND = Command(
     usage=("ds reindex [OPTIONS] [--] INPUT...",),
-    about="Makes all index files of a dataset of samples from its data file, and prints its name and the number of "
-    "samples. An index of older versions is kept, and no more needed.",
-    arguments=(("INPUT", "The data file (.msgpack)."),),
+    about="Makes all index files anew: of samples from their data file, of a ZDS store from the lines of its "
+    "documents. Prints the name and the number of samples or documents. An index of older versions is kept, and no "
+    "more needed.",
+    arguments=(("INPUT", "The data file (.msgpack), or the folder of a store."),),
     options=(
         Option(
             "cut",
-            "Cut off all from the first byte on that is no whole sample with a key, as after a crash of a writer.",
+            "Cut off all from the first byte on that is no whole sample with a key, as after a crash of a writer; "
+            "a torn last line of documents is moved to a file of its own.",
         ),
     ),
-    examples=(("Make the index of a dataset:", "ds reindex data.msgpack"),),
+    examples=(("Make the index of a dataset:", "ds reindex data.msgpack"), ("Of a store:", "ds reindex weather")),
 )
 
 
 def run(request: Request) -> Iterator[Any]:
-    """Yield a list of the name and the number of samples for each file.
+    """Yield a list of the name and the number of records for each file.
 
     Raises
     ------
     DsError, OSError
-        If the data are no samples, or a file cannot be read or written.
+        If the data are no records, or a file cannot be read or written.
     """
     count(request, 1)
-    reindex = drivers.load(drivers.DRIVERS["datadings"]).reindex
     for path in [text(word, "INPUT") for word in request.words]:
-        yield [path, reindex(path, cut=bool(request.options.get("cut")))]
+        is_found = drivers.is_known(path) or drivers.is_store(path)
+        module = drivers.load(drivers.find_existing(path) if is_found else drivers.DRIVERS["datadings"])
+        if not hasattr(module, "reindex"):
+            raise DriverError("a file without an index: expected .msgpack, or the folder of a store", path=path)
+        yield [path, module.reindex(path, cut=bool(request.options.get("cut")))]

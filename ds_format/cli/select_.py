@@ -32,13 +32,13 @@ COMMAND = Command(
         ),
         Option(
             "dim",
-            "For samples (.msgpack): the dimension along which they are made. By default an unlimited one, else that "
-            "which is the first one of most variables.",
+            "For samples (.msgpack) and documents (.zds): the dimension along which they are made. By default an "
+            "unlimited one, else that which is the first one of most variables.",
             "NAME",
         ),
         Option(
             "key",
-            "For samples: the variable whose values become their keys. By default these are numbers.",
+            "For samples and documents: the variable whose values become their keys. By default these are numbers.",
             "VAR",
         ),
     ),
@@ -47,6 +47,7 @@ COMMAND = Command(
         ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
         ("The first and the last latitude:", "ds select lat: { 0 -1 } input.ds output.ds"),
         ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
+        ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),
         ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
     ),
 )

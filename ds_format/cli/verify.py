@@ -16,7 +16,10 @@ COMMAND = Command(
     "error or warning, and what was found. Errors are data that are wrong or cannot be read; warnings are what "
     "ds_format reads, but other programs perhaps do not. The exit status is 1 if there is an error.",
     arguments=(
-        ("INPUT", "A file of any format. One that cannot be opened is an error; the others are still checked."),
+        (
+            "INPUT",
+            "A file of any format, or the folder of a store. What cannot be opened is an error; others are checked.",
+        ),
     ),
     options=(
         Option(

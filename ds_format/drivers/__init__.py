@@ -29,7 +29,7 @@ class Driver(NamedTuple):
 
 DRIVERS = {
     "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_"),
-    "datadings": Driver((".msgpack",), "ds_format.drivers.records", options=frozenset({"skip_unsupported"})),
+    "datadings": Driver((".msgpack",), "ds_format.drivers.records.datadings", options=frozenset({"skip_unsupported"})),
     "ds": Driver(
         (".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})
     ),
@@ -46,6 +46,7 @@ DRIVERS = {
         needs="netCDF4",
         options=frozenset({"skip_unsupported"}),
     ),
+    "zds": Driver((".zds",), "ds_format.drivers.records.zds", options=frozenset({"skip_unsupported"})),
 }
 
 BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
@@ -81,12 +82,23 @@ def is_known(path: Any) -> bool:
     return os.path.splitext(os.fsdecode(path))[1].lower() in BY_SUFFIX
 
 
+def is_store(path: Any) -> bool:
+    """Whether a path is that of a folder that is a ZDS store."""
+    name = os.fsdecode(path)
+    return os.path.isdir(os.path.join(name, "collections")) or os.path.isfile(os.path.join(name, "zds.json"))
+
+
 def find_existing(path: Any) -> Driver:
-    """Return the driver of a file to be read; that the file does not exist is said before its suffix is looked at."""
+    """Return the driver of a file to be read, or of a folder that is a store.
+
+    That the file does not exist is said before its suffix is looked at.
+    """
     try:
         return find(path)
     except DriverError:
         os.stat(path)
+        if is_store(path):
+            return DRIVERS["zds"]
         raise
 
 

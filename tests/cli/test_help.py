@@ -14,6 +14,7 @@ from ds_format import files
 from ds_format.cli import arguments, commands
 from ds_format.cli import help as explain
 from ds_format.datadings.writer import FileWriter
+from ds_format.zds.archives.packing import unpack
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -30,6 +31,7 @@ NAMES = (
     "a.ds",
     "b.nc",
     "data.msgpack",
+    "store.zds",
 )
 """Files that examples read."""
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]
@@ -105,6 +107,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("a", "b"):
         with FileWriter(folder / f"{name}.msgpack") as writer:
             writer.write({"key": name})
+    unpack(folder / "store.zds", folder / "weather")
     return folder
 
 

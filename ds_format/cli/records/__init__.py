@@ -1,13 +1,14 @@
-"""`ds records`: samples as they are stored, one by one.
+"""`ds records`: samples and documents as they are stored, one by one.
 
 ::
 
-    formats.py   suffix → reader and writer
     tools.py     the table of what can be done; the options of each
     printing.py  cat, get, list, info
-    timing.py    bench
+    editing.py   scan, put, delete, import, export
     copying.py   sample, shuffle, split, merge
-    showing.py   a sample → what can be printed
+    timing.py    bench
+    showing.py   a record → what can be printed
+    formats.py   suffix → reader and writer; samples.py of datadings, documents.py of ZDS
 """
 
 from __future__ import annotations
@@ -21,16 +22,20 @@ from .tools import TOOLS, Tool
 
 COMMAND = Command(
     usage=tuple(f"ds records {name} {tool.usage}" for name, tool in TOOLS.items()),
-    about="Prints and copies samples of record files. Copies are made message by message, undecoded, and appear whole "
-    "or not at all.",
+    about="Prints, copies and changes records: samples of datadings (.msgpack), and documents of ZDS (.zds, or a "
+    "folder). Copies are of the same format, made record by record, and appear whole or not at all.",
     arguments=tuple((name, tool.about) for name, tool in TOOLS.items()),
     options=(
-        Option("buf-size", "shuffle: read in chunks, through a buffer of N samples; below 1, a share of all.", "N"),
-        Option("chunk-size", "shuffle: read in chunks of N samples.", "N"),
+        Option("buf-size", "shuffle: read in chunks, through a buffer of N records; below 1, a share of all.", "N"),
+        Option("chunk-size", "shuffle: read in chunks of N records.", "N"),
+        Option("collection", "ZDS: the collection. By default the only one, or else `default`.", "NAME"),
+        Option("count", "scan: print only how many there are."),
         Option("exclude", "bench: leave out files whose path matches one of these patterns.", "PATTERN..."),
+        Option("fields", "scan: these parts of documents, with dots between names: a name or { NAME... }.", "NAME..."),
         Option("include", "bench: of a folder or ZIP archive only files whose path matches a pattern.", "PATTERN..."),
-        Option("index", "get: number of a sample, or { N... }; negative ones count from the end.", "N..."),
+        Option("index", "get: number of a record, or { N... }; negative ones count from the end.", "N..."),
         Option("l", "list: print the size in bytes behind each key."),
+        Option("limit", "scan: the first N.", "N"),
         Option(
             "maxstring",
             "cat, get: print so many characters of a text or of bytes, and of a larger array type and shape only. By "
@@ -44,8 +49,8 @@ COMMAND = Command(
         Option("seed", "sample, shuffle, merge: another order than that which all get.", "N"),
         Option("separator", "bench: what stands between path and label in a list of files; else a tab.", "TEXT"),
         Option("shuffle", "merge: shuffle each file before. bench: read in random order."),
-        Option("start", "cat, list: the first sample; negative ones count from the end.", "N"),
-        Option("stop", "cat, list: the sample to stop before.", "N"),
+        Option("start", "cat, list: the first record; negative ones count from the end.", "N"),
+        Option("stop", "cat, list: the record to stop before.", "N"),
         Option(
             "strategy",
             "sample: random (the default) or sequential, from the start. merge: random (the default), which mixes the "
@@ -53,7 +58,13 @@ COMMAND = Command(
             "NAME",
         ),
         Option("true-shuffle", "shuffle: in any order, which is the default."),
-        Option("y", "sample, shuffle, split, merge: replace files that exist."),
+        Option(
+            "where",
+            "scan: a condition, or { CONDITION... }, all of which have to hold: NAME, one of = != < <= > >=, and a "
+            "value, as in 'age>=30'; or between blanks contains, startswith, in, not_in, exists.",
+            "CONDITION...",
+        ),
+        Option("y", "export, sample, shuffle, split, merge: replace files that exist."),
     ),
     examples=(
         ("What is in a file:", "ds records info data.msgpack"),
@@ -64,6 +75,9 @@ COMMAND = Command(
             "ds records split data.msgpack 2 outfiles: { train.msgpack test.msgpack }",
         ),
         ("All in random order:", "ds records shuffle data.msgpack shuffled.msgpack seed: 1"),
+        ("Put a document:", """ds records put store a1 -- '{"name": "Ada", "age": 36}'"""),
+        ("Names of those that are 30 or more:", "ds records scan -j store.zds fields: name where: 'age>=30'"),
+        ("Documents as lines of JSON:", "ds records export store.zds store.jsonl"),
         ("Several files as one:", "ds records merge a.msgpack b.msgpack both.msgpack strategy: concat"),
     ),
 )

@@ -1,4 +1,4 @@
-"""`ds records sample`, `shuffle`, `split` and `merge`: messages, undecoded, from file to file."""
+"""`ds records sample`, `shuffle`, `split` and `merge`: records from file to file."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from typing import Any
 
 from ...datadings.order import QuasiShuffler, Shuffler
 from ...drivers.loss import LossWarning
-from ...drivers.records import companion
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, names, text
 from . import formats
 from .printing import integer
 
 Pairs = Iterable[tuple[str, bytes]]
-"""Keys and messages."""
+"""Keys and messages, or lines."""
 
 
 class _Progress:
     """Adds up the bytes that are done."""
 
-    def __init__(self, request: Request, sources: Sequence[str]):
+    def __init__(self, request: Request, sources: Sequence[Any]):
         self._progress = request.progress
-        self._total = sum(map(os.path.getsize, sources))
+        self._total = sum(source.data_size for source in sources)
         self._done = 0
 
     def add(self, n: int) -> None:
@@ -36,8 +35,8 @@ class _Progress:
             self._progress(self._done, self._total)
 
 
-def _copy(pairs: Pairs, target: str, progress: _Progress) -> None:
-    with formats.find(target).writer(target, overwrite=True) as writer:
+def _copy(pairs: Pairs, target: str, of: Any, progress: _Progress, *, is_whole: bool = True) -> None:
+    with formats.find(target).writer(target, of, is_whole) as writer:
         for key, message in pairs:
             progress.add(writer.write(key, message))
 
@@ -55,12 +54,11 @@ def sample(request: Request) -> Iterable[Any]:
     strategy = _strategy(request, ("random", "sequential"))
     if strategy == "sequential" and "seed" in request.options:
         raise UsageError("sample: seed is for the strategy random")
-    with formats.reader(source) as reader:
+    with formats.reader(request, source) as reader:
         if not 0 <= n <= len(reader):
             raise ArgumentError(f"{source}: expected a number up to {len(reader)} samples, found {n}")
         order = Shuffler(reader, integer(request, "seed")) if strategy == "random" else reader
-        _copy(order.iter(0, n, yield_key=True, raw=True), target, _Progress(request, [source]))
-    companion.carry(source, target)
+        _copy(order.iter(0, n, yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
     return ()
 
 
@@ -74,11 +72,10 @@ def shuffle(request: Request) -> Iterable[Any]:
         raise UsageError("shuffle: --true-shuffle needs neither buf-size nor chunk-size")
     if type(sizes.get("buf_size", 0)) not in (int, float) or type(sizes.get("chunk_size", 1)) is not int:
         raise ArgumentError("buf-size, chunk-size: invalid type: expected a number, and an integer")
-    with formats.reader(source) as reader:
+    with formats.reader(request, source) as reader:
         seed = integer(request, "seed")
         order = QuasiShuffler(reader, **sizes, seed=seed) if sizes else Shuffler(reader, seed)
-        _copy(order.iter(yield_key=True, raw=True), target, _Progress(request, [source]))
-    companion.carry(source, target)
+        _copy(order.iter(yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
     return ()
 
 
@@ -86,21 +83,20 @@ def split(request: Request) -> Iterable[Any]:
     """Copy parts to files of their own; there is nothing to print."""
     source = text(request.words[0], "INPUT")
     points = [_number(word) for word in request.words[1:]]
-    stem, suffix = os.path.splitext(source)
+    stem, suffix = os.path.splitext(source.rstrip(os.sep))
+    suffix = suffix or formats.find(source).suffix
     targets = names(request.options.get("outfiles"), "outfiles")
     targets = targets or [f"{stem}-{i}{suffix}" for i in range(len(points) + 1)]
     if len(targets) != len(points) + 1:
         raise ArgumentError(f"outfiles: found {len(targets)} names, expected {len(points) + 1}")
     formats.check_targets(request, [source], targets)
-    progress = _Progress(request, [source])
-    with formats.reader(source) as reader:
+    with formats.reader(request, source) as reader:
+        progress = _Progress(request, [reader])
         borders = [0, *points, len(reader)]
         if borders != sorted(borders):
             raise ArgumentError(f"{source}: expected ascending numbers up to {len(reader)} samples, found {points}")
         for target, start, stop in zip(targets, borders, borders[1:], strict=False):
-            _copy(reader.iter(start, stop, yield_key=True, raw=True), target, progress)
-    for target in targets:
-        companion.carry(source, target)
+            _copy(reader.iter(start, stop, yield_key=True, raw=True), target, reader, progress)
     return ()
 
 
@@ -113,23 +109,21 @@ def merge(request: Request) -> Iterable[Any]:
     if seed is not None and strategy == "concat" and not shuffled:
         raise UsageError("merge: seed is for the strategy random, and for --shuffle")
     formats.check_targets(request, sources, [target])
-    if len(sources) > 1:
-        _warn_of_loss(sources)
     with contextlib.ExitStack() as stack:
-        readers = [stack.enter_context(formats.reader(source)) for source in sources]
+        readers = [stack.enter_context(formats.reader(request, source)) for source in sources]
+        if len(readers) > 1:
+            _warn_of_loss(readers)
         orders = [Shuffler(reader, seed) if shuffled else reader for reader in readers]
         streams = [iter(order.iter(yield_key=True, raw=True)) for order in orders]
         mixed = _mixed if strategy == "random" else _joined
         pairs = mixed(streams, [len(reader) for reader in readers], seed)
-        _copy(pairs, target, _Progress(request, sources))
-    if len(sources) == 1:
-        companion.carry(sources[0], target)
+        _copy(pairs, target, readers[0], _Progress(request, readers), is_whole=len(readers) == 1)
     return ()
 
 
-def _warn_of_loss(sources: list[str]) -> None:
-    for path in [source + companion.SUFFIX for source in sources]:
-        if os.path.exists(path):
+def _warn_of_loss(readers: list[Any]) -> None:
+    for path in [reader.companion_path for reader in readers]:
+        if path is not None:
             message = f"{path}: attributes and dimensions are not kept; `ds merge` keeps them"
             warnings.warn(message, LossWarning, stacklevel=3)
 

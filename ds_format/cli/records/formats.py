@@ -1,51 +1,45 @@
-"""Suffix → reader and writer of record files."""
+"""Suffix → what is known of a format of records.
+
+::
+
+    samples.py    datadings
+    documents.py  ZDS
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from itertools import pairwise
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from ... import drivers
-from ...datadings import format
-from ...datadings.index import Index
-from ...datadings.reader import MsgpackReader
-from ...datadings.writer import RawWriter
 from ...errors import DriverError
-from ..arguments import ArgumentError, Request
+from ..arguments import ArgumentError, Request, UsageError, text
+from . import documents, samples
 
 
 class RecordFormat(NamedTuple):
-    """One format of record files."""
+    """One format of records."""
 
+    name: str
+    suffix: str
     reader: Callable[..., Any]
-    """Path → `datadings.base.Reader`."""
-    writer: Callable[..., Any]
-    """Path → a writer with `write(key, message)`, a context manager."""
-    sizes: Callable[[str], list[int]]
-    """Path → bytes of each sample."""
-    parts: tuple[str, ...]
-    """What the names of further files end with."""
+    """Path and collection (or None), options → a `datadings.base.Reader` that also has `data_size`, `companion_path`,
+    `sizes()`, `files()` and `facts()`."""
+    writer: Callable[[str, Any, bool], AbstractContextManager[Any]]
+    """Path, the reader of the records that will be written, and whether its companion fits them → what has
+    `write(key, message)`, which returns bytes."""
 
 
-def _sizes(path: str) -> list[int]:
-    index = Index(path)
-    return [stop - start for start, stop in pairwise(index.spans(0, len(index)))]
-
-
-FORMATS = {
-    ".msgpack": RecordFormat(
-        MsgpackReader, RawWriter, _sizes, (*format.INDEX, format.MD5, format.LEGACY_INDEX, ".meta")
-    )
-}
-"""By suffix."""
-OTHERS = FORMATS[".msgpack"]
-"""What files with an unknown suffix are."""
+DATADINGS = RecordFormat("datadings", ".msgpack", samples.reader, samples.writer)
+ZDS = RecordFormat("ZDS", ".zds", documents.reader, documents.writer)
+FORMATS = {format.suffix: format for format in (DATADINGS, ZDS)}
+"""By suffix. Folders that are stores are ZDS, and files with an unknown suffix datadings."""
 
 
 def find(path: str) -> RecordFormat:
-    """Return the format of a file.
+    """Return the format of a file or folder.
 
     Raises
     ------
@@ -53,14 +47,30 @@ def find(path: str) -> RecordFormat:
         If the suffix is that of files which have no records.
     """
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in FORMATS and drivers.is_known(path):
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    if documents.is_store(path):
+        return ZDS
+    if drivers.is_known(path):
         raise DriverError(f"a file without records: expected {' or '.join(FORMATS)}", path=path)
-    return FORMATS.get(suffix, OTHERS)
+    return DATADINGS
 
 
-def reader(path: str, **options: Any) -> Any:
-    """Open a file to read from."""
-    return find(path).reader(path, **options)
+def reader(request: Request, path: str, **options: Any) -> Any:
+    """Open what records are read from.
+
+    Raises
+    ------
+    ArgumentError
+        If it has no collections, but one is asked for, or several, but none is.
+    """
+    return find(path).reader(path, collection_of(request), **options)
+
+
+def collection_of(request: Request) -> str | None:
+    """Return the collection that a request names."""
+    found = request.options.get("collection")
+    return None if found is None else text(found, "collection")
 
 
 def check_targets(request: Request, sources: list[str], targets: list[str]) -> None:
@@ -69,10 +79,14 @@ def check_targets(request: Request, sources: list[str], targets: list[str]) -> N
     Raises
     ------
     ArgumentError
-        If one exists and is not to be replaced, is one of those that are read, or is there twice.
+        If one exists and is not to be replaced, is one of those that are read, is there twice, or is of another format
+        than those that are read.
     """
+    formats = {find(path).name: path for path in sources}
     for target in targets:
-        find(target)
+        for name, path in formats.items():
+            if find(target).name != name:
+                raise ArgumentError(f"{target}: expected {find(path).suffix} as {path}; `ds select` converts records")
         if os.path.exists(target):
             if any(os.path.exists(source) and os.path.samefile(source, target) for source in sources):
                 raise ArgumentError(f"{target}: is read, and cannot be written at the same time")
@@ -80,3 +94,32 @@ def check_targets(request: Request, sources: list[str], targets: list[str]) -> N
                 raise ArgumentError(f"{target}: file exists; -y replaces it")
     if len(set(map(os.path.abspath, targets))) < len(targets):
         raise ArgumentError("expected names of files that differ")
+
+
+def store(request: Request, tool: str, *, is_made: bool = False) -> str:
+    """Return the store that a request begins with.
+
+    Parameters
+    ----------
+    request : Request
+    tool : str
+        For the message.
+    is_made : bool
+        Whether it need not exist.
+
+    Raises
+    ------
+    UsageError
+        If that is no store.
+    OSError
+        If it does not exist.
+    """
+    path = text(request.words[0], "STORE")
+    if os.path.exists(path) or not is_made:
+        os.stat(path)
+        is_store = find(path) is ZDS or (is_made and os.path.isdir(path) and not os.listdir(path))
+    else:
+        is_store = find(path) is ZDS or not os.path.splitext(path)[1]
+    if not is_store:
+        raise UsageError(f"{tool}: {path} is no ZDS store: expected a folder, or {ZDS.suffix}")
+    return path

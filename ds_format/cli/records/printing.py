@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,7 +31,7 @@ def integer(request: Request, name: str, default: int | None = None) -> int | No
 def cat(request: Request) -> Iterator[Any]:
     """Yield samples."""
     limit = _limit(request, None if request.options.get("j") else MAXSTRING)
-    with formats.reader(text(request.words[0], "INPUT")) as reader:
+    with formats.reader(request, text(request.words[0], "INPUT")) as reader:
         for sample in reader.iter(integer(request, "start"), integer(request, "stop")):
             yield shown(sample, limit)
 
@@ -47,7 +46,7 @@ def get(request: Request) -> Iterator[Any]:
     path, *names = (text(word, "argument") for word in request.words)
     if not names and not indices:
         raise UsageError("get: expected a key, or index: N")
-    with formats.reader(path) as reader:
+    with formats.reader(request, path) as reader:
         for name in names:
             yield shown(reader.find(name), limit)
         for index in indices:
@@ -63,7 +62,7 @@ def _limit(request: Request, default: int | None) -> int | None:
 
 def keys(request: Request) -> Iterator[Any]:
     """Yield keys, with `-l` lists of a key and the bytes of its sample."""
-    with formats.reader(text(request.words[0], "INPUT")) as reader:
+    with formats.reader(request, text(request.words[0], "INPUT")) as reader:
         chosen = range(len(reader))[integer(request, "start") : integer(request, "stop")]
         if request.options.get("l"):
             for key, message in reader.take(chosen, yield_key=True, raw=True, copy=False):
@@ -75,9 +74,8 @@ def keys(request: Request) -> Iterator[Any]:
 def info(request: Request) -> Iterator[Any]:
     """Yield one object."""
     path = text(request.words[0], "INPUT")
-    format_ = formats.find(path)
-    with format_.reader(path) as reader:
-        sizes = format_.sizes(path)
+    with formats.reader(request, path) as reader:
+        sizes = reader.sizes()
         found: dict[str, Any] = {"samples": len(reader), "bytes": sum(sizes)}
         if sizes:
             found["sample bytes"] = {"least": min(sizes), "mean": round(sum(sizes) / len(sizes), 1), "most": max(sizes)}
@@ -87,6 +85,4 @@ def info(request: Request) -> Iterator[Any]:
             found["entries"] = (
                 {str(name): described(value) for name, value in first.items()} if is_map else described(first)
             )
-    files = [name for name in (path, *(path + part for part in format_.parts)) if os.path.exists(name)]
-    found["files"] = {os.path.basename(name): os.path.getsize(name) for name in files}
-    yield found
+        yield {**found, **reader.facts(), "files": reader.files()}

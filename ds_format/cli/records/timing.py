@@ -11,7 +11,7 @@ from ...datadings.directories import DirectoryReader
 from ...datadings.order import Shuffler
 from ...datadings.zips import ZipFileReader
 from ..arguments import Request, UsageError, names, text
-from . import formats
+from . import documents, formats
 from .tools import OF_FILES
 
 EVERY_FILE = "{LABEL}/**"
@@ -29,7 +29,7 @@ def bench(request: Request) -> Iterator[Any]:
         start = perf_counter()
         n = sum(1 for _ in samples.iter(raw=bool(options.get("raw"))))
         seconds = max(perf_counter() - start, 1e-9)
-        size = getattr(reader, "bytes_read", None) or os.path.getsize(path)
+        size = reader.bytes_read if hasattr(reader, "bytes_read") else reader.data_size
     rate = size / seconds / 1e6
     yield {"samples": n, "seconds": round(seconds, 6), "samples/s": round(n / seconds, 1), "MB/s": round(rate, 1)}
 
@@ -43,7 +43,7 @@ def _reader(request: Request, path: str) -> Any:
         "separator": text(options.get("separator", "\t"), "separator"),
     }
     root = options.get("root-dir")
-    if os.path.isdir(path) or suffix in LISTS or suffix == ".zip":
+    if (os.path.isdir(path) and not documents.is_store(path)) or suffix in LISTS or suffix == ".zip":
         if options.get("mmap"):
             raise UsageError("bench: --mmap is for record files")
         if root is not None and suffix not in LISTS:
@@ -58,4 +58,4 @@ def _reader(request: Request, path: str) -> Any:
     for name in OF_FILES:
         if name in options:
             raise UsageError(f"bench: {name} is for folders, lists of files and ZIP archives")
-    return formats.reader(path, mmap=bool(options.get("mmap")))
+    return formats.reader(request, path, mmap=bool(options.get("mmap")))

@@ -32,53 +32,86 @@ class Tool(NamedTuple):
         return run
 
 
+_OF_COPIES = frozenset({"collection", "seed", "y"})
+
 TOOLS = {
-    "cat": Tool("INPUT", "Print samples.", "printing.cat", 1, 1, frozenset({"maxstring", "start", "stop"})),
+    "cat": Tool(
+        "INPUT", "Print records.", "printing.cat", 1, 1, frozenset({"collection", "maxstring", "start", "stop"})
+    ),
     "get": Tool(
         "INPUT [KEY]...",
-        "Print samples by key, or by index.",
+        "Print records by key, or by index.",
         "printing.get",
         1,
         None,
-        frozenset({"index", "maxstring"}),
+        frozenset({"collection", "index", "maxstring"}),
     ),
-    "list": Tool("INPUT", "Print keys.", "printing.keys", 1, 1, frozenset({"l", "start", "stop"})),
+    "list": Tool("INPUT", "Print keys.", "printing.keys", 1, 1, frozenset({"collection", "l", "start", "stop"})),
     "info": Tool(
-        "INPUT", "Print how many samples there are, their sizes and entries, and the files.", "printing.info", 1, 1
+        "INPUT",
+        "Print how many records there are, their sizes and entries, and the files.",
+        "printing.info",
+        1,
+        1,
+        frozenset({"collection"}),
     ),
-    "sample": Tool("INPUT OUTPUT N", "Copy N samples.", "copying.sample", 3, 3, frozenset({"seed", "strategy", "y"})),
+    "scan": Tool(
+        "STORE",
+        "Print documents that meet conditions, or parts of them; with -j each as one line of JSON.",
+        "editing.scan",
+        1,
+        1,
+        frozenset({"collection", "count", "fields", "limit", "where"}),
+    ),
+    "put": Tool(
+        "STORE KEY [-- JSON]",
+        "Put a document, in place of the one with this key if there is one. Without JSON it is read from stdin. A new "
+        "folder becomes a store.",
+        "editing.put",
+        2,
+        3,
+        frozenset({"collection"}),
+    ),
+    "delete": Tool("STORE KEY...", "Delete documents.", "editing.delete", 2, None, frozenset({"collection"})),
+    "import": Tool(
+        "STORE FILE", "Put documents from lines of JSON.", "editing.import_", 2, 2, frozenset({"collection"})
+    ),
+    "export": Tool(
+        "INPUT FILE", "Write records as lines of JSON.", "editing.export", 2, 2, frozenset({"collection", "y"})
+    ),
+    "sample": Tool("INPUT OUTPUT N", "Copy N records.", "copying.sample", 3, 3, _OF_COPIES | {"strategy"}),
     "shuffle": Tool(
         "INPUT OUTPUT",
-        "Copy all samples in random order.",
+        "Copy all records in random order.",
         "copying.shuffle",
         2,
         2,
-        frozenset({"buf-size", "chunk-size", "seed", "true-shuffle", "y"}),
+        _OF_COPIES | {"buf-size", "chunk-size", "true-shuffle"},
     ),
     "split": Tool(
         "INPUT N...",
-        "Copy the samples before number N to one file, those from there on to another.",
+        "Copy the records before number N to one file, those from there on to another.",
         "copying.split",
         2,
         None,
-        frozenset({"outfiles", "y"}),
+        frozenset({"collection", "outfiles", "y"}),
     ),
     "merge": Tool(
         "INPUT... OUTPUT",
-        "Copy the samples of several files to one.",
+        "Copy the records of several files to one.",
         "copying.merge",
         2,
         None,
-        frozenset({"seed", "shuffle", "strategy", "y"}),
+        _OF_COPIES | {"shuffle", "strategy"},
     ),
     "bench": Tool(
         "INPUT",
-        "Read all samples, and print how long it took. INPUT may also be a folder of folders of files, a list of files "
+        "Read all records, and print how long it took. INPUT may also be a folder of folders of files, a list of files "
         "or a ZIP archive.",
         "timing.bench",
         1,
         1,
-        frozenset({"mmap", "raw", "shuffle", *OF_FILES}),
+        frozenset({"collection", "mmap", "raw", "shuffle", *OF_FILES}),
     ),
 }
 """By name."""

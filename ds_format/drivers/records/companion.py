@@ -1,19 +1,18 @@
-"""The companion `D.meta` of a data file D: a ds file of the dataset without its records.
+"""The companion of records: a ds file of the dataset without them.
 
 The property `.records` of the dataset says which variables are records, and which data it belongs to::
 
-    {"axes": {variable: axis}, "n": records, "size": bytes of D, "md5": checksum of D, "missing": [variable, ...]}
+    {"axes": {variable: axis}, "n": records, "size": bytes of the data, "missing": [variable, ...], ...}
+
+The container adds a checksum of the data.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...datadings import format, md5
-from ...datadings.index import Index
 from ...dataset import META
 from ...errors import DsError, FormatError
 from ..base import Metadata
@@ -21,7 +20,6 @@ from ..ds.sink import DsSink
 from ..ds.source import DsSource
 from ..settings import names, setting
 
-SUFFIX = ".meta"
 RECORDS = ".records"
 """The property of the dataset."""
 
@@ -50,7 +48,7 @@ def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSour
     Parameters
     ----------
     path : str
-        Of the data file.
+        Of the companion.
     meta : Metadata
         Of the whole dataset.
     of_data : dict
@@ -61,7 +59,7 @@ def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSour
     axes = of_data["axes"]
     without = {key: emptied(entry, axes[key]) if key in axes else entry for key, entry in meta.items()}
     without[META] = {**without.get(META, {}), RECORDS: of_data}
-    sink = DsSink(path + SUFFIX, without)
+    sink = DsSink(path, without)
     try:
         for key, entry in meta.items():
             if key != META and key not in axes and entry.get(".size") is not None:
@@ -72,22 +70,47 @@ def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSour
     return sink
 
 
-def find(path: str, n: int, size: int) -> Companion | None:
-    """Open the companion of a data file, if there is one that belongs to it.
+def of_written(meta: Metadata, source: DsSource) -> Metadata:
+    """Return metadata of a dataset with the types that its variables have in a file."""
+    stored = source.meta
+    found = {key: {**entry, ".type": stored[key].get(".type")} for key, entry in meta.items() if key != META}
+    found[META] = meta.get(META, {})
+    return found
+
+
+def record(axes: dict[str, int], n: int, size: int, meta: Metadata, **checksum: str) -> dict[str, Any]:
+    """Return the property `.records`.
 
     Parameters
     ----------
-    path : str
-        Of the data file.
+    axes : dict
+        Variables that are records → the axis that these are along.
     n : int
-        Its samples.
+        Records.
     size : int
-        Its bytes.
+        Bytes of the data.
+    meta : Metadata
+        With `.missing`.
+    **checksum
+        Of the data, by its name.
+    """
+    missing = [key for key in axes if meta[key].get(".missing")]
+    return {"axes": axes, "n": n, "size": size, **checksum, "missing": missing}
 
-    Returns
-    -------
-    Companion or None
-        None if there is none, or, with a warning, one of other data.
+
+def opened(source: DsSource, n: int, is_of: Callable[[Any], bool], data: str) -> Companion | None:
+    """Return a companion, if it belongs to the data.
+
+    Parameters
+    ----------
+    source : DsSource
+        The companion; closed unless it is returned.
+    n : int
+        Records.
+    is_of : callable
+        Whether a property `.records` is that of the data.
+    data : str
+        Path of the data, for the warning that the companion belongs to others.
 
     Raises
     ------
@@ -95,59 +118,22 @@ def find(path: str, n: int, size: int) -> Companion | None:
         If it is damaged.
     """
     try:
-        source = DsSource(path + SUFFIX)
-    except FileNotFoundError:
-        return None
-    try:
         own = source.meta.get(META, {}).get(RECORDS)
-        if not _is_of(path, own, n, size):
-            warnings.warn(f"{path + SUFFIX}: belongs to other data than those of {path}, and is not used", stacklevel=5)
+        if not is_of(own):
+            warnings.warn(f"{source.path}: belongs to other data than those of {data}, and is not used", stacklevel=6)
             source.close()
             return None
         return Companion(source, *_metadata(source, own or {}, n))
-    except DsError as error:
+    except BaseException as error:
         source.close()
-        raise error.at(path=path + SUFFIX)
+        if isinstance(error, DsError):
+            raise error.at(path=source.path)
+        raise
 
 
-def carry(source: str, target: str) -> None:
-    """Give a data file that has samples of another one the companion of that, if it has one.
-
-    Parameters
-    ----------
-    source, target : str
-        The data files.
-    """
-    if not os.path.exists(source + SUFFIX):
-        return
-    found = find(source, len(Index(source)), os.stat(source).st_size)
-    if found is None:
-        return
-    with open(target + format.MD5, "rb") as file:
-        digest = md5.decode(file.read()).digests[os.path.basename(target)]
-    n = len(Index(target))
-    missing = [key for key in found.axes if found.meta[key].get(".missing")]
-    with contextlib.closing(found.source):
-        create(
-            target, found.meta, record(found.axes, n, os.stat(target).st_size, digest, missing), found.source
-        ).commit()
-
-
-def record(axes: dict[str, int], n: int, size: int, digest: str, missing: list[str]) -> dict[str, Any]:
-    """Return the property `.records`."""
-    return {"axes": axes, "n": n, "size": size, "md5": digest, "missing": missing}
-
-
-def _is_of(path: str, own: Any, n: int, size: int) -> bool:
-    """Return whether a companion belongs to n samples of so many bytes in all."""
-    if (setting(own, "n", int), setting(own, "size", int)) != (n, size):
-        return False
-    try:
-        with open(path + format.MD5, "rb") as file:
-            known = md5.decode(file.read()).digests.get(os.path.basename(path))
-    except FileNotFoundError:
-        return True
-    return known is None or known == setting(own, "md5", str)
+def is_record(own: Any, n: int, size: int) -> bool:
+    """Whether a property `.records` is that of so many records of so many bytes in all."""
+    return (setting(own, "n", int), setting(own, "size", int)) == (n, size)
 
 
 def _metadata(source: DsSource, own: dict[str, Any], n: int) -> tuple[Metadata, dict[str, int]]:

@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...datadings.format import KEY
 from ...dataset import META, dims
 from ...errors import UnsupportedError
 from ...names import escape, unescape
 from ..base import Metadata
 from ..settings import HDF5, NETCDF, names, setting
 
-MASK = ".mask"
-"""What the name of an entry ends with that says which values of an array are missing."""
 Label = str | int
 """A dimension by its name, or the first one of variables whose dimensions have no names by its size."""
 
@@ -27,10 +24,10 @@ class Plan(NamedTuple):
     n: int
     """Records."""
     key: str | None
-    """The variable whose values are the keys of the samples; None: their numbers are."""
+    """The variable whose values are the keys of the records; None: their numbers are."""
 
 
-def plan_of(meta: Metadata, dim: str | None, key: str | None) -> Plan:
+def plan_of(meta: Metadata, dim: str | None, key: str | None, own: str) -> Plan:
     """Return how a dataset becomes records.
 
     Parameters
@@ -40,7 +37,9 @@ def plan_of(meta: Metadata, dim: str | None, key: str | None) -> Plan:
     dim : str, optional
         The dimension. By default an unlimited one; else that which is the first one of most variables.
     key : str, optional
-        Name of the variable whose values become keys. By default the text variable `key`, if there is one.
+        Name of the variable whose values become keys. By default that one called as `own`, if there is one.
+    own : str
+        Name of the entry of a record that is its key.
 
     Raises
     ------
@@ -60,8 +59,7 @@ def plan_of(meta: Metadata, dim: str | None, key: str | None) -> Plan:
         raise UnsupportedError(
             f'dimension "{label}" has size {other}, but {n} in variable "{unescape(first)}"', variable=unescape(second)
         )
-    _check_names(list(axes))
-    return Plan(axes, next(iter(sizes), 0), _key(meta, axes, key))
+    return Plan(axes, next(iter(sizes), 0), _key(meta, axes, key, own))
 
 
 def _labels(key: str, entry: dict[str, Any]) -> Sequence[Label]:
@@ -85,21 +83,12 @@ def _default(meta: Metadata, labels: dict[str, Sequence[Label]]) -> Label | None
     return first.most_common(1)[0][0] if first else None
 
 
-def _check_names(keys: list[str]) -> None:
-    for key in keys:
-        if key + MASK in keys:
-            raise UnsupportedError(
-                f'the entry "{unescape(key)}{MASK}" of a sample says where "{unescape(key)}" is missing',
-                variable=unescape(key) + MASK,
-            )
-
-
-def _key(meta: Metadata, axes: dict[str, int], name: str | None) -> str | None:
-    if name is None and KEY not in axes:
+def _key(meta: Metadata, axes: dict[str, int], name: str | None, own: str) -> str | None:
+    if name is None and own not in axes:
         return None
-    key = KEY if name is None else escape(name)
-    if KEY in axes and (key != KEY or meta[KEY].get(".type") != "unicode"):
-        raise UnsupportedError(f'the entry "{KEY}" of a sample is its key; expected text that is', variable=KEY)
+    key = own if name is None else escape(name)
+    if own in axes and (key != own or meta[own].get(".type") != "unicode"):
+        raise UnsupportedError(f'the entry "{own}" of a record is its key; expected text that is', variable=own)
     if key not in axes or len(meta[key][".size"]) != 1:
-        raise UnsupportedError("expected a variable of one value for each record, to be its key", variable=name or KEY)
+        raise UnsupportedError("expected a variable of one value for each record, to be its key", variable=name or own)
     return key

@@ -1,18 +1,17 @@
-"""Writing: a dataset as a Sink that makes samples of it."""
+"""Writing: a dataset as a Sink that makes records of it."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...datadings.format import KEY
-from ...datadings.writer import FileWriter
-from ...dataset import META, as_array
+from ...dataset import as_array
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ...kernels.portable import temporary_name
@@ -22,16 +21,14 @@ from ..ds.sink import DsSink
 from ..ds.source import DsSource
 from ..loss import refuse
 from ..plain_times import PlainTimes
-from ..strings import OBJECT_SIZE
-from . import companion
-from .columns import values_of
-from .plan import MASK, Plan, plan_of
+from ..strings import OBJECT_SIZE, as_objects
+from .plan import Plan, plan_of
 
 
-class RecordSink:
-    """Samples being written; see `ds_format.drivers.base.Sink`.
+class RecordSink(ABC):
+    """Records being written; see `ds_format.drivers.base.Sink`.
 
-    Variables come one after another, samples need all of them: until `commit` they are in a ds file under a temporary
+    Variables come one after another, records need all of them: until `commit` they are in a ds file under a temporary
     name beside the target.
 
     Parameters
@@ -43,8 +40,8 @@ class RecordSink:
         The dimension whose positions become records. By default an unlimited one; else that which is the first one of
         most variables.
     key : str, optional
-        The variable whose values become the keys of the samples, as text. By default the text variable `key`, or else
-        their numbers are.
+        The variable whose values become the keys of the records, as text. By default the text variable of the name that
+        the container has for keys, or else their numbers are.
     time_units, calendar : str, optional
         What to write time variables in, instead of Julian dates.
     durable : bool
@@ -61,6 +58,9 @@ class RecordSink:
     UnsupportedError
         If no variable has the dimension, or one cannot be the keys.
     """
+
+    KEY: str
+    """The entry of a record that is its key."""
 
     def __init__(
         self,
@@ -81,7 +81,8 @@ class RecordSink:
         self._source: DsSource | None = None
         self._written = temporary_name(self.path)
         with self._named():
-            self._plan = plan_of(self._meta, dim, key)
+            self._plan = plan_of(self._meta, dim, key, self.KEY)
+            self._check(self._plan)
             self._sink = DsSink(self._written, self._meta, atomic=False)
 
     @contextlib.contextmanager
@@ -103,14 +104,11 @@ class RecordSink:
             self._sink.write(name, self._times.blocks(name, blocks))
 
     def commit(self) -> None:
-        """Write all samples, and give them their name."""
+        """Write all records, and give them their name."""
         with self._named():
             self._sink.commit()
             self._source = DsSource(self._written)
-            with _Writer(self.path, self._meta, self._plan, self._source, self._durable) as writer:
-                for samples in _samples(self._source, self._plan):
-                    for sample in samples:
-                        writer.put(sample)
+            self._store(self._source)
         self.abort()
 
     def abort(self) -> None:
@@ -119,78 +117,66 @@ class RecordSink:
             self._source.close()
         self._sink.abort()
 
+    @abstractmethod
+    def _check(self, plan: Plan) -> None:
+        """Raise an UnsupportedError if the container cannot hold such records."""
 
-class _Writer(FileWriter):
-    """Puts the companion beside the dataset when that is finished."""
-
-    def __init__(self, path: str, meta: Metadata, plan: Plan, source: DsSource, durable: bool):
-        super().__init__(path, overwrite=True, total=plan.n, durable=durable)
-        self._meta, self._plan, self._source = meta, plan, source
-
-    def put(self, sample: dict[str, Any]) -> None:
-        """Add a sample."""
-        try:
-            self.write(sample)
-        except UnsupportedError as error:
-            name = self._plan.key
-            raise error if name is None else error.at(variable=unescape(name))
-
-    def _finish(self) -> None:
-        stored = self._source.meta
-        meta = {key: {**entry, ".type": stored[key].get(".type")} for key, entry in self._meta.items() if key != META}
-        meta[META] = self._meta.get(META, {})
-        axes = self._plan.axes
-        missing = [key for key in axes if stored[key].get(".missing")]
-        of_data = companion.record(axes, len(self), self._end, self._digest.hexdigest(), missing)
-        sink = companion.create(self.path, meta, of_data, self._source)
-        try:
-            super()._finish()
-            sink.commit()
-        except BaseException:
-            sink.abort()
-            raise
+    @abstractmethod
+    def _store(self, source: DsSource) -> None:
+        """Write the container from the ds file of the dataset."""
 
 
-def _samples(source: DsSource, plan: Plan) -> Iterator[Iterator[dict[str, Any]]]:
-    """Yield the samples in blocks of bounded memory."""
-    size = sum(_record_size(source.meta[key], axis) for key, axis in plan.axes.items())
+class Block(NamedTuple):
+    """Some consecutive records."""
+
+    keys: list[str]
+    arrays: dict[str, Any]
+    """(n, ...) each, by the keys of the variables."""
+
+
+def blocks(source: DsSource, plan: Plan, value_size: int = 0) -> Iterator[Block]:
+    """Yield all records in blocks of bounded memory.
+
+    Parameters
+    ----------
+    source : DsSource
+    plan : Plan
+    value_size : int
+        Bytes of memory that a value takes in the form that is made of it, if that is more than its own ones.
+    """
+    size = sum(_record_size(source.meta[key], axis, value_size) for key, axis in plan.axes.items())
     step = max(BLOCK_SIZE // max(size, 1), 1)
     for start in range(0, plan.n, step):
-        yield _block(source, plan, start, min(start + step, plan.n))
+        yield _block(source, plan, range(start, min(start + step, plan.n)))
 
 
-def _record_size(entry: dict[str, Any], axis: int) -> int:
+def _record_size(entry: dict[str, Any], axis: int, value_size: int) -> int:
     """Return about the bytes of memory that a variable takes in one record."""
     ds_type = TYPES[entry[".type"]]
     inner: int = math.prod(n for i, n in enumerate(entry[".size"]) if i != axis)
-    return inner * (OBJECT_SIZE + 64 if ds_type.is_string else max(ds_type.size, 1)) + OBJECT_SIZE
+    return inner * (OBJECT_SIZE + 64 if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
 
 
-def _block(source: DsSource, plan: Plan, start: int, stop: int) -> Iterator[dict[str, Any]]:
-    columns: list[tuple[str, list[Any]]] = []
-    keys = [str(i) for i in range(start, stop)]
+def _block(source: DsSource, plan: Plan, numbers: range) -> Block:
+    arrays: dict[str, Any] = {}
+    keys = list(map(str, numbers))
     for key, axis in plan.axes.items():
-        entry = source.meta[key]
-        index = tuple(range(start, stop) if i == axis else range(n) for i, n in enumerate(entry[".size"]))
-        array = np.moveaxis(as_array(source.read(key, index)), axis, 0)
-        values, mask = values_of(array)
-        name = unescape(key)
+        size = source.meta[key][".size"]
+        index = tuple(numbers if i == axis else range(n) for i, n in enumerate(size))
+        arrays[key] = np.moveaxis(as_array(source.read(key, index)), axis, 0)
         if key == plan.key:
-            keys = _keys(name, values, start)
-        if name != KEY:
-            columns.append((name, values))
-        if entry.get(".missing") and array.ndim > 1 and array.dtype.kind not in "OSUT":
-            columns.append((name + MASK, list(np.zeros(array.shape, np.bool_) if mask is None else mask)))
-    names = [KEY, *(name for name, _ in columns)]
-    for row in zip(keys, *(values for _, values in columns), strict=True):
-        yield dict(zip(names, row, strict=True))
+            keys = _keys(unescape(key), arrays[key], numbers.start)
+    return Block(keys, arrays)
 
 
-def _keys(name: str, values: list[Any], start: int) -> list[str]:
+def _keys(name: str, array: Any, start: int) -> list[str]:
     """Return the values of a variable as keys."""
-    if None in values:
-        raise UnsupportedError(f"record {start + values.index(None)}: no value, expected a key", variable=name)
+    values, mask = as_objects(array)
+    if mask is not None:
+        raise UnsupportedError(f"record {start + int(mask.argmax())}: no value, expected a key", variable=name)
+    is_single = array.dtype.name == "float32"  # which has fewer digits than what Python makes of it
+    plain = list(np.ma.getdata(array)) if is_single else values.tolist()
     try:
-        return [value.decode() if isinstance(value, bytes) else str(value) for value in values]
+        return [value.decode() if isinstance(value, bytes) else str(value) for value in plain]
     except UnicodeDecodeError as error:
         raise UnsupportedError(f"the key {error.object[:20]!r} is not UTF-8", variable=name) from None

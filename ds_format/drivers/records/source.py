@@ -1,79 +1,126 @@
-"""Reading: a datadings dataset as a Source."""
+"""Reading: records as a Source."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ...datadings.format import KEY
-from ...datadings.reader import MsgpackReader
 from ...dataset import META, as_array
 from ...dtypes import TYPES
-from ...errors import DsError, FormatError, MissingError, UnsupportedError
+from ...errors import DsError, MissingError, UnsupportedError
 from ...names import unescape
 from ...selection import Index, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds.source import DsSource
 from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
-from . import companion, schema
-from .columns import array_of
-from .plan import MASK
+from .companion import Companion
 
 HELD_SIZE = 64 * 1024 * 1024
-"""Bytes of variables that are read together, since decoding a sample decodes all of it."""
+"""Bytes of variables that are read together, since decoding a record decodes all of it."""
 STRING_SIZE = OBJECT_SIZE + 64
 STEP = 1024
-"""Most samples that are held at once."""
+"""Most records that are held at once."""
+
+
+class Records(Protocol):
+    """An open container, as a source of variables."""
+
+    path: str
+    size: int
+    """Bytes of the data."""
+    companion: Companion | None
+    """None: another program wrote them."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, positions: Sequence[int]) -> Iterator[Any]:
+        """Yield the records at these positions."""
+        ...
+
+    def column(
+        self, name: str, records: Sequence[Any], numbers: Sequence[int], type_name: str, shape: tuple[int, ...]
+    ) -> Any:
+        """Return a variable of some records.
+
+        Parameters
+        ----------
+        name : str
+            Its key.
+        records : sequence
+            n of them, as `take` yields them.
+        numbers : sequence of int
+            Their positions, for messages.
+        type_name : str
+            The ds type.
+        shape : tuple of int
+            Of one record.
+
+        Returns
+        -------
+        (n, *shape) ndarray or MaskedArray
+
+        Raises
+        ------
+        FormatError
+            If a record has something else; the message says which.
+        """
+        ...
+
+    def infer(self) -> tuple[Metadata, dict[str, UnsupportedError]]:
+        """Return the metadata of records without a companion, and why some entries are no variables."""
+        ...
+
+    def close(self) -> None:
+        """Release the files."""
+        ...
 
 
 class RecordSource:
-    """A datadings dataset; see `ds_format.drivers.base.Source`.
+    """Records of a container; see `ds_format.drivers.base.Source`.
 
-    Beside the companion that this package writes it opens at once. Of datasets of other programs all samples are
-    decoded to learn what is in them: entries of one type and shape are variables along the dimension `n`.
+    Beside the companion that this package writes it opens at once. Of data of other programs all records are decoded to
+    learn what is in them: entries of one type and shape are variables along the dimension `n`.
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    records : Records
+        Closed with the source.
     skip_unsupported : bool
         Leave out entries that are no variables, with a `LossWarning`. Else they are listed, and reading them is an
         error.
 
     Raises
     ------
-    OSError
-        If there is no such file, or no index of it.
     FormatError
-        If it is damaged; the message names the file and the sample.
+        If a record is damaged; the message names the file and the record.
     """
 
     meta: Metadata
 
-    def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self.path = os.fsdecode(path)
-        self._reader = MsgpackReader(self.path)
-        n, size = len(self._reader), os.stat(self.path).st_size
-        self._step = min(max(BLOCK_SIZE * n // max(size, 1), 1), STEP)
+    def __init__(self, records: Records, *, skip_unsupported: bool = False):
+        self.path = records.path
+        self._records = records
+        self._step = min(max(BLOCK_SIZE * len(records) // max(records.size, 1), 1), STEP)
         self._faults: dict[str, UnsupportedError] = {}
         self._held: dict[str, Any] = {}
         self._constants: DsSource | None = None
-        found = companion.find(self.path, n, size)
-        self.is_own = found is not None
-        """Whether this package wrote it."""
-        if found is not None:
-            self._constants, self.meta, self._axes = found
+        if records.companion is not None:
+            self._constants, self.meta, self._axes = records.companion
             return
-        self.meta, self._faults = schema.infer(self._reader, n, self.path)
+        try:
+            self.meta, self._faults = records.infer()
+        except BaseException:
+            records.close()
+            raise
         self._axes = {key: 0 for key, entry in self.meta.items() if entry.get(".size") is not None}
         if skip_unsupported:
             for key, fault in self._faults.items():
-                warnings.warn(f"{fault}; it is left out", LossWarning, stacklevel=4)
+                warnings.warn(f"{fault}; it is left out", LossWarning, stacklevel=5)
                 del self.meta[key]
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
@@ -82,7 +129,7 @@ class RecordSource:
         Raises
         ------
         FormatError
-            If a sample is damaged, or has something else than the companion says.
+            If a record is damaged, or has something else than the companion says.
         UnsupportedError
             If an entry is no variable.
         """
@@ -115,7 +162,7 @@ class RecordSource:
     def close(self) -> None:
         """Release the files."""
         self._held = {}
-        self._reader.close()
+        self._records.close()
         if self._constants is not None:
             self._constants.close()
 
@@ -137,16 +184,16 @@ class RecordSource:
         return self._held.pop(name)
 
     def _part(self, name: str, index: tuple[Index, ...]) -> Any:
-        """Read a part of a variable, holding no more than that and a block of samples."""
+        """Read a part of a variable, holding no more than that and a block of records."""
         axis = self._axes[name]
         item = index[axis]
         positions = _positions(item)
         rest = (*index[:axis], *index[axis + 1 :])
         shape = self._shape(name)
-        samples = self._samples(positions)
+        records = self._records.take(positions)
         parts = []
         for numbers in _steps(positions, self._step):
-            block = self._arrays([name], list(islice(samples, len(numbers))), numbers)[name]
+            block = self._arrays([name], list(islice(records, len(numbers))), numbers)[name]
             parts.append(take(block, (range(len(block)), *rest)) if shape else block)
         part = parts[0] if len(parts) == 1 else _joined(parts)
         if isinstance(item, int):
@@ -155,13 +202,13 @@ class RecordSource:
 
     def _gather(self, names: Sequence[str]) -> dict[str, Any]:
         """Read whole variables in one pass."""
-        n = len(self._reader)
-        samples = self._samples(range(n))
+        n = len(self._records)
+        records = self._records.take(range(n))
         out = {name: np.empty((n, *self._shape(name)), TYPES[self.meta[name][".type"]].code) for name in names}
         masks: dict[str, Any] = {}
         for numbers in _steps(range(n), self._step):
             part = slice(numbers[0], numbers[-1] + 1) if numbers else slice(0)
-            for name, block in self._arrays(names, list(islice(samples, len(numbers))), numbers).items():
+            for name, block in self._arrays(names, list(islice(records, len(numbers))), numbers).items():
                 out[name][part] = np.ma.getdata(block)
                 if isinstance(block, np.ma.MaskedArray):
                     masks.setdefault(name, np.zeros(out[name].shape, np.bool_))[part] = block.mask
@@ -169,31 +216,19 @@ class RecordSource:
             out[name] = np.ma.MaskedArray(out[name], mask)
         return {name: _moved(array, self._axes[name]) for name, array in out.items()}
 
-    def _samples(self, positions: Sequence[int]) -> Iterator[Any]:
-        if self.is_own:
-            return self._reader.take(positions)
-        pairs = self._reader.take(positions, yield_key=True)
-        return ({**sample, KEY: key} for key, sample in pairs)
-
     def _shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of one record."""
         size, axis = self.meta[name][".size"], self._axes[name]
         return (*size[:axis], *size[axis + 1 :])
 
-    def _arrays(self, names: Sequence[str], samples: list[Any], numbers: Sequence[int]) -> dict[str, Any]:
-        """Return variables of some samples, which come along the first axis."""
-        for number, sample in zip(numbers, samples, strict=True):
-            if type(sample) is not dict:
-                raise FormatError(f"sample {number}: found {type(sample).__name__}, expected a map", path=self.path)
+    def _arrays(self, names: Sequence[str], records: list[Any], numbers: Sequence[int]) -> dict[str, Any]:
+        """Return variables of some records, which come along the first axis."""
         out: dict[str, Any] = {}
         for name in names:
-            text, shape = unescape(name), self._shape(name)
-            values = [sample.get(text) for sample in samples]
-            masks = [sample.get(text + MASK) for sample in samples] if shape and self.is_own else None
             try:
-                out[name] = array_of(values, masks, self.meta[name][".type"], shape, numbers)
+                out[name] = self._records.column(name, records, numbers, self.meta[name][".type"], self._shape(name))
             except DsError as error:
-                raise error.at(path=self.path, variable=text)
+                raise error.at(path=self.path, variable=unescape(name))
         return out
 
 

@@ -13,7 +13,8 @@ from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.reindex import reindex
 from ds_format.datadings.verify import verify
 from ds_format.datadings.writer import FileWriter
-from ds_format.drivers.records import create, source
+from ds_format.drivers.records import source
+from ds_format.drivers.records.datadings import create
 from tests.test_any_to_any import check
 
 Masked: Any = np.ma.MaskedArray

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dataset import as_array
-from ...dtypes import TYPES, Type
-from ...errors import FormatError, UnsupportedError
-from ..strings import as_objects
+from ....codec.encode import type_of
+from ....dataset import as_array
+from ....dtypes import TYPES, Type
+from ....errors import FormatError, UnsupportedError
+from ...strings import as_objects
+from ..schema import INTEGER, UNKNOWN, Description
 
+MASK = ".mask"
+"""What the name of an entry ends with that says which values of an array are missing."""
 PLAIN = ("int64", "float64", "bool")
 """Types whose numbers msgpack has, too."""
+SCALARS = {int: INTEGER, float: "float64", bool: "bool", str: "unicode", bytes: "str"}
+"""What msgpack has; each integer in its smallest form."""
 
 
 def values_of(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]:
@@ -183,3 +189,15 @@ def _wrong_number(values: Sequence[Any], ds_type: Type, numbers: Sequence[int]) 
             found = f"an array of shape {list(alone.shape)}" if alone.shape else repr(value)
             return FormatError(f"sample {numbers[i]}: found {found:.60}, expected a value of type {ds_type.name}")
     return FormatError(f"samples {numbers[0]} to {numbers[-1]}: found values that are not all of type {ds_type.name}")
+
+
+def described(value: Any) -> Description:
+    """Return type and shape of anything but a number or string of msgpack."""
+    kind = type(value).__name__
+    if isinstance(value, (list, np.ndarray, np.generic)):
+        try:
+            array = as_array(value)
+            return Description((type_of(array).name,), array.shape, isinstance(array, np.ma.MaskedArray))
+        except UnsupportedError:
+            kind = str(value.dtype) if isinstance(value, (np.ndarray, np.generic)) else kind
+    return Description((UNKNOWN + kind,))

@@ -1,0 +1,86 @@
+"""datadings for `ds records`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from ...datadings import format
+from ...datadings.index import Index
+from ...datadings.reader import MsgpackReader
+from ...datadings.writer import RawWriter
+from ...drivers.records.datadings import beside
+from ...errors import UnsupportedError
+from ...kernels import json_write
+from ...zds.documents import plain
+from ..arguments import ArgumentError
+
+
+class SampleReader(MsgpackReader):
+    """A dataset; see `formats.RecordReader`."""
+
+    @property
+    def data_size(self) -> int:
+        """Bytes of all samples."""
+        return os.path.getsize(self.path)
+
+    @property
+    def companion_path(self) -> str | None:
+        """What tells of attributes and dimensions."""
+        path = self.path + beside.SUFFIX
+        return path if os.path.exists(path) else None
+
+    def lines(self) -> Iterator[bytes]:
+        """Iterate over the samples as JSON.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is something that JSON does not have; the message names the sample.
+        """
+        for i, sample in enumerate(self):
+            try:
+                yield json_write.dumps(sample, plain)
+            except (UnsupportedError, ValueError, TypeError) as error:
+                told = error.message if isinstance(error, UnsupportedError) else str(error)
+                raise UnsupportedError(f"sample {i}: {told}", path=self.path) from None
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of each sample."""
+        index = Index(self.path)
+        return [stop - start for start, stop in pairwise(index.spans(0, len(index)))]
+
+    def files(self) -> dict[str, int]:
+        """Return the names and bytes of all files."""
+        suffixes = ("", *format.INDEX, format.MD5, format.LEGACY_INDEX, beside.SUFFIX)
+        paths = [self.path + suffix for suffix in suffixes]
+        return {os.path.basename(path): os.path.getsize(path) for path in paths if os.path.exists(path)}
+
+    def facts(self) -> dict[str, Any]:
+        """Return what else there is to be told."""
+        return {}
+
+
+def reader(path: str, collection: str | None, **options: Any) -> SampleReader:
+    """Open a dataset.
+
+    Raises
+    ------
+    ArgumentError
+        If a collection is asked for.
+    """
+    if collection is not None:
+        raise ArgumentError(f"{path}: collection is not possible with this format")
+    return SampleReader(path, **options)
+
+
+@contextlib.contextmanager
+def writer(path: str, of: SampleReader, is_whole: bool) -> Iterator[RawWriter]:
+    """Open a dataset to be written with messages of another one; see `formats.RecordFormat`."""
+    with RawWriter(path, overwrite=True) as messages:
+        yield messages
+    if is_whole:
+        beside.carry(of.path, path)

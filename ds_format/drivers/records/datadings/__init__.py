@@ -1,0 +1,48 @@
+"""Records in a datadings dataset: samples.
+
+A sample has the entry `key`, and one for each variable that has the dimension, without that dimension::
+
+    {"key": "0", "time": 6.0, "pressure": array of (lat, lon), "pressure.mask": array of bool, "name": "Brno"}
+
+Numbers are NumPy scalars of their type; int64, float64 and booleans are those of msgpack; text and byte strings are
+what they are, in lists where a record has several. A missing value is nil; for arrays of numbers the entry with
+`.mask` says which values are missing, in all samples of a variable that has any. The companion is the file `D.meta` of
+the data file D::
+
+    columns.py    arrays ↔ values of samples
+    reading.py    samples → records
+    writing.py    records → samples
+    beside.py     the file `D.meta`
+    check.py      what is wrong with all these files
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....datadings.reindex import reindex
+from ..source import RecordSource
+from .check import check
+from .reading import Samples
+from .writing import SampleSink as create
+
+__all__ = ["check", "create", "open", "reindex"]
+
+
+def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
+    """Open a datadings dataset.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    skip_unsupported : bool
+        See `RecordSource`.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, or no index of it.
+    FormatError
+        If it is damaged; the message names the file and the sample.
+    """
+    return RecordSource(Samples(path), skip_unsupported=skip_unsupported)

@@ -1,0 +1,82 @@
+"""A dataset as samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ....datadings.format import KEY
+from ....datadings.writer import FileWriter
+from ....errors import UnsupportedError
+from ....names import unescape
+from ...base import Metadata
+from ...ds.source import DsSource
+from .. import companion
+from ..plan import Plan
+from ..sink import Block, RecordSink, blocks
+from . import beside
+from .columns import MASK, values_of
+
+
+class SampleSink(RecordSink):
+    """Samples being written; see `RecordSink`. By default the text variable `key` is their keys."""
+
+    KEY = KEY
+
+    def _check(self, plan: Plan) -> None:
+        for key in plan.axes:
+            if key + MASK in plan.axes:
+                name = unescape(key)
+                raise UnsupportedError(
+                    f'the entry "{name}{MASK}" of a sample says where "{name}" is missing', variable=name + MASK
+                )
+
+    def _store(self, source: DsSource) -> None:
+        with _Writer(self.path, self._meta, self._plan, source, self._durable) as writer:
+            for block in blocks(source, self._plan):
+                for sample in _samples(block, source.meta):
+                    writer.put(sample)
+
+
+class _Writer(FileWriter):
+    """Puts the companion beside the dataset when that is finished."""
+
+    def __init__(self, path: str, meta: Metadata, plan: Plan, source: DsSource, durable: bool):
+        super().__init__(path, overwrite=True, total=plan.n, durable=durable)
+        self._meta, self._plan, self._source = meta, plan, source
+
+    def put(self, sample: dict[str, Any]) -> None:
+        """Add a sample."""
+        try:
+            self.write(sample)
+        except UnsupportedError as error:
+            name = self._plan.key
+            raise error if name is None else error.at(variable=unescape(name))
+
+    def _finish(self) -> None:
+        meta = companion.of_written(self._meta, self._source)
+        digest = self._digest.hexdigest()
+        of_data = companion.record(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
+        sink = companion.create(self.path + beside.SUFFIX, meta, of_data, self._source)
+        try:
+            super()._finish()
+            sink.commit()
+        except BaseException:
+            sink.abort()
+            raise
+
+
+def _samples(block: Block, meta: Metadata) -> Iterator[dict[str, Any]]:
+    columns: list[tuple[str, list[Any]]] = []
+    for key, array in block.arrays.items():
+        values, mask = values_of(array)
+        name = unescape(key)
+        if name != KEY:
+            columns.append((name, values))
+        if meta[key].get(".missing") and array.ndim > 1 and array.dtype.kind not in "OSUT":
+            columns.append((name + MASK, list(np.zeros(array.shape, np.bool_) if mask is None else mask)))
+    names = [KEY, *(name for name, _ in columns)]
+    for row in zip(block.keys, *(values for _, values in columns), strict=True):
+        yield dict(zip(names, row, strict=True))
