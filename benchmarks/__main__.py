@@ -27,6 +27,7 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--smoke", action="store_true", help="small sizes: does everything run?")
     parser.add_argument("--reference-python", metavar="PATH", help="Python of an environment with ds-format 5.0.2")
+    parser.add_argument("--zippy", metavar="DIR", type=Path, help="where the package zippy (zippy-data 0.1.2) lies")
     parser.add_argument(
         "--only", metavar="PATTERN", default="", help="cases whose name has this in it; may have * and ?"
     )
@@ -75,7 +76,11 @@ def main(words: Sequence[str] | None = None) -> int:
     start = time.perf_counter()
     try:
         bench = Bench(
-            SMOKE if arguments.smoke else FULL, folder, worker, arguments.repetitions or (2 if arguments.smoke else 7)
+            SMOKE if arguments.smoke else FULL,
+            folder,
+            worker,
+            arguments.repetitions or (2 if arguments.smoke else 7),
+            arguments.zippy,
         )
         found, skipped = run(bench, cases)
     finally:

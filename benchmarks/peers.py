@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,23 @@ def read_netcdf_part(path: str | Path, name: str, index: Any = ...) -> Any:
     """Read one variable of a file, or a part of it."""
     with NetCDF(path) as file:
         return file.variables[name][index]
+
+
+def duckdb() -> Any:
+    """Return DuckDB, or None if it is not installed."""
+    try:
+        return importlib.import_module("duckdb")
+    except ImportError:
+        return None
+
+
+def zippy(folder: Path | None) -> Any:
+    """Return the pure Python store of ZDS's reference program, which lies in a folder; None if there is none."""
+    if folder is None:
+        return None
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return importlib.import_module("zippy").FastZDSStore
 
 
 def read_bare(path: str) -> bytes:

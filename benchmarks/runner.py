@@ -24,6 +24,8 @@ class Bench(NamedTuple):
     reference: Worker | None
     """ds-format 5.0.2, if it is there."""
     repetitions: int
+    zippy: Path | None = None
+    """A folder to import the reference program of ZDS from, if it is there."""
 
 
 class Case(NamedTuple):

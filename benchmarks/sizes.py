@@ -36,6 +36,10 @@ class Sizes(NamedTuple):
     """Samples of 1 kB."""
     keys: int = 1_000_000
     """Samples of a dataset that is opened."""
+    documents_few: int = 10_000
+    """JSON documents of 207 bytes."""
+    documents: int = 100_000
+    documents_many: int = 1_000_000
     starts: int = 10
     """Fewest runs of a program."""
 
@@ -58,5 +62,8 @@ SMOKE = Sizes(
     slab=500_000,
     samples=300,
     keys=5_000,
+    documents_few=100,
+    documents=300,
+    documents_many=1_000,
     starts=3,
 )

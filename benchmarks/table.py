@@ -67,13 +67,13 @@ def _judged(result: Result, way: str) -> Iterable[str]:
     for claim, bound in targets.of(result.case, way):
         verdict = targets.judge(claim, bound, result)
         if verdict is not None:
-            yield f"{_wanted(claim.kind, bound.limit)} {REACHED[verdict.reached]}"
+            yield f"{_wanted(claim, bound.limit)} {REACHED[verdict.reached]}"
 
 
-def _wanted(kind: str, limit: float) -> str:
-    if kind == "at most":
-        return f"≤ {limit:g} MB"
-    return f"≥ {limit:g}x slower" if kind == "faster" else f"ds_format within {limit:g}x"
+def _wanted(claim: targets.Claim, limit: float) -> str:
+    if claim.kind == "at most":
+        return f"≤ {targets.amount(limit, claim.unit)}"
+    return f"≥ {limit:g}x slower" if claim.kind == "faster" else f"ds_format within {limit:g}x"
 
 
 def summary(results: Mapping[str, Result]) -> str:
@@ -89,13 +89,13 @@ def _measured(claim: targets.Claim, results: Mapping[str, Result]) -> str:
     verdicts = [
         targets.judge(claim, bound, results[bound.case]) if bound.case in results else None for bound in claim.bounds
     ]
-    shown = " / ".join("-" if verdict is None else _value(claim.kind, verdict.value) for verdict in verdicts)
+    shown = " / ".join("-" if verdict is None else _value(claim, verdict.value) for verdict in verdicts)
     known = [verdict.reached for verdict in verdicts if verdict is not None]
     return f"{shown} {REACHED[all(known)]}" if known else shown
 
 
-def _value(kind: str, value: float) -> str:
-    return f"{value:.1f} MB" if kind == "at most" else times(value)
+def _value(claim: targets.Claim, value: float) -> str:
+    return quantity(value, claim.unit) if claim.kind == "at most" else times(value)
 
 
 def times(ratio: float) -> str:

@@ -8,7 +8,23 @@ from typing import NamedTuple
 
 from .cases.program import HEADER_ONLY
 from .timing import Result
-from .ways import BARE, CAT, COPY, DATADINGS, LOOP, NETCDF, NUMPY, OURS, PYTHON, REFERENCE, SMALLER, XARRAY
+from .ways import (
+    BARE,
+    CAT,
+    COPY,
+    DATADINGS,
+    FASTZDS,
+    JSONL,
+    LOOP,
+    NETCDF,
+    NUMPY,
+    OURS,
+    PYTHON,
+    REFERENCE,
+    SMALLER,
+    SQLITE,
+    XARRAY,
+)
 
 
 class Bound(NamedTuple):
@@ -29,6 +45,8 @@ class Claim(NamedTuple):
     bounds: tuple[Bound, ...]
     words: str = ""
     """What stands behind the numbers; the rival's name if empty."""
+    unit: str = "MB"
+    """`MB` or `s`: of what is at most."""
 
     def text(self) -> str:
         """Return what is wanted, in words."""
@@ -36,7 +54,7 @@ class Claim(NamedTuple):
         shown = limits[:1] if len(set(limits)) == 1 else limits
         words = self.words or self.rival
         if self.kind == "at most":
-            return f"{words} ≤ {shown[0]:g} MB"
+            return f"{words} ≤ {amount(shown[0], self.unit)}"
         numbers = " / ".join(f"{limit:g}x" for limit in shown)
         if self.kind == "within":
             return f"within {numbers} of {words}"
@@ -60,6 +78,15 @@ class Verdict(NamedTuple):
 
 def _claim(kind: str, rival: str, bounds: Mapping[str, float], words: str = "") -> Claim:
     return Claim(kind, rival, tuple(Bound(case, limit) for case, limit in bounds.items()), words)
+
+
+def amount(limit: float, unit: str) -> str:
+    """Return a limit as text."""
+    return f"{limit:g} MB" if unit == "MB" else f"{limit * 1e3:g} ms"
+
+
+def _of_all(work: str, limit: float) -> dict[str, float]:
+    return {f"documents, {work}, {size}": limit for size in ("10 k", "100 k", "1 M")}
 
 
 GOALS: tuple[Goal, ...] = (
@@ -173,6 +200,28 @@ GOALS: tuple[Goal, ...] = (
                 "datadings 3.4.7",
             ),
             _claim("at most", "", {"samples, open and first key, memory": 40}, "memory"),
+        ),
+    ),
+    Goal(
+        "documents, 10 k / 100 k / 1 M: write dicts (W1) / write lines (W2) / look up (QW)",
+        tuple(
+            _claim("faster", SQLITE, _of_all(work, limit), f"sqlite3, {work}")
+            for work, limit in {"W1": 5, "W2": 15, "QW": 3}.items()
+        ),
+    ),
+    Goal(
+        "documents, 10 k / 100 k / 1 M: write dicts (W1) / open and read dicts (R2)",
+        (
+            _claim("within", JSONL, _of_all("W1", 1.3), "plain JSONL with orjson, W1"),
+            _claim("within", JSONL, _of_all("R2", 1.15), "plain JSONL with orjson, R2"),
+        ),
+    ),
+    Goal(
+        "documents: new process, 1000 look-ups in 1 M / open, and memory of a 1 M index",
+        (
+            _claim("faster", FASTZDS, {"documents, QC, 1 M": 3}, "the reference's FastZDSStore"),
+            Claim("at most", "", (Bound("documents, open and first id, 1 M", 0.05),), "open and first id", "s"),
+            _claim("at most", "", {"documents, open and first id, 1 M, memory": 100}, "memory"),
         ),
     ),
     Goal(

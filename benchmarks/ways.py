@@ -26,6 +26,10 @@ LOOP = "a loop of ds.read"
 CAT = "cat"
 DATADINGS = "datadings"
 MSGPACK = "msgpack"
+SQLITE = "sqlite3"
+JSONL = "JSONL + orjson"
+FASTZDS = "FastZDSStore"
+DUCKDB = "DuckDB"
 PYTHON = "python -c pass"
 
 

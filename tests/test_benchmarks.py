@@ -19,7 +19,7 @@ from benchmarks.cases.many import has_xarray
 from benchmarks.runner import Bench, Case, SkippedError, run, run_case
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Result, Trial, Way, measure
-from benchmarks.ways import BARE, NETCDF, OURS, REFERENCE, XARRAY, calls
+from benchmarks.ways import BARE, FASTZDS, NETCDF, OURS, REFERENCE, XARRAY, calls
 from benchmarks.worker import Worker, WorkerError
 
 TINY = Sizes(
@@ -39,6 +39,9 @@ TINY = Sizes(
     slab=4_000,
     samples=20,
     keys=30,
+    documents_few=5,
+    documents=10,
+    documents_many=20,
     starts=1,
 )
 CASES = {case.name: case for group in GROUPS for case in group.cases}
@@ -59,7 +62,7 @@ def test_every_case_runs_and_its_rivals_take_part(name: str, stand_in: Worker, t
         pytest.skip(str(reason))
     assert all(len(values) == 1 for values in result.values.values())
     assert not list(tmp_path.iterdir())
-    absent = {REFERENCE} if name == "ds ls x.ds" else set()  # the stand-in need not be installed
+    absent = {REFERENCE, FASTZDS} if name == "ds ls x.ds" else {FASTZDS}  # the stand-in need not be installed
     if not has_xarray():
         absent.add(XARRAY)
     for claim in all_claims():

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from ..runner import Group
-from . import conversion, fifty, file_kernels, kinds, large, many, memory_kernels, merging, program, samples, small
+from . import (
+    conversion,
+    documents,
+    fifty,
+    file_kernels,
+    kinds,
+    large,
+    many,
+    memory_kernels,
+    merging,
+    program,
+    samples,
+    small,
+)
 
 GROUPS: tuple[Group, ...] = (
     small.GROUP,
@@ -15,6 +28,7 @@ GROUPS: tuple[Group, ...] = (
     conversion.GROUP,
     merging.GROUP,
     samples.GROUP,
+    documents.GROUP,
     memory_kernels.GROUP,
     file_kernels.GROUP,
 )

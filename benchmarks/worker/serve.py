@@ -129,8 +129,15 @@ def convert(source: str, target: str) -> float:
     return timed(lambda: ds.write(target, ds.read(source)))
 
 
+def zds_open(path: str, key: str) -> bool:
+    """Open a ZDS store, and ask for one id."""
+    store: Any = importlib.import_module("ds_format.zds").ZDSStore
+    with store.open(path) as opened:
+        return key in opened
+
+
 VERBS: dict[str, Callable[..., Any]] = {
-    verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert)
+    verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert, zds_open)
 } | samples.VERBS
 
 
