@@ -16,6 +16,13 @@ import ds_format
 from ds_format import ops
 
 FINDER = doctest.DocTestFinder()
+NEEDS = {
+    "ds_format.zds.tables.arrow_": ["pyarrow"],
+    "ds_format.zds.tables.columns": ["pyarrow"],
+    "ds_format.zds.tables.duckdb_": ["duckdb", "pyarrow"],
+    "ds_format.zds.tables.pandas_": ["pandas"],
+}
+"""Libraries that are imported by functions, not by modules."""
 
 
 def modules() -> list[str]:
@@ -41,6 +48,8 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DS_MODE", raising=False)
     module = load(name)
+    for library in NEEDS.get(name, []):
+        pytest.importorskip(library)
     for test in FINDER.find(module, module=module):
         report: list[str] = []
         doctest.DocTestRunner().run(test, out=report.append, clear_globs=False)
