@@ -20,6 +20,11 @@ X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy 
 class Build(build_ext):
     """Builds the kernels, then the manual pages, which the new package makes from its table of commands."""
 
+    def finalize_options(self) -> None:
+        """Build several kernels at a time, also where pip asks, which does not pass on options of commands."""
+        super().finalize_options()
+        self.parallel = self.parallel or True
+
     def run(self) -> None:
         """Build."""
         super().run()
@@ -47,5 +52,4 @@ modules = {"language_level": 3, "freethreading_compatible": True, "auto_pickle":
 setup(
     cmdclass={"build_ext": Build},
     ext_modules=cythonize(kernels, compiler_directives=checks | modules, force=CHECKED),
-    options={"build_ext": {"parallel": True}},
 )
