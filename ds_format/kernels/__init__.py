@@ -1,5 +1,6 @@
 """Compiled loops and system calls: buffers in, buffers out.
 
+adler           the checksum of zlib
 bits            flags and masks, eight to a byte
 values          byte swap; present values to and from their places
 strings         length-prefixed strings ↔ Python strings
@@ -19,6 +20,8 @@ json_values, json_write   Python values and documents → JSON, always the same 
 ids, spans, zdx   ids → places of lines, as in an index of ZDS
 lines           lines of JSON → such an index
 document_fetch  the document of an id, from an open file
+pickle_stack    the stack and the memo of a pickle, within a budget of memory
+pickle_machine  opcodes of a pickle → objects, without importing or running anything
 portable        what `files`, `batch` and `ranges` do, on systems without their calls
 """
 

@@ -76,6 +76,10 @@ def write_at(fd: int, offset: int, buffer: Any) -> int:
     return _write(fd, buffer)
 
 
+def reserve(fd: int, offset: int, size: int) -> None:
+    """Tell the system of bytes that will be written: there is no call for it that works everywhere."""
+
+
 def _write(fd: int, buffer: Any) -> int:
     view = memoryview(buffer)
     view = view.cast("B") if view.nbytes else memoryview(b"")
