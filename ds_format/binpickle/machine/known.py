@@ -1,0 +1,82 @@
+"""A row of the table of what a pickle may name, and the checks that all handlers share."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from ...errors import DriverError, FormatError
+from ...kernels.pickle_stack import Global
+
+T = TypeVar("T")
+
+
+class Known(NamedTuple):
+    """What a pickle may name."""
+
+    make: Callable[..., Any] | None = None
+    """What is called in its place, with the arguments of REDUCE or NEWOBJ, all of which it has to check.
+
+    It returns the object, or a `Pending` one if a state has to follow."""
+    value: Any = None
+    """The class or object itself, if it may be part of a result; else it is a name that only calls can use."""
+    fetch: Callable[[], Any] | None = None
+    """What returns such an object of an optional library, when a pickle names it."""
+
+
+def library(name: str, extra: str, what: str) -> Any:
+    """Import an optional library, or raise the DriverError that says what needs it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise DriverError(f"{what} needs a library that is not installed: pip install {extra}") from None
+
+
+def shown(text: str, length: int = 200) -> str:
+    """Return the start of a text from a file as it can go to any terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:length])
+
+
+def check(what: str, value: Any, expected: type[T]) -> T:
+    """Return `value` if it is of exactly the type `expected`.
+
+    Raises
+    ------
+    FormatError
+        If not; the message has only types, since a value from a file can be too large to be shown.
+    """
+    if type(value) is not expected:
+        raise wrong(what, value, expected.__name__)
+    return value
+
+
+def wrong(what: str, value: Any, expected: str) -> FormatError:
+    """Return the error that says of which type a value is, and what was expected."""
+    found = repr(value) if isinstance(value, Global) else type(value).__name__
+    return FormatError(f"{what}: found {found}, expected {expected}")
+
+
+def check_ints(what: str, values: Any, n: int | None = None) -> tuple[int, ...]:
+    """Return a tuple of `n` integers, if it is one."""
+    if type(values) is not tuple or not all(type(value) is int for value in values) or n not in (None, len(values)):
+        raise wrong(what, values, f"a tuple of {'' if n is None else f'{n} '}integers")
+    return values
+
+
+def check_state(what: str, state: Any, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a state that is a map, if it has no keys but the known ones, and all that are needed.
+
+    Raises
+    ------
+    FormatError
+        If not; the message names the first key that is in the way.
+    """
+    for key in check(what, state, dict):
+        if type(key) is not str or key not in known:
+            name = f'"{shown(key, 60)}"' if type(key) is str else f"a {type(key).__name__}"
+            raise FormatError(f"{what}: has {name}, which this package does not know")
+    for key in needed:
+        if key not in state:
+            raise FormatError(f'{what}: has no "{key}"')
+    return dict(state)

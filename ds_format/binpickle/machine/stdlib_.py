@@ -1,0 +1,174 @@
+"""Values of the standard library: times, numbers, identifiers, paths, ranges.
+
+Sources: `__reduce__` of each in Python 3.8 to 3.13.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import pathlib
+import re
+import uuid
+import zoneinfo
+from functools import partial
+from typing import Any
+
+from ...errors import FormatError
+from ...kernels.pickle_stack import Global, Pending
+from .known import Known, check, check_ints, check_state, wrong
+
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
+ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+){0,4}")
+"""A key of the time zone database: a relative path that leads nowhere else."""
+FROM_KEY = Global("zoneinfo", "ZoneInfo._unpickle")
+
+
+def _bytes(what: str, value: Any, size: int) -> bytes:
+    if type(value) is not bytes or len(value) != size:
+        raise wrong(what, value, f"{size} bytes")
+    return value
+
+
+def _zone(zone: tuple[Any, ...]) -> datetime.tzinfo | None:
+    if not zone:
+        return None
+    if len(zone) > 1 or not isinstance(zone[0], (datetime.timezone, zoneinfo.ZoneInfo)):
+        raise wrong("time zone", zone, "a timezone or ZoneInfo")
+    return zone[0]
+
+
+def datetime_(packed: Any, *zone: Any) -> datetime.datetime:
+    """Stand for `datetime.datetime`; bit 7 of the month is the fold."""
+    high, low, month, day, hour, minute, second, *micro = _bytes("datetime", packed, 10)
+    return datetime.datetime(
+        high << 8 | low, month & 0x7F, day, hour, minute, second, int.from_bytes(micro), _zone(zone), fold=month >> 7
+    )
+
+
+def date(packed: Any) -> datetime.date:
+    """Stand for `datetime.date`."""
+    high, low, month, day = _bytes("date", packed, 4)
+    return datetime.date(high << 8 | low, month, day)
+
+
+def time(packed: Any, *zone: Any) -> datetime.time:
+    """Stand for `datetime.time`; bit 7 of the hour is the fold."""
+    hour, minute, second, *micro = _bytes("time", packed, 6)
+    return datetime.time(hour & 0x7F, minute, second, int.from_bytes(micro), _zone(zone), fold=hour >> 7)
+
+
+def timedelta(*parts: Any) -> datetime.timedelta:
+    """Stand for `datetime.timedelta`."""
+    return datetime.timedelta(*check_ints("timedelta", parts, 3))
+
+
+def timezone(offset: Any, *name: Any) -> datetime.timezone:
+    """Stand for `datetime.timezone`."""
+    return datetime.timezone(check("timezone", offset, datetime.timedelta), *[check("timezone", n, str) for n in name])
+
+
+def getattr_(owner: Any, name: Any) -> Global:
+    """Stand for `getattr` in the one way in which time zones are pickled, and in no other."""
+    if owner is not zoneinfo.ZoneInfo or name != "_unpickle":
+        raise FormatError("builtins.getattr: found other arguments than ZoneInfo and its _unpickle")
+    return FROM_KEY
+
+
+def zone_of(key: Any, from_cache: Any) -> zoneinfo.ZoneInfo:
+    """Stand for `zoneinfo.ZoneInfo._unpickle`."""
+    if not ZONE.fullmatch(check("ZoneInfo", key, str)):
+        raise FormatError("ZoneInfo: found a key that is none of the time zone database")
+    try:
+        return zoneinfo.ZoneInfo(key) if from_cache else zoneinfo.ZoneInfo.no_cache(key)
+    except zoneinfo.ZoneInfoNotFoundError:
+        raise FormatError(f'ZoneInfo: this machine has no time zone "{key}"') from None
+
+
+def decimal_(text: Any) -> decimal.Decimal:
+    """Stand for `decimal.Decimal`."""
+    return decimal.Decimal(check("Decimal", text, str))
+
+
+def fraction(*parts: Any) -> fractions.Fraction:
+    """Stand for `fractions.Fraction`, of a text until Python 3.11, of two numbers since."""
+    if len(parts) == 2:
+        return fractions.Fraction(*check_ints("Fraction", parts, 2))
+    if len(parts) != 1 or not FRACTION.fullmatch(check("Fraction", parts[0], str)):
+        raise wrong("Fraction", parts, "a fraction")
+    return fractions.Fraction(parts[0])
+
+
+def uuid_() -> Pending:
+    """Stand for `uuid.UUID`."""
+    return Pending(_finish_uuid)
+
+
+def _finish_uuid(state: Any) -> uuid.UUID:
+    state = check_state("UUID", state, ("int", "is_safe"), ("int",))
+    number = check("UUID", state["int"], int)
+    safe = uuid.SafeUUID(None if "is_safe" not in state else check("UUID: is_safe", state["is_safe"], int))
+    return uuid.UUID(int=number, is_safe=safe)
+
+
+def _path(kind: type[pathlib.PurePath], *parts: Any) -> pathlib.PurePath:
+    return kind(*[check("path", part, str) for part in parts])
+
+
+def _local(kind: type[pathlib.PurePath], plain: type[pathlib.PurePath]) -> Known:
+    """Return a row for paths of one system, that become plain ones on the other."""
+    is_ours = isinstance(pathlib.Path(), kind)
+    return Known(partial(_path, kind if is_ours else plain), kind)
+
+
+PATHS = {
+    "PurePosixPath": Known(partial(_path, pathlib.PurePosixPath), pathlib.PurePosixPath),
+    "PureWindowsPath": Known(partial(_path, pathlib.PureWindowsPath), pathlib.PureWindowsPath),
+    "PosixPath": _local(pathlib.PosixPath, pathlib.PurePosixPath),
+    "WindowsPath": _local(pathlib.WindowsPath, pathlib.PureWindowsPath),
+}
+
+
+def complex_(real: Any, imaginary: Any) -> complex:
+    """Stand for `complex`."""
+    return complex(check("complex", real, float), check("complex", imaginary, float))
+
+
+def range_(*parts: Any) -> range:
+    """Stand for `range`."""
+    return range(*check_ints("range", parts, 3))
+
+
+def slice_(start: Any, stop: Any, step: Any) -> slice:
+    """Stand for `slice`."""
+    return slice(start, stop, step)
+
+
+def list_() -> list[Any]:
+    """Stand for `list` without arguments, which items follow: so picklers write one whose items come one by one."""
+    return []
+
+
+TABLE: dict[str, Known] = {
+    "builtins:complex": Known(complex_, complex),
+    "builtins:list": Known(list_, list),
+    "builtins:range": Known(range_, range),
+    "builtins:slice": Known(slice_, slice),
+    "builtins:getattr": Known(getattr_),
+    "builtins:Ellipsis": Known(value=Ellipsis),
+    "builtins:NotImplemented": Known(value=NotImplemented),
+    **{f"builtins:{kind.__name__}": Known(value=kind) for kind in (bool, int, float, str, bytes, bytearray)},
+    **{f"builtins:{kind.__name__}": Known(value=kind) for kind in (tuple, dict, set, frozenset, object)},
+    "datetime:datetime": Known(datetime_, datetime.datetime),
+    "datetime:date": Known(date, datetime.date),
+    "datetime:time": Known(time, datetime.time),
+    "datetime:timedelta": Known(timedelta, datetime.timedelta),
+    "datetime:timezone": Known(timezone, datetime.timezone),
+    "zoneinfo:ZoneInfo": Known(value=zoneinfo.ZoneInfo),
+    "decimal:Decimal": Known(decimal_, decimal.Decimal),
+    "fractions:Fraction": Known(fraction, fractions.Fraction),
+    "uuid:UUID": Known(uuid_, uuid.UUID),
+    **{f"{module}:{name}": known for module in ("pathlib", "pathlib._local") for name, known in PATHS.items()},
+}
+"""What pickles of these values name."""

@@ -1,0 +1,297 @@
+"""Reading a file: its object, or what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from ..errors import DsError, FormatError, IntegrityError
+from . import checksums, machine
+from .format import HEADER, MAX_TRAILER_SIZE, Entry, Trailer, decode_header, decode_index, decode_trailers
+from .source import Source, open_source, scan
+
+RATIO, LEAST = 1100, 1 << 26
+"""What is decoded without being asked for: more than zlib can make of each byte of a file, and 64 MiB."""
+
+
+def load(file: Any, *, trusted: bool = False, max_size: int | None = None) -> Any:
+    """Load the object of a file.
+
+    All arrays are copies that can be changed, unless they were read-only when they were saved. All checksums are
+    compared.
+
+    Parameters
+    ----------
+    file : str, bytes or PathLike
+    trusted : bool
+        Load whatever the file has, by Python's own pickle, which runs any code that the file names. Only for
+        files of people whose programs you would run. Else only plain values, arrays, and types that
+        are known to this package, or registered, are made.
+    max_size : int, optional
+        Bytes that all buffers may have together after decoding. Unless said, 64 MiB and 1100 times the size of
+        the file, which zlib cannot reach; other codecs can.
+
+    Returns
+    -------
+    object
+        What was saved. A PickleBuffer comes back as `bytearray` or `memoryview`.
+
+    Raises
+    ------
+    FormatError, TruncatedError, VersionError
+        If it is no such file, or damaged.
+    IntegrityError
+        If a checksum differs.
+    UnsafeError
+        If it has anything that could run code; the message names it.
+    UnsupportedError
+        If it is encoded in a way that is not known, or whose library is not installed.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ds_format import binpickle
+    >>> path = tempfile.mkdtemp() + "/x.bpk"
+    >>> binpickle.dump({"answer": 42}, path)
+    >>> binpickle.load(path)
+    {'answer': 42}
+    """
+    with BinPickleFile(file, trusted=trusted, max_size=max_size) as opened:
+        return opened.load()
+
+
+class BinPickleFile:
+    """A file that is open for reading.
+
+    Opening reads header, trailer and index, and refuses what does not fit together. Nothing is decoded before `load`
+    or `find_errors`.
+
+    Parameters
+    ----------
+    filename : str, bytes or PathLike
+    direct : bool
+        Map the file into memory: arrays that are stored as they are become read-only views of it, which takes no
+        time, whatever their size. They stay valid after `close`, and after the file was replaced as this package
+        replaces files, by renaming. A program that shortens it in place, as BinPickle does when it writes, takes their
+        memory away, and the system ends this process. "nowarn" is the same as True.
+    verify : bool, optional
+        Compare checksums: of all that is read, which is everything but buffers that are mapped and never looked
+        at (None); of mapped buffers, too, which reads them all (True); of nothing (False).
+    trusted : bool
+    max_size : int, optional
+        As `load` takes them.
+
+    Attributes
+    ----------
+    filename : str
+    header : Header
+    trailer : Trailer
+    entries : list of Entry
+        One for each buffer, the pickle last.
+
+    Raises
+    ------
+    FormatError, TruncatedError, VersionError
+        If it is no such file, is cut off, or its index says what cannot be.
+    IntegrityError
+        If the checksum of the index differs.
+    OSError
+        If it cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from ds_format import binpickle
+    >>> path = tempfile.mkdtemp() + "/x.bpk"
+    >>> binpickle.dump({"x": np.arange(3.0)}, path, mappable=True)
+    >>> with binpickle.BinPickleFile(path, direct=True) as file:
+    ...     x = file.load()["x"]
+    ...     print(file.is_mappable, file.entries[0].enc_length, file.find_errors())
+    True 24 []
+    >>> x, x.flags.writeable
+    (array([0., 1., 2.]), False)
+    """
+
+    def __init__(
+        self,
+        filename: Any,
+        *,
+        direct: bool | str = False,
+        verify: bool | None = None,
+        trusted: bool = False,
+        max_size: int | None = None,
+    ):
+        self.filename = os.fsdecode(filename)
+        self._verify, self._trusted, self._max_size = verify, trusted, max_size
+        self._source: Source | None = None
+        source = open_source(self.filename, direct=bool(direct))
+        try:
+            self.header = decode_header(bytes(source.read(0, min(HEADER.size, source.size))), source.size)
+            self.trailer, index = self._read_index(source)
+            self.entries = decode_index(index, self.header, self.trailer.index_offset)
+        except BaseException as error:
+            source.close()
+            if isinstance(error, DsError):
+                error.at(path=self.filename)
+            raise
+        self._source = source
+
+    def _read_index(self, source: Source) -> tuple[Trailer, bytes]:
+        """Return the trailer and the index, which are those that fit each other."""
+        length = self.header.length
+        tail = bytes(source.read(max(length - MAX_TRAILER_SIZE, 0), min(length, MAX_TRAILER_SIZE)))
+        trailers = decode_trailers(tail, self.header)
+        for trailer in trailers:
+            index = bytes(source.read(trailer.index_offset, trailer.index_length))
+            found = checksums.OF[self.header.version](index)
+            if found == trailer.checksum or self._verify is False:
+                return trailer, index
+        expected = checksums.shown(trailers[0].checksum)
+        raise IntegrityError(f"index: checksum: found {checksums.shown(found)}, expected {expected}")
+
+    @property
+    def is_mappable(self) -> bool:
+        """Whether all buffers are stored as they are, so that views of a map can be made of them."""
+        return not any(entry.steps for entry in self.entries)
+
+    @property
+    def max_size(self) -> int:
+        """Bytes that all buffers may have together after decoding."""
+        return LEAST + RATIO * self.header.length if self._max_size is None else self._max_size
+
+    def load(self) -> Any:
+        """Load the object, each time anew.
+
+        Returns
+        -------
+        object
+            As `binpickle.load` returns it; with `direct`, arrays are read-only unless they were decoded.
+
+        Raises
+        ------
+        FormatError, TruncatedError, IntegrityError, UnsafeError, UnsupportedError, OSError
+            As `binpickle.load` raises them.
+        ValueError
+            If the file is closed.
+        """
+        pickled = self.read_pickle()
+        source = self._opened()
+        try:
+            self._check_size(self.entries)
+            buffers = source.buffers(self.entries, range(len(self.entries) - 1), self.header.version, self._verify)
+            if self._trusted:
+                return pickle.loads(pickled, buffers=buffers)
+            return machine.load(pickled, buffers, budget=self._max_size)
+        except DsError as error:
+            error.at(path=self.filename)
+            raise
+
+    def read_pickle(self) -> Any:
+        """Return the pickle, decoded, as a buffer, and do nothing with it.
+
+        Raises
+        ------
+        FormatError, TruncatedError, IntegrityError, UnsafeError, UnsupportedError, OSError, ValueError
+            As `load` raises them.
+        """
+        if not self.entries:
+            raise FormatError("index: found no entries, expected a pickle: the file has no object", path=self.filename)
+        return self._read(len(self.entries) - 1, self._verify is not False)
+
+    def read_entry(self, i: int) -> Any:
+        """Return one buffer, decoded.
+
+        Parameters
+        ----------
+        i : int
+            Of `entries`.
+
+        Raises
+        ------
+        FormatError, TruncatedError, IntegrityError, UnsupportedError, OSError, ValueError
+            As `load` raises them.
+        """
+        return self._read(i, self._verify)
+
+    def _read(self, i: int, verify: bool | None) -> Any:
+        source = self._opened()
+        try:
+            self._check_size(self.entries[i : i + 1])
+            return next(source.buffers(self.entries, range(i, i + 1), self.header.version, verify))
+        except DsError as error:
+            error.at(path=self.filename)
+            raise
+
+    def _check_size(self, entries: Sequence[Entry]) -> None:
+        size = sum(entry.dec_length for entry in entries)
+        if size > self.max_size:
+            raise FormatError(
+                f"index: dec_length: {size} bytes in all, expected at most {self.max_size}; if the file is right, give "
+                "max_size"
+            )
+
+    def find_errors(self) -> list[str]:
+        """Look for all that is wrong with the file, without loading it and running nothing.
+
+        Compares all checksums, and decodes what is encoded, one buffer at a time and never more than the index says
+        and `max_size` allows.
+
+        Returns
+        -------
+        list of str
+            One sentence for each; empty if all is well.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed.
+        OSError
+            If it cannot be read.
+        """
+        source, version, errors = self._opened(), self.header.version, []
+        if source.size > self.header.length:
+            errors.append(f"header: length: found {self.header.length}, expected {source.size}, the size of the file")
+        index = source.read(self.trailer.index_offset, self.trailer.index_length)
+        if checksums.OF[version](index) != self.trailer.checksum:
+            errors.append("index: checksum differs")
+        is_bounded = True
+        try:
+            self._check_size(self.entries)
+        except FormatError as error:
+            is_bounded = False
+            errors.append(error.message)
+        for i, entry in enumerate(self.entries):
+            try:
+                scan(source, i, entry, version)
+                if entry.steps and is_bounded:
+                    next(source.buffers(self.entries, range(i, i + 1), version, verify=False))
+            except DsError as error:
+                errors.append(error.message)
+            except MemoryError:
+                errors.append(f"entry {i}: no memory for {entry.dec_length} bytes")
+        return errors
+
+    def _opened(self) -> Source:
+        if self._source is None:
+            raise ValueError(f"{self.filename}: the file is closed")
+        return self._source
+
+    def close(self) -> None:
+        """Let go of the file. Arrays of it stay valid."""
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
