@@ -349,6 +349,7 @@ def put_numbers(passage: Passage, key: str, name: str, array: Any) -> None:
 
 
 HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
+    "binpickle": exactly,
     "csv": csv_,
     "datadings": exactly,
     "ds": exactly,

@@ -78,7 +78,7 @@ def test_odd_attributes(value: Any, tmp_path: Path) -> None:
     """What ds files make of an attribute, the others make of it, too."""
     ds.write(tmp_path / "a.ds", {"x": 1, ".": {"x": {"a": value}, ".": {"a": value}}})
     dataset = ds.read(tmp_path / "a.ds")
-    for format in ("datadings", "hdf5", "json", "netcdf", "zds"):
+    for format in ("datadings", "hdf5", "json", "netcdf", "zds", "binpickle"):
         for given in (dataset, {**dataset, ".": {"x": {"a": value}, ".": {"a": value}}}):
             path = tmp_path / f"a{SUFFIX[format]}"
             with warnings.catch_warnings(record=True) as caught:
@@ -90,7 +90,7 @@ def test_odd_attributes(value: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [1j, np.datetime64("2000"), {1}, {1: 2}, np.longdouble(1), object(), np.ma.masked])
-@pytest.mark.parametrize("suffix", [".ds", ".json", ".h5", ".nc", ".msgpack", ".zds"])
+@pytest.mark.parametrize("suffix", [".ds", ".json", ".h5", ".nc", ".msgpack", ".zds", ".bpk"])
 def test_attributes_that_no_format_holds(value: Any, suffix: str, tmp_path: Path) -> None:
     with pytest.raises(ds.UnsupportedError, match=rf'a{suffix}: variable "x": attribute "a": '):
         ds.write(tmp_path / f"a{suffix}", {"x": 1, ".": {"x": {"a": value}}})
@@ -105,7 +105,7 @@ TIMES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("suffix", [".ds", ".json", ".h5", ".nc", ".msgpack", ".zds"])
+@pytest.mark.parametrize("suffix", [".ds", ".json", ".h5", ".nc", ".msgpack", ".zds", ".bpk"])
 def test_times_stay_times(suffix: str, tmp_path: Path) -> None:
     """Where `.time` is not kept, units and calendar say the same."""
     path, again = tmp_path / f"a{suffix}", tmp_path / "b.ds"
@@ -118,7 +118,7 @@ def test_times_stay_times(suffix: str, tmp_path: Path) -> None:
         assert (ds.attrs(ds.read(again), "t") or {})["calendar"] == "proleptic_gregorian"
 
 
-@pytest.mark.parametrize("suffix", [".ds", ".json", ".msgpack", ".zds"])
+@pytest.mark.parametrize("suffix", [".ds", ".json", ".msgpack", ".zds", ".bpk"])
 @pytest.mark.parametrize("first", [".nc", ".h5"])
 def test_storage_is_kept_on_the_way_back(first: str, suffix: str, tmp_path: Path) -> None:
     name = {".nc": ".netcdf", ".h5": ".hdf5"}[first]
@@ -155,7 +155,7 @@ def test_storage_is_kept_from_netcdf_to_hdf5_and_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "limit"),
-    [(".ds", 64), (".msgpack", 64), (".zds", 64), (".json", 64), (".nc", 32), (".h5", 32), (".csv", 1)],
+    [(".ds", 64), (".msgpack", 64), (".zds", 64), (".bpk", 64), (".json", 64), (".nc", 32), (".h5", 32), (".csv", 1)],
 )
 def test_many_dimensions(suffix: str, limit: int, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
@@ -174,6 +174,7 @@ def test_many_dimensions(suffix: str, limit: int, tmp_path: Path) -> None:
         (".ds", "b g/a a g/0"),
         (".msgpack", "b g/a a g/0"),
         (".zds", "b g/a a g/0"),
+        (".bpk", "b g/a a g/0"),
         (".json", "b g/a a g/0"),
         (".nc", "b a g/a g/0"),
         (".h5", "b a g/a g/0"),

@@ -42,6 +42,7 @@ TINY = Sizes(
     documents_few=5,
     documents=10,
     documents_many=20,
+    objects=20,
     starts=1,
 )
 CASES = {case.name: case for group in GROUPS for case in group.cases}

@@ -16,7 +16,7 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 
-WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds"]
+WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
 SUFFIXES = pytest.mark.parametrize("suffix", WRITABLE)
 BINARY = 4_000_000
 """Values that are more than one block."""

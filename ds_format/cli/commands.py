@@ -52,6 +52,7 @@ COMMANDS = {
     "cat": Entry("ds_format.cli.cat", "Print data."),
     "dim": Entry("ds_format.cli.dim", "Print the size of a dimension."),
     "dims": Entry("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
+    "inspect": Entry("ds_format.cli.inspect_", "Print what is in a BinPickle file."),
     "ls": Entry("ds_format.cli.ls", "List the variables of a file."),
     "merge": Entry("ds_format.cli.merge", "Join files along a dimension.", writes=True),
     "meta": Entry("ds_format.cli.meta", "Print the metadata of a file or of a variable."),

@@ -11,7 +11,7 @@ from .arguments import READ, WRITE, ArgumentError, Request
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
 
-TIMED = ("netcdf", "hdf5", "json", "csv", "datadings", "zds")
+TIMED = ("netcdf", "hdf5", "json", "csv", "datadings", "zds", "binpickle")
 """Formats whose drivers write times in units and calendars of choice."""
 
 RECORDED = ("datadings", "zds")

@@ -28,6 +28,7 @@ class Driver(NamedTuple):
 
 
 DRIVERS = {
+    "binpickle": Driver((".bpk",), "ds_format.drivers.binpickle_", options=frozenset({"skip_unsupported"})),
     "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_"),
     "datadings": Driver((".msgpack",), "ds_format.drivers.records.datadings", options=frozenset({"skip_unsupported"})),
     "ds": Driver(

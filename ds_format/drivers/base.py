@@ -68,6 +68,16 @@ class Stored(NamedTuple):
     """Values."""
 
 
+class Fault(NamedTuple):
+    """Something that is wrong with a file, as the `check` of a driver says it."""
+
+    path: str
+    """The file."""
+    message: str
+    is_error: bool
+    """Whether data are wrong or cannot be read."""
+
+
 class Sink(Protocol):
     """A file being written: whole after `commit`, absent after `abort`."""
 

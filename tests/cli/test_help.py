@@ -32,6 +32,7 @@ NAMES = (
     "b.nc",
     "data.msgpack",
     "store.zds",
+    "data.bpk",
 )
 """Files that examples read."""
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]

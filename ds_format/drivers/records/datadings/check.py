@@ -7,7 +7,7 @@ from typing import Any
 
 from ....datadings import format
 from ....datadings.verify import verify
-from ..check import Fault
+from ...base import Fault
 from . import beside
 
 OPTIONAL = (format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5)

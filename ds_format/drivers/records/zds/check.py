@@ -7,7 +7,7 @@ from typing import Any
 
 from ....zds.faults import message_at
 from ....zds.validation import validate
-from ..check import Fault
+from ...base import Fault
 from . import inside
 from .reading import open_place
 

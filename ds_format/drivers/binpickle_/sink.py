@@ -1,0 +1,313 @@
+"""Writing: a dataset as an object, arrays first, piece by piece, and their pickle at the end."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...binpickle.body import Body, Piecewise
+from ...binpickle.format import VERSIONS, Entry
+from ...codec.attributes import from_json, to_json
+from ...codec.encode import type_of
+from ...codec.header import PRIVATE
+from ...dataset import META, as_array
+from ...dtypes import TYPES, Type
+from ...errors import DsError, MissingError, VersionError
+from ...kernels.portable import BINARY
+from ...names import unescape
+from ...target import Target, naming
+from ..base import Metadata
+from ..loss import refuse
+from ..plain_times import PlainTimes
+from ..spool import Pool
+from ..strings import as_objects, check_kind
+from ..texts import as_text
+from .pickling import Masked, Texts, dump
+
+STORED = PRIVATE | {".size", ".type"}
+"""Properties that are made anew from the data."""
+
+
+class Stored(NamedTuple):
+    """An array of numbers or booleans that is in the file."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    values: Entry
+    mask: Entry | None
+
+
+class BinPickleSink:
+    """A BinPickle file being written; see `ds_format.drivers.base.Sink`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    meta : Metadata
+        Each variable with `.size`.
+    mappable : bool
+        Align all arrays to pages.
+    version : int
+        Of the format, 1 or 2.
+    time_units, calendar : str, optional
+        What to write time variables in, instead of Julian dates.
+    atomic, durable : bool
+        As `target.Target`.
+    **options
+        Refused, by their names.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be created.
+    DriverError
+        If there is an option that the format does not have.
+    VersionError
+        If there is no such version.
+    UnsupportedError
+        If an attribute is of a type that a dataset cannot hold.
+    """
+
+    def __init__(
+        self,
+        path: Any,
+        meta: Metadata,
+        *,
+        mappable: bool = True,
+        version: int = 1,
+        time_units: str | None = None,
+        calendar: str | None = None,
+        atomic: bool = True,
+        durable: bool = False,
+        **options: Any,
+    ):
+        self.path = os.fsdecode(path)
+        refuse(options, "BinPickle", self.path)
+        if version not in VERSIONS:
+            raise VersionError(f"version: found {version!r}, expected 1 or 2", path=self.path)
+        self._times = PlainTimes(meta, time_units, calendar)
+        self._meta = self._times.meta
+        self._entries: dict[str, Any] = {}
+        for key, entry in self._meta.items():
+            try:
+                self._entries[key] = from_json(to_json(entry, STORED))
+            except DsError as error:
+                raise error.at(path=self.path, variable=None if key == META else unescape(key))
+        self._made: dict[str, Any] = {}
+        self._mappable = mappable
+        self._target = Target(path, atomic=atomic, durable=durable)
+        with naming(path):
+            self._fd = os.open(self._target.written, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        self._pool = Pool(self._target.final)
+        self._body = Body(self.path, self._fd, align=mappable, version=version)
+
+    def write(self, name: str, blocks: Iterable[Any]) -> None:
+        """Write one variable; see `Sink.write`.
+
+        Raises
+        ------
+        UnsupportedError
+            If a value is of a type that a dataset cannot hold.
+        DsError
+            If there are more or fewer values than `.size` says.
+        """
+        if name not in self._meta or name == META:
+            raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+        try:
+            if name in self._made:
+                raise DsError("written for the second time")
+            self._write(name, self._times.blocks(name, blocks))
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(name))
+
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
+        size, hint = self._meta[name].get(".size"), self._meta[name].get(".type")
+        self._made[name] = None
+        self._entries[name][".size"] = None if size is None else list(size)
+        if size is None:
+            self._entries[name][".type"] = hint if hint in TYPES else None
+            return
+        if 0 in size:
+            ds_type = TYPES.get(hint or "", TYPES["float64"])
+            self._made[name] = np.empty(size, ds_type.code)
+        else:
+            arrays = _Arrays(tuple(size), hint, blocks)
+            ds_type = arrays.type
+            self._made[name] = self._texts(arrays) if ds_type.is_string else self._numbers(arrays)
+        self._entries[name][".type"] = ds_type.name
+
+    def _numbers(self, arrays: _Arrays) -> Any:
+        code = arrays.type.code
+        dtype = np.dtype(f"<{code}" if arrays.type.ordered else code)
+        if not arrays.shape:
+            (array,) = arrays
+            is_missing = np.ma.getmaskarray(array).all()
+            return Masked(np.zeros((), dtype), np.array(True)) if is_missing else np.ma.getdata(array).astype(dtype)[()]
+        size = math.prod(arrays.shape) * dtype.itemsize
+        values = self._body.begin(self._body.end, size)
+        mask = _Mask(self._body, values.offset + size)
+        for array in arrays:
+            flags = mask.add(array)
+            data = np.ma.getdata(array)
+            if flags is not None:
+                data = np.where(flags, np.zeros((), dtype), data)
+            values.write(np.ascontiguousarray(data, dtype))
+        self._body.go_on(max(values.end, mask.end))
+        return Stored(dtype, arrays.shape, self._entry(values, dtype, arrays.shape), self._entry_of_mask(mask, arrays))
+
+    def _texts(self, arrays: _Arrays) -> Any:
+        mask = _Mask(self._body, self._body.end)
+        blocks = self._pool.add(_filled(arrays, mask))
+        self._body.go_on(max(self._body.end, mask.end))
+        if not arrays.shape:
+            (block,) = blocks
+            return block[()] if mask.stored is None else Masked(block, np.array(True))
+        texts = Texts(arrays.shape, blocks)
+        entry = self._entry_of_mask(mask, arrays)
+        return texts if entry is None else Masked(texts, Stored(np.dtype("?"), arrays.shape, entry, None))
+
+    def _entry_of_mask(self, mask: _Mask, arrays: _Arrays) -> Entry | None:
+        return None if mask.stored is None else self._entry(mask.stored, np.dtype("?"), arrays.shape)
+
+    def _entry(self, stored: Piecewise, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Entry:
+        return stored.entry(["ndarray", str(dtype), shape] if self._body.version == 2 else None)
+
+    def commit(self) -> None:
+        """Write the pickle, and move the file to its name."""
+        for key in self._meta:
+            if key != META and key not in self._made:
+                self.write(key, ())
+        with naming(self.path):
+            self._pickle()
+            self._body.finish(is_mappable=self._mappable)
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+            self._target.commit()
+        self._pool.close()
+
+    def _pickle(self) -> None:
+        """Write the pickle of the object."""
+        body = self._body
+        pickled = body.begin(body.end)
+        views = _Views(self._fd)
+
+        def is_in_band(buffer: Any) -> bool:
+            entry = views.entry(buffer.raw())
+            if entry is not None:
+                body.entries.append(entry)
+            return entry is None
+
+        obj = {key: views.of(self._made[key]) for key in self._meta if key != META}
+        of_variables = {key: entry for key, entry in self._entries.items() if key != META}
+        dump({**obj, META: {**of_variables, META: self._entries.get(META, {})}}, pickled, is_in_band)
+        body.go_on(pickled.end)
+        body.entries.append(pickled.entry())
+
+    def abort(self) -> None:
+        """Leave no trace."""
+        self._pool.close()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        self._target.abort()
+
+
+class _Views:
+    """Arrays that are in the file already: their pickle needs their places, and nobody reads them."""
+
+    def __init__(self, fd: int):
+        self._map = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY) if os.fstat(fd).st_size else None
+        self._entries: dict[int, Entry] = {}
+
+    def of(self, made: Any) -> Any:
+        """Return what a variable is in the object."""
+        if isinstance(made, Masked):
+            return Masked(self.of(made.data), self.of(made.mask))
+        if not isinstance(made, Stored):
+            return made
+        data = self._array(made.dtype, made.shape, made.values)
+        return data if made.mask is None else Masked(data, self._array(np.dtype("?"), made.shape, made.mask))
+
+    def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...], entry: Entry) -> Any:
+        array: Any = np.ndarray(shape, dtype, self._map, entry.offset)
+        self._entries[array.ctypes.data] = entry
+        return array
+
+    def entry(self, raw: memoryview) -> Entry | None:
+        """Return the entry of the bytes of an array, if they are in the file."""
+        return self._entries.get(np.frombuffer(raw, np.uint8).ctypes.data) if raw.nbytes else None
+
+
+class _Arrays:
+    """The blocks of a variable as arrays, of which all are of the type of the first one, and as many as expected."""
+
+    def __init__(self, shape: tuple[int, ...], hint: str | None, blocks: Iterable[Any]):
+        self.shape, self._hint, self._rest = shape, hint, iter(blocks)
+        self._first = next(self._rest, None)
+        if self._first is None:
+            raise DsError(f"found no values, expected {math.prod(shape)} as .size {list(shape)} says")
+        self.type: Type = type_of(as_array(self._first), hint)
+
+    def __iter__(self) -> Iterator[Any]:
+        done, total, block = 0, math.prod(self.shape), self._first
+        self._first = None
+        while block is not None:
+            array = as_array(block)
+            found = type_of(array, self.type.name)
+            if found is not self.type:
+                raise DsError(f"found values of type {found.name}, expected {self.type.name}")
+            done += array.size
+            if done > total:
+                raise DsError(f"found more values than .size {list(self.shape)} says")
+            yield array
+            block = next(self._rest, None)
+        if done != total:
+            raise DsError(f"found {done} values, expected {total} as .size {list(self.shape)} says")
+
+
+class _Mask:
+    """Which values are missing; nothing is written before the first one is."""
+
+    def __init__(self, body: Body, offset: int):
+        self.stored: Piecewise | None = None
+        self._body, self._offset, self._n = body, offset, 0
+
+    @property
+    def end(self) -> int:
+        """Bytes from the start of the file to what is behind it."""
+        return self._offset if self.stored is None else self.stored.end
+
+    def add(self, array: Any) -> Any:
+        """Take the next values into account; return which of them are missing, None if none is."""
+        flags: Any = np.ma.getmask(array)
+        is_any = flags is not np.ma.nomask and bool(flags.any())
+        if is_any and self.stored is None:
+            self.stored = self._body.begin(self._offset)
+            left = self._n
+            while left:
+                left -= self.stored.write(bytes(min(left, mmap.PAGESIZE << 6)))
+        if self.stored is not None:
+            self.stored.write(np.ascontiguousarray(np.ma.getmaskarray(array)))
+        self._n += array.size
+        return flags if is_any else None
+
+
+def _filled(arrays: _Arrays, mask: _Mask) -> Iterator[Any]:
+    """Yield strings as objects, empty where one is missing."""
+    is_text = arrays.type.name == "unicode"
+    for array in arrays:
+        flags = mask.add(array)
+        if is_text:
+            values = as_text(array, "strict")
+        else:
+            values, _ = as_objects(array)
+            check_kind(values, flags, "str")
+        if flags is not None:
+            values = values.copy()
+            values[flags] = "" if is_text else b""
+        yield values
