@@ -40,6 +40,8 @@ class Sizes(NamedTuple):
     """JSON documents of 207 bytes."""
     documents: int = 100_000
     documents_many: int = 1_000_000
+    objects: int = 10_000
+    """Small arrays in one object."""
     starts: int = 10
     """Fewest runs of a program."""
 
@@ -65,5 +67,6 @@ SMOKE = Sizes(
     documents_few=100,
     documents=300,
     documents_many=1_000,
+    objects=300,
     starts=3,
 )

@@ -10,6 +10,7 @@ from .cases.program import HEADER_ONLY
 from .timing import Result
 from .ways import (
     BARE,
+    BINPICKLE,
     CAT,
     COPY,
     DATADINGS,
@@ -19,6 +20,7 @@ from .ways import (
     NETCDF,
     NUMPY,
     OURS,
+    PICKLE,
     PYTHON,
     REFERENCE,
     SMALLER,
@@ -223,6 +225,18 @@ GOALS: tuple[Goal, ...] = (
             Claim("at most", "", (Bound("documents, open and first id, 1 M", 0.05),), "open and first id", "s"),
             _claim("at most", "", {"documents, open and first id, 1 M, memory": 100}, "memory"),
         ),
+    ),
+    Goal(
+        "objects of 400 MB of arrays in the BinPickle format: dump / load, copied and verified / load mapped",
+        (
+            _claim("within", BARE, {"objects, dump": 1.3, "objects, load": 1.3}, "`tofile` / `np.fromfile`"),
+            _claim("faster", BINPICKLE, {"objects, dump": 1.8}, "binpickle 0.3.4"),
+            _claim("within", SMALLER, {"objects, load mapped": 1.25}),
+        ),
+    ),
+    Goal(
+        "safe load of an object of 10,000 small arrays",
+        (_claim("within", PICKLE, {"objects, load 10 000 small arrays": 2}, "the full unpickler"),),
     ),
     Goal(
         f"`{' / '.join(name.removesuffix(' x.ds') for name in HEADER_ONLY)}`, wall time",

@@ -30,6 +30,10 @@ SQLITE = "sqlite3"
 JSONL = "JSONL + orjson"
 FASTZDS = "FastZDSStore"
 DUCKDB = "DuckDB"
+BINPICKLE = "binpickle"
+PICKLE = "pickle"
+JOBLIB = "joblib"
+SAVEZ = "numpy.savez"
 PYTHON = "python -c pass"
 
 

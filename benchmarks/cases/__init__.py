@@ -13,6 +13,7 @@ from . import (
     many,
     memory_kernels,
     merging,
+    objects,
     program,
     samples,
     small,
@@ -29,6 +30,7 @@ GROUPS: tuple[Group, ...] = (
     merging.GROUP,
     samples.GROUP,
     documents.GROUP,
+    objects.GROUP,
     memory_kernels.GROUP,
     file_kernels.GROUP,
 )

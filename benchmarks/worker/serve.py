@@ -24,6 +24,7 @@ import ds_format as ds
 
 sys.path.append(os.path.dirname(__file__))
 samples: Any = importlib.import_module("samples")
+objects: Any = importlib.import_module("objects")
 
 C_LIBRARY: Any = ctypes.CDLL(None) if os.name == "posix" else None
 
@@ -136,9 +137,11 @@ def zds_open(path: str, key: str) -> bool:
         return key in opened
 
 
-VERBS: dict[str, Callable[..., Any]] = {
-    verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert, zds_open)
-} | samples.VERBS
+VERBS: dict[str, Callable[..., Any]] = (
+    {verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert, zds_open)}
+    | samples.VERBS
+    | objects.VERBS
+)
 
 
 def main() -> None:
