@@ -144,11 +144,11 @@ class Changes:
         if self._layout != "jsonl" or not isinstance(lines, LineWriter):
             raise UnsupportedError('lines cannot be written with layout="docs"', path=self._place.path)
         check: Callable[[Document], None] | None = self._check_in_turn if self._is_strict else None
+        self._changed = True
         lines.end_of_lines()
         before = {id: lines.table.span(id) for id in self.docs.names}
         n = write_lines(lines, source, name, check)
         self._shadows.update(id for id, span in before.items() if lines.table.span(id) != span)
-        self._changed = True
         return n
 
     def discard(self, id: str) -> bool:

@@ -326,3 +326,14 @@ def test_a_full_disk_loses_no_lines_of_a_call(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
     assert data_of(tmp_path).read_bytes() == b'{"_id":"a"}\n'
+
+
+def test_lines_that_are_refused_leave_the_index(tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path / "s", mode="w") as store:
+        store.put("a", {})
+    index = tmp_path / "s" / "collections" / "default" / "meta" / "index.bin"
+    before = index.read_bytes()
+    with pytest.raises(FormatError, match="line 2"), ZDSStore.open(tmp_path / "s", mode="a") as store:
+        store.write_jsonl(b'{"_id":"b"}\nno document\n')
+    assert index.read_bytes() == before
+    assert validate(tmp_path / "s") == []
