@@ -6,14 +6,14 @@ POSIX only; elsewhere there is no such short cut.
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr
 from posix.unistd cimport pread
 
 from .entries cimport Entry
+from .json_check cimport has_big_number
 from .zdx cimport Table
 
-from .json_check import big_number
 
 cdef extern from "Python.h":
     bytes PyBytes_FromStringAndSize(char* data, Py_ssize_t size)
@@ -30,17 +30,17 @@ cdef bint _is_line(const char* p, Py_ssize_t size) noexcept nogil:
     return p[0] == LINE_FEED and memchr(p + 1, LINE_FEED, size - 1) == p + size - 1
 
 
-def fetch_document(Table table not None, str id not None, int fd, object loads not None):
+def fetch_document(Table table not None, int fd, object loads not None, str id not None):
     """Return the document of an id: where it is, its bytes, and what they mean, with no other object between.
 
     Parameters
     ----------
     table : Table
-    id : str
     fd : int
         File descriptor, which the caller keeps open.
     loads : callable
         Decodes bytes, and raises ValueError if it cannot. It is not called for integers that need more than 64 bits.
+    id : str
 
     Returns
     -------
@@ -64,7 +64,7 @@ def fetch_document(Table table not None, str id not None, int fd, object loads n
     p = PyBytes_AS_STRING(line)
     with nogil:
         got = pread(fd, p, size, <int64_t> entry.offset - 1)
-    if got != size or not _is_line(p, size) or big_number(line):
+    if got != size or not _is_line(p, size) or has_big_number(<const uint8_t*> p, size):
         return False
     try:
         document = loads(line)

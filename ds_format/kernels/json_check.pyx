@@ -138,7 +138,7 @@ cdef inline bint _is_digit(uint8_t c) noexcept nogil:
     return c >= 48 and c <= 57
 
 
-cdef bint _big_number(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+cdef bint has_big_number(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t i = LONGEST_EXACT, first, last
     while i < size:
         if _is_digit(p[i]):
@@ -160,6 +160,6 @@ def big_number(object line not None):
     """
     cdef const uint8_t[::1] view
     if type(line) is bytes:
-        return _big_number(<const uint8_t*> PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))
+        return has_big_number(<const uint8_t*> PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))
     view = line
-    return _big_number(&view[0], view.shape[0]) if view.shape[0] else False
+    return has_big_number(&view[0], view.shape[0]) if view.shape[0] else False

@@ -48,7 +48,9 @@ class Documents:
         FormatError
             If a file of its own does not hold a document.
         """
-        document = self._lines.get(id)
+        document = self._lines.fetch(id)
+        if document is False:
+            document = self._lines.get(id)
         if document is None:
             document = self._docs.get(id)
             if document is None:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..errors import FormatError
@@ -21,7 +22,7 @@ if os.name == "posix":
 else:
 
     def fetch_document(
-        table: Table, id: str, fd: int, loads: Callable[[bytes], Any]
+        table: Table, fd: int, loads: Callable[[bytes], Any], id: str
     ) -> Document | Literal[False] | None:
         """Leave it to the long way."""
         return False if table.has(id) else None
@@ -159,6 +160,16 @@ class LineReader:
     def __contains__(self, id: str) -> bool:
         return self.table.find(id) >= 0
 
+    def fetch(self, id: str) -> Document | Literal[False] | None:
+        """Return the document of an id the short way; None if there is none, False if it takes `get`."""
+        if self._fd < 0:
+            return False
+        self.fetch = partial(fetch_document, self.table, self._fd, decoder.loads)  # type: ignore[method-assign]
+        return self.fetch(id)
+
+    def _forget_the_short_way(self) -> None:
+        vars(self).pop("fetch", None)
+
     def get(self, id: str) -> Document | None:
         """Return the document of an id, None if there is none.
 
@@ -167,8 +178,7 @@ class LineReader:
         FormatError
             If the file was changed in place.
         """
-        table = self._table
-        document = fetch_document(self.table if table is None else table, id, self._fd, decoder.fast or decoder.loads)
+        document = self.fetch(id)
         if document is not False:
             return document
         span = self.table.span(id)
@@ -223,6 +233,7 @@ class LineReader:
             self._faults.tell((found or region).path, f"{reason}; the index is not used any more")
             self._table = Scan(region).run(self._faults)
             self._is_read = True
+            self._forget_the_short_way()
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in file order."""
@@ -255,5 +266,6 @@ class LineReader:
 
     def close(self) -> None:
         """Let go of the files. They are closed when no thread reads them any more."""
+        self._forget_the_short_way()
         self._fd, self._region, self._view = -1, None, None
         self._files = Files(None, None, False)

@@ -150,6 +150,8 @@ class LineWriter:
         self._read_lines()
         return self.get(id)
 
+    fetch = get
+
     def _read_lines(self) -> None:
         """Make the table anew from the lines alone."""
         self._table = Scan(self._region()).run(self._faults)
