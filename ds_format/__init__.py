@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .dataset import Dataset, validate
     from .drivers.loss import LossWarning
     from .errors import (
+        BusyError,
         DriverError,
         DsError,
         FormatError,
@@ -78,8 +79,8 @@ _OPS = (
     "with_mode",
 )
 _ERRORS = (
-    *("DriverError", "DsError", "FormatError", "IntegrityError", "MissingError", "TruncatedError", "UnsafeError"),
-    *("UnsupportedError", "VersionError"),
+    *("BusyError", "DriverError", "DsError", "FormatError", "IntegrityError", "MissingError", "TruncatedError"),
+    *("UnsafeError", "UnsupportedError", "VersionError"),
 )
 _MODULES = {
     "conversion": ("convert",),
@@ -101,6 +102,7 @@ _ALIASES = {"op": "ops", "cmd": "cli.functions", "drivers": "drivers"}
 """Modules that other programs know by these names."""
 
 __all__ = [
+    "BusyError",
     "Dataset",
     "DriverError",
     "DsError",

@@ -10,6 +10,7 @@
     ├── UnsupportedError (ValueError)        data that a file format cannot hold
     ├── DriverError (ValueError, OSError)    no driver for this file name, or its library is absent
     ├── IntegrityError (ValueError)          a checksum differs
+    ├── BusyError (BlockingIOError)          somebody else is writing there
     └── UnsafeError (ValueError)             going on would run code from the file, leave its place, or explode
 
 Each is also a builtin exception, so that code which knows nothing of this package can catch it.
@@ -80,6 +81,10 @@ class DriverError(DsError, ValueError, OSError):
 
 class IntegrityError(DsError, ValueError):
     """A checksum differs."""
+
+
+class BusyError(DsError, BlockingIOError):
+    """Somebody else is writing there."""
 
 
 class UnsafeError(DsError, ValueError):

@@ -12,7 +12,6 @@ From low to high::
     docs, docfiles    documents in files of their own
     schemas      the shape of documents, where all have the same
     manifest     zds.json and manifest.json
-    lock         one writer at a time
     repair, writer, bulk      lines added, removed, written anew
     archives     a store in a ZIP archive: read where it lies, packed, unpacked
     workspace    where a store is read, and where it is written

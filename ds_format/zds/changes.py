@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import UnsupportedError
+from ..lock import Lock
 from . import format, manifest
 from .bulk import write_lines
 from .docfiles import DocFiles
 from .documents import Document
 from .faults import Faults
-from .lock import Lock
 from .reader import Files, LineReader
 from .schemas import difference, schema_of
 from .workspace import Workspace

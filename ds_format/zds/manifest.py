@@ -6,12 +6,12 @@ import json
 import time
 from typing import Any
 
-from ..errors import DsError, FormatError
+from ..errors import BusyError, DsError, FormatError
 from ..kernels import files
+from ..lock import Lock, now
 from . import format
 from .documents import decoder
 from .faults import Faults
-from .lock import BusyError, Lock, now
 from .places import Folder, Place
 
 MAX_SIZE = 1 << 24

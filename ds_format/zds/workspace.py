@@ -12,9 +12,9 @@ import shutil
 from typing import Any
 
 from ..kernels import files
+from ..lock import Lock
 from . import format
 from .faults import Faults
-from .lock import Lock
 from .places import Folder, Place
 
 LOCK_NAME = "lock"

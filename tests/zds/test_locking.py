@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ds_format.errors import BusyError
+from ds_format.lock import Lock
 from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.lock import BusyError, Lock
 from ds_format.zds.store import ZDSStore
 
 from .writers import line_of, process

@@ -8,10 +8,10 @@ import os
 from ...errors import FormatError, UnsupportedError
 from ...kernels import files
 from ...kernels.zdx import Table
+from ...lock import Lock
 from .. import docs, format, manifest
 from ..faults import Faults, Silence
 from ..lines import Scan
-from ..lock import Lock
 from ..places import FileRegion, Folder
 from ..writer import LineWriter
 

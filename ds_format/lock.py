@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from ..errors import DsError
-from ..kernels.portable import BINARY
+from .errors import BusyError
+from .kernels.portable import BINARY
 
 if sys.platform == "win32":
     import msvcrt
@@ -19,12 +19,11 @@ OWNER_SIZE = 1000
 """Bytes that are read of what an owner wrote."""
 
 
-class BusyError(DsError, BlockingIOError):
-    """Somebody else is writing there."""
+def try_lock(fd: int) -> bool:
+    """Lock an open file, and return whether that was possible: nobody else holds a lock on it.
 
-
-def _try(fd: int) -> bool:
-    """Lock an open file, unless somebody else has."""
+    The lock falls when the last descriptor of this opening of the file is closed, also by the end of the process.
+    """
     try:
         if sys.platform == "win32":
             os.lseek(fd, 1 << 30, os.SEEK_SET)  # what is locked there cannot be read by others
@@ -76,7 +75,7 @@ class Lock:
     def _open(self, what: str) -> None:
         """Open the lock file and lock it."""
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        if not _try(self._fd):
+        if not try_lock(self._fd):
             told = owner_of(self._fd)
             self._close()
             raise BusyError(f"somebody else is writing to it: {told}", path=what)
@@ -124,7 +123,7 @@ def now() -> str:
 
     Examples
     --------
-    >>> from ds_format.zds.lock import now
+    >>> from ds_format.lock import now
     >>> len(now()), now()[-1]
     (20, 'Z')
     """
