@@ -28,6 +28,9 @@ def apply(
 ) -> None:
     """Replace each variable by what a function makes of its slices along dimensions.
 
+    What a function makes of integers are integers, of the type of the variable if that holds them, where it returns
+    floats that are all integers exactly; else, its results keep their type.
+
     Parameters
     ----------
     d : dict
@@ -125,6 +128,8 @@ def _apply(
 def group_by(d: dict[str, Any], dim: str, group: Any, func: Callable[..., Any]) -> None:
     """Put together the positions along a dimension that belong to one group.
 
+    Results for integers are integers where all of them are so exactly, as with `apply`.
+
     Parameters
     ----------
     d : dict
@@ -151,10 +156,14 @@ def group_by(d: dict[str, Any], dim: str, group: Any, func: Callable[..., Any]) 
     Examples
     --------
     >>> import numpy as np
-    >>> d = {"x": [1, 2, 3, 4], ".": {"x": {".dims": ["t"]}}}
+    >>> d = {"x": [1, 2, 3, 5], ".": {"x": {".dims": ["t"]}}}
     >>> group_by(d, "t", ["b", "a", "b", "a"], np.mean)
     >>> d["x"]
-    array([3., 2.])
+    array([3.5, 2. ])
+    >>> d = {"year": [2001, 2001, 2002, 2002], ".": {"year": {".dims": ["t"]}}}
+    >>> group_by(d, "t", [0, 0, 1, 1], np.mean)
+    >>> d["year"]
+    array([2001, 2002])
     """
     check(d, "d", dict)
     check(dim, "dim", str)
@@ -216,7 +225,21 @@ def _stacked(results: list[Any], axis: int, key: str, array: Any) -> Any:
     if len(shapes) > 1:
         raise ValueError(f'variable "{unescape(key)}": the function returned different shapes: {sorted(shapes)}')
     masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
-    return np.ma.stack(arrays, axis) if masked else np.stack(arrays, axis)
+    out = np.ma.stack(arrays, axis) if masked else np.stack(arrays, axis)
+    return _integers(out, array.dtype) if array.dtype.kind in "iu" and out.dtype.kind == "f" else out
+
+
+def _integers(out: Any, dtype: np.dtype[Any]) -> Any:
+    """Return floats that are all integers exactly as integers, of a type if that holds them; others as they are."""
+    values = np.ma.filled(out, 0)
+    # from here on all floats are integers, also those that were rounded
+    exact = 2.0 ** (np.finfo(out.dtype).nmant + 1)
+    if not ((np.abs(values) < exact) & (values == np.trunc(values))).all():
+        return out
+    info = np.iinfo(dtype)
+    held = ((values >= info.min) & (values <= info.max)).all()
+    integers = values.astype(dtype.newbyteorder("=") if held else np.int64)
+    return np.ma.MaskedArray(integers, np.ma.getmask(out)) if isinstance(out, np.ma.MaskedArray) else integers
 
 
 def _resize(d: dict[str, Any], dim: str, n: int) -> None:

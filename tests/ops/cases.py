@@ -115,6 +115,8 @@ COMPUTED = (
     *("ds.apply(d, lambda x: x.T, ['t', 'i'], ['i', 't'])", "ds.apply(d, lambda x: x.sum(axis=0), ['t', 'i'], ['i'])"),
     *("ds.apply(d, np.sum, 'i', vars=['y'])", "ds.apply(d, np.sum, 'i', vars='y')", "ds.apply(d, np.sum, 'l_1')"),
     *("ds.apply(d, lambda x, sel: x.sum() + sel.get('t', 0), 'i', with_sel=True)", "ds.apply(d, 5, 'i')"),
+    *("ds.rm(d, 'm') or ds.group_by(d, 'i', np.array([0, 1, 0]), np.mean)", "ds.apply(d, np.mean, 'i', vars='x')"),
+    *("ds.apply(d, lambda x: x / 1, 'i', vars='x')", "ds.apply(d, lambda x: x.astype('f4').max(), 'i', vars='x')"),
     *("ds.apply(d, np.sum, 5)", "ds.split(g, 't')", "ds.split(g, ('i',))", "ds.split(g, 5)", "ds.select(g, 5)"),
     *("ds.select(g, {})", "ds.select(g, {'i': 0})", "ds.select(g, {'i': [0, 2]})", "ds.select(g, {'i': [2, 0]})"),
     *("ds.select(g, {'i': -1})", "ds.select(g, {'i': np.array([0, 1])})", "ds.select(g, {'i': [True, False, True]})"),

@@ -248,9 +248,9 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`group_by` and `apply` press results into the type of the variable",
-        "results keep their type",
-        "the mean of integers is no integer",
+        "`group_by` and `apply` press results into the type of the variable: the mean 1.5 of integers is 1",
+        "integers, if all of the results for integers are; else results keep their type",
+        "the mean of integers need not be one",
         ("ds.group_by(d, 'i', np.array([0, 0, 1]), np.mean)", "ds.apply(d, lambda x: x / 2, 'i', vars='x')"),
     ),
     Difference(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,11 @@ def test_group_by_is_a_loop_over_groups(groups: list[int], first: bool, data: st
     axis = 0 if first else 1
     for n, group in enumerate(sorted(set(groups))):
         chosen = np.flatnonzero(np.array(groups) == group)
-        expected = np.ma.mean(source.take(chosen, axis=axis), axis=axis)
-        assert same_data(np.ma.asanyarray(dataset["x"].take(n, axis=axis)), np.ma.asanyarray(expected))
+        expected = np.ma.asanyarray(np.ma.mean(source.take(chosen, axis=axis), axis=axis))
+        found = np.ma.asanyarray(dataset["x"].take(n, axis=axis))
+        assert same_data(found.astype(float), expected.astype(float))
+    whole = np.ma.compressed(dataset["x"]) % 1 == 0
+    assert dataset["x"].dtype == np.dtype("i8" if whole.all() else "f8")
     assert ops.dim(dataset, "t") == len(set(groups))
 
 
@@ -137,10 +141,60 @@ def test_group_by_keeps_missing_values_and_promotes() -> None:
     assert same_data(dataset["x"], masked([0, 3.5], [1, 0]))
 
 
+INTEGERS = np.array([2001, 2001, 2002, 2004])
+
+
+@pytest.mark.parametrize(
+    ("source", "func", "wanted"),
+    [
+        # integers where all values are so exactly, of the type of the variable if that holds them
+        (INTEGERS, lambda x: x[1:3] / 1, np.array([2001, 2002])),
+        (INTEGERS.astype(">i2"), lambda x: x[1:3] / 1, np.array([2001, 2002], "i2")),
+        (INTEGERS.astype("u1"), lambda x: -1.0, np.int64(-1)),
+        (INTEGERS.astype("i1"), lambda x: 2.0**53 - 1, np.int64(2**53 - 1)),
+        (INTEGERS.astype("u8"), lambda x: x.mean(where=x == 2004), np.uint64(2004)),
+        (INTEGERS, lambda x: np.float32(-0.0), np.int64(0)),
+        (INTEGERS, lambda x: [[2001.0, None]], masked([[2001, 0]], [[0, 1]])),
+        (INTEGERS, lambda x: masked([np.nan, 1e300, 3.0], [1, 1, 0]), masked([0, 0, 3], [1, 1, 0])),
+        (INTEGERS, lambda x: np.zeros((0, 2)), np.zeros((0, 2), int)),
+        # else what the function gave
+        (INTEGERS, lambda x: [2001.0, 0.5], np.array([2001, 0.5])),
+        (INTEGERS, lambda x: np.array([2001, np.nan], "f4"), np.array([2001, np.nan], "f4")),
+        (INTEGERS, lambda x: np.inf, np.float64(np.inf)),
+        (INTEGERS, lambda x: 2.0**53, np.float64(2**53)),
+        (INTEGERS, lambda x: np.float32(2**24), np.float32(2**24)),
+        (INTEGERS, lambda x: 1e300, np.float64(1e300)),
+        (INTEGERS, lambda x: x > 2001, INTEGERS > 2001),
+        (INTEGERS.astype("i2"), np.sum, np.int64(8008)),
+        (INTEGERS.astype("f4"), np.max, np.float32(2004)),
+        (INTEGERS > 2001, np.sum, np.int64(2)),
+        (INTEGERS > 2001, lambda x: 2.0, np.float64(2)),
+        (np.array(["a", "b", "c", "d"]), lambda x: float(len(x)), np.float64(4)),
+    ],
+)
+def test_integers_stay_integers_where_results_are(source: Any, func: Any, wanted: Any) -> None:
+    dataset: dict[str, Any] = of(source, "t")
+    ops.apply(dataset, func, newdims=["i", "j"])
+    assert same_data(dataset["x"], wanted)
+
+
+def test_groups_of_years_are_years() -> None:
+    dataset: dict[str, Any] = {"year": INTEGERS.astype("i2"), "x": INTEGERS, ".": {"year": {".dims": ["t"]}}}
+    dataset["."]["x"] = {".dims": ["t"]}
+    ops.group_by(dataset, "t", [1, 1, 2, 2], np.mean)
+    assert same_data(dataset["x"], np.array([2001, 2003]))
+    assert same_data(dataset["year"], np.array([2001, 2003], "i2"))
+    assert calendar.monthrange(dataset["year"][1], 2) == (5, 28)
+    dataset["x"] = np.array([2001, 2004])
+    ops.group_by(dataset, "t", [1, 1], np.mean)
+    assert same_data(dataset["x"], np.array([2002.5]))
+    assert same_data(dataset["year"], np.array([2002], "i2"))
+
+
 def test_group_by_changes_sizes_in_metadata() -> None:
     dataset: dict[str, Any] = {"x": [1, 2, 3], ".": {"x": {".dims": ["t"], ".size": [3], ".type": "int64"}}}
     dataset["."]["only"] = {".dims": ["k", "t"], ".size": [2, 3]}
-    ops.group_by(dataset, "t", ("b", "a", "b"), np.mean)
+    ops.group_by(dataset, "t", ("b", "a", "b"), lambda x, axis: np.mean(x, axis=axis) / 4)
     assert dataset["."]["x"] == {".dims": ["t"], ".size": [2], ".type": "float64"}
     assert dataset["."]["only"][".size"] == [2, 2]
 
