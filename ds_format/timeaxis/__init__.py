@@ -10,6 +10,7 @@ day stay, as in ds-format 5.0.2. For a date that the other calendar lacks, as 30
     iso         values of an axis ↔ text
     axes        values of one axis → those of another, as Julian dates are
     units       attributes of a variable → Axis
+    timestamps  text of a date and a time of day → its numbers
     calendars   count of days ↔ year, month, day
 
 Sources: CF conventions 1.12, section 4.4; cftime for what may stand in units.

@@ -22,8 +22,9 @@ def to_julian(values: Any, units: str, calendar: str | None = None) -> Any:
     ----------
     values : array_like of int or float, or masked array
     units : str
-        As `hours since 2000-01-01 00:00:00`. From nanoseconds to weeks; in the calendar 360_day also `months`, in
-        noleap `common_years`. In standard, -4712-01-01 12:00 is where Julian dates begin (ds-format 5.0.2).
+        As `hours since 2000-01-01 00:00:00`, or as cftime and UDUNITS read it. From nanoseconds to weeks, perhaps
+        behind a number; `common_years` are of 365 days, and `months` known in the calendar 360_day only. In standard,
+        -4712-01-01 12:00 is where Julian dates begin (ds-format 5.0.2).
     calendar : str, optional
         One of the CF conventions; the default is `standard`.
 
@@ -148,11 +149,11 @@ def split(values: NDArray[Any], axis: Axis) -> tuple[NDArray[np.int64], NDArray[
     far = (wide > farthest) | (wide < -farthest)
     if far.any():
         raise UnsupportedError(f"found the time {values[far][0]}, which is more than a million years away")
-    if axis.unit <= DAY:
+    if DAY % axis.unit == 0:
         whole, rest = np.divmod(wide, DAY // axis.unit)
         seconds = rest * axis.unit / SECOND
     else:
-        scaled = wide * float(axis.unit // DAY)
+        scaled = wide * (axis.unit / DAY)
         whole = np.floor(scaled)
         seconds = (scaled - whole) * (DAY // SECOND)
     seconds = seconds + axis.second
@@ -166,5 +167,5 @@ def split(values: NDArray[Any], axis: Axis) -> tuple[NDArray[np.int64], NDArray[
 def join(days: NDArray[np.int64], seconds: NDArray[np.float64], axis: Axis) -> NDArray[np.float64]:
     """Return the values of days and seconds, the inverse of `split`."""
     whole = (days - axis.day).astype(np.float64)
-    whole = whole * (DAY // axis.unit) if axis.unit <= DAY else whole / (axis.unit // DAY)
+    whole = whole * (DAY // axis.unit) if DAY % axis.unit == 0 else whole / (axis.unit / DAY)
     return whole + (seconds - axis.second) * SECOND / axis.unit

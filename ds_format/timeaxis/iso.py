@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import UnsupportedError
 from .axes import join, presence, shaped, split
 from .calendars import check_begin, civil, count, is_of_models, year_text
-from .units import JD_CALENDAR, JD_UNITS, decode, parse_date
+from .timestamps import parse_iso
+from .units import JD_CALENDAR, JD_UNITS, decode
 
 
 def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> Any:
@@ -93,7 +94,7 @@ def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     """
     axis = decode(units, calendar)
     try:
-        date = parse_date(text)
+        date = parse_iso(text)
         day = count(*date[:3], axis.calendar if is_of_models(axis.calendar) else JD_CALENDAR)
         check_begin(day, axis.calendar)
     except UnsupportedError as error:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
 from .calendars import CALENDARS, REFUSED, check_begin, count
+from .timestamps import Date, parse_reference
 
 JD_UNITS = "days since -4713-11-24 12:00 UTC"
 """Units of a Julian date."""
@@ -22,41 +23,30 @@ DAY = 86_400 * SECOND
 _UNITS = {
     name: length
     for names, length in (
-        ("ns nanosec nanosecs nanosecond nanoseconds", 1),
-        ("us microsec microsecs microsecond microseconds", 1_000),
+        ("ns nsec nsecs nanosec nanosecs nanosecond nanoseconds", 1),
+        ("us \u00b5s \u03bcs usec usecs microsec microsecs microsecond microseconds", 1_000),
         ("ms msec msecs millisec millisecs millisecond milliseconds", 1_000_000),
         ("s sec secs second seconds", SECOND),
         ("min mins minute minutes", 60 * SECOND),
         ("h hr hrs hour hours", 3_600 * SECOND),
         ("d day days", DAY),
         ("week weeks", 7 * DAY),
+        ("fortnight fortnights", 14 * DAY),
+        ("common_year common_years", 365 * DAY),
+        ("leap_year leap_years", 366 * DAY),
+        ("julian_year julian_years", 36_525 * DAY // 100),
+        ("gregorian_year gregorian_years", 3_652_425 * DAY // 10_000),
     )
     for name in names.split()
 }
-_UNITS_OF_CALENDAR = {
-    "360_day": {"month": 30 * DAY, "months": 30 * DAY},
-    "365_day": {"common_year": 365 * DAY, "common_years": 365 * DAY},
-}
-"""Units that have a fixed length in one calendar only."""
+_MONTHS = {"month": 30 * DAY, "months": 30 * DAY}
+"""Units that have a fixed length in the calendar 360_day only."""
 
-_SINCE = re.compile(r"\s*(\S+)\s+since\s+(.*)", re.IGNORECASE | re.DOTALL)
-_DATE = re.compile(
-    r"\s*(?P<year>[+-]?\d{1,7})-(?P<month>\d\d?)-(?P<day>\d\d?)"
-    r"(?:(?:[T_]|\s+)(?P<hour>\d\d?)(?::(?P<minute>\d\d?)(?::(?P<second>\d\d?(?:[.,]\d*)?))?)?"
-    r"(?:\s*(?P<sign>[+-])(?P<hours_ahead>\d\d?)(?::?(?P<minutes_ahead>\d\d))?)?)?"
-    r"\s*(?:Z|UTC|GMT)?\s*",
-    re.IGNORECASE | re.ASCII,
+# for text with single blanks, so that it cannot take long
+_SINCE = (
+    r"(?:(?P<times>[0-9]{1,9}(?:\.[0-9]{0,9})?(?:e[+-]?[0-9])?) ?)?(?P<unit>[^ \d@]\S*?)"
+    r"(?: (?P<word>since|after|from|ref)(?![a-z])| ?@) ?(?P<date>.*)"
 )
-
-
-class Date(NamedTuple):
-    """A date as it was written."""
-
-    year: int
-    month: int
-    day: int
-    second: float
-    """Since midnight, in UTC; with an offset, perhaps not within the day."""
 
 
 class Axis(NamedTuple):
@@ -85,7 +75,9 @@ def claims_time(attrs: Mapping[str, Any]) -> bool:
     (True, False)
     """
     units = attrs.get("units")
-    return isinstance(units, str) and _SINCE.fullmatch(units) is not None
+    parts = _parts(units) if isinstance(units, str) else None
+    # behind the other words, also what is no time may stand: "K from 273.15"
+    return parts is not None and (str(parts["word"]).lower() == "since" or is_time(attrs))
 
 
 def is_time(attrs: Mapping[str, Any]) -> bool:
@@ -157,14 +149,12 @@ def _decode(units: str, calendar: str | None) -> Axis:
         reason = REFUSED.get(label, f"expected one of {', '.join(sorted(CALENDARS))}")
         raise UnsupportedError(f'found the calendar "{calendar}": {reason}')
     name = CALENDARS[label]
-    parts = _SINCE.fullmatch(units)
+    parts = _parts(units)
     if parts is None:
         raise UnsupportedError(f'found the units "{units}", expected a unit, "since" and a date')
-    unit = _UNITS.get(parts[1].lower()) or _UNITS_OF_CALENDAR.get(name, {}).get(parts[1].lower())
-    if unit is None:
-        raise UnsupportedError(f'found the units "{units}": "{parts[1]}" is no fixed time in the calendar "{label}"')
     try:
-        date = parse_date(parts[2])
+        unit = _unit(parts["unit"], parts["times"], name)
+        date = parse_reference(parts["date"])
         day = _reference_day(date, name)
         check_begin(day, name)
     except UnsupportedError as error:
@@ -172,25 +162,26 @@ def _decode(units: str, calendar: str | None) -> Axis:
     return Axis(unit, name, day, date.second)
 
 
-def parse_date(text: str) -> Date:
-    """Return the date and time of day that a text says.
+def _parts(units: str) -> re.Match[str] | None:
+    return re.fullmatch(_SINCE, " ".join(units.split()), re.IGNORECASE)
 
-    Raises
-    ------
-    UnsupportedError
-        If it says none.
-    """
-    found = _DATE.fullmatch(text)
-    if found is None:
-        raise UnsupportedError("expected a date, as 2000-01-31, or a date and a time, as 2000-01-31 12:00:00")
-    hour, minute, hours_ahead, minutes_ahead = (
-        int(found[name] or 0) for name in ("hour", "minute", "hours_ahead", "minutes_ahead")
-    )
-    second = float((found["second"] or "0").replace(",", "."))
-    if hour > 23 or minute > 59 or second >= 60 or hours_ahead > 23 or minutes_ahead > 59:
-        raise UnsupportedError("there is no such time of day")
-    ahead = (3600 * hours_ahead + 60 * minutes_ahead) * (-1 if found["sign"] == "-" else 1)
-    return Date(int(found["year"]), int(found["month"]), int(found["day"]), 3600 * hour + 60 * minute + second - ahead)
+
+def _unit(name: str, times: str | None, calendar: str) -> int:
+    """Return the length of a unit, perhaps one behind a number."""
+    length = _UNITS.get(name.lower()) or (_MONTHS.get(name.lower()) if calendar == "360_day" else None)
+    if length is None:
+        raise UnsupportedError(f'"{name}" is no fixed time in the calendar "{calendar}"')
+    if times is None:
+        return length
+    mantissa, _, exponent = times.lower().partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    shift = int(exponent or 0) - len(decimals)
+    scale: int = 10 ** abs(shift)
+    number = int(whole + decimals) * length
+    unit, rest = (number * scale, 0) if shift > 0 else divmod(number, scale)
+    if not unit or rest:
+        raise UnsupportedError(f'"{times} {name}" is no whole number of nanoseconds')
+    return unit
 
 
 def _reference_day(date: Date, calendar: str) -> int:
