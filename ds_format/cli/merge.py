@@ -68,11 +68,13 @@ def run(request: Request) -> Iterable[Any]:
 
 
 def _dimension(wanted: str, inputs: Sequence[str], *, fixed: bool) -> str:
-    """Return the dimension of some file that a pattern matches, or itself if none does."""
+    """Return the dimension of some file that a pattern matches; a name may be that of a new one."""
     if fixed or not any(char in wanted for char in "*?["):
         return wanted
     found = {dim for path in inputs for dim in metadata.sizes(metadata.read(path).variables.values())}
     matching = patterns.match(wanted, sorted(found))
+    if not matching:
+        raise patterns.not_found(wanted, sorted(found), "dimension")
     if len(matching) > 1:
         raise ArgumentError(f'more than one dimension is matching the pattern "{wanted}"')
-    return matching[0] if matching else wanted
+    return matching[0]
