@@ -221,6 +221,23 @@ def test_merge(ds: Run, base: str) -> None:
     assert "temperature" in files.read(base)
 
 
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_merged_times_keep_units_and_calendar_of_the_first(suffix: str, ds: Run, folder: Path) -> None:
+    for i, units in enumerate(("hours since 2000-01-01", "days since 2000-01-02")):
+        line = f"set t float64 t {{ 0 12 }} units: '{units}' calendar: noleap none {i}{suffix}"
+        assert ds(*shlex.split(line)).status == 0
+    assert ds("merge", "t", f"0{suffix}", f"1{suffix}", f"out{suffix}") == (0, "", "")
+    d = files.read(f"out{suffix}")
+    assert d["t"].tolist() == [0.0, 12.0, 24.0, 312.0]
+    assert {key: d["."]["t"][key] for key in ("units", "calendar")} == {
+        "units": "hours since 2000-01-01",
+        "calendar": "noleap",
+    }
+    assert ds("merge", "t", f"0{suffix}", f"1{suffix}", f"out{suffix}", "jd:", "true") == (0, "", "")
+    d = files.read(f"out{suffix}")
+    assert d["."]["t"]["units"].startswith("days since -4713-11-24 12:00")
+
+
 def test_units_of_times(ds: Run, folder: Path) -> None:
     line = "set t float64 t { 0 1 2 } units: 'days since 2000-01-01' none t.nc"
     assert ds(*shlex.split(line)).status == 0
