@@ -55,7 +55,7 @@ def merge_files(
     progress : callable, optional
         Called with the bytes done and the bytes in all, both of the data in memory.
     **options
-        Of the driver of the output.
+        Of the driver of the output. With `time_units` or `calendar` all times are written so.
 
     Raises
     ------
@@ -73,7 +73,8 @@ def merge_files(
     >>> read("both.ds")["t"]
     array([1, 2, 3])
     """
-    with _Files(list(inputs), (sel, range_, at, between)) as files:
+    decodes = not options.keys().isdisjoint(("time_units", "calendar"))
+    with _Files(list(inputs), (sel, range_, at, between), decodes) as files:
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
         sink: Sink = drivers.load(drivers.find(output)).create(output, meta, **options)
         try:
@@ -87,9 +88,10 @@ def merge_files(
 class _Files:
     """The inputs, of which only so many are open at a time."""
 
-    def __init__(self, paths: Sequence[Path], selectors: tuple[Selector, Selector, Selector, Selector]):
+    def __init__(self, paths: Sequence[Path], selectors: tuple[Selector, Selector, Selector, Selector], jd: bool):
         self._paths = paths
         self._selectors = selectors
+        self._jd = jd
         self._open: OrderedDict[int, Subset] = OrderedDict()
         self.metas = []
         try:
@@ -104,7 +106,7 @@ class _Files:
         if subset is None:
             if len(self._open) == MAX_OPEN:
                 self._open.popitem(last=False)[1].close()
-            subset = open_subset(self._paths[i], None, *self._selectors)
+            subset = open_subset(self._paths[i], None, *self._selectors, self._jd)
         self._open[i] = subset
         return subset
 

@@ -2,6 +2,8 @@
 
 A `with` block sets the mode of the running thread or task alone: it is a context variable. Outside of such a block the
 mode of the process holds, which starts as the environment variable `DS_MODE` says; any other value acts like soft.
+What selects data, `sel` and the like, may have a mode of its own there: to the command line a name that does not exist
+is always a mistake in these.
 """
 
 from __future__ import annotations
@@ -13,21 +15,24 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from .errors import MissingError
+from .nearest import hint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import FrameType, TracebackType
 
 MODES = ("soft", "moderate", "strict")
 
 _mode: ContextVar[str] = ContextVar("ds_format.mode")
+_selectors: ContextVar[str | None] = ContextVar("ds_format.mode_of_selectors", default=None)
 _process: list[str] = []
 """The mode of the process, once it was set."""
 
 
-def get() -> str:
-    """Return the mode of the running context: `soft`, `moderate` or `strict`."""
+def get(default: str = "soft") -> str:
+    """Return the mode of the running context: `soft`, `moderate` or `strict`; `default` if nobody said one."""
     mode = _mode.get(None) or (_process[0] if _process else os.environ.get("DS_MODE"))
-    return mode if mode in MODES else "soft"
+    return mode if mode in MODES else default
 
 
 def put(mode: str) -> None:
@@ -41,33 +46,56 @@ def put(mode: str) -> None:
 class use:
     """Set the mode for a `with` block.
 
+    Parameters
+    ----------
+    mode : {"soft", "moderate", "strict"}
+    selectors : {"soft", "moderate", "strict"}, optional
+        The mode for names in selectors, if it is another one.
+
     Raises
     ------
     ValueError
         If `mode` is not one of `soft`, `moderate`, `strict`.
     """
 
-    def __init__(self, mode: str):
+    def __init__(self, mode: str, *, selectors: str | None = None):
         if mode not in MODES:
             raise ValueError(f"mode: found {mode!r}, expected one of {', '.join(MODES)}")
-        self.mode = mode
+        self.mode, self.selectors = mode, selectors
 
     def __enter__(self) -> None:
         self._token = _mode.set(self.mode)
+        self._token_of_selectors = _selectors.set(self.selectors)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _mode.reset(self._token)
+        _selectors.reset(self._token_of_selectors)
 
 
-def missing(message: str) -> None:
-    """Say that a name does not exist: not at all, as a warning, or as `MissingError`, by the mode."""
-    mode = get()
+def missing(
+    message: str, *, path: str | None = None, meant: tuple[str, Iterable[str]] | None = None, selects: bool = False
+) -> None:
+    """Say that a name does not exist: not at all, as a warning, or as `MissingError`, by the mode.
+
+    Parameters
+    ----------
+    message : str
+    path : str, optional
+        The file.
+    meant : (str, iterable of str), optional
+        The name, and those that exist: the message tells the nearest of them.
+    selects : bool
+        Whether the name stands in a selector.
+    """
+    mode = (_selectors.get() if selects else None) or get()
+    if mode == "soft":
+        return
+    error = MissingError(message + (hint(*meant) if meant else ""), path=path)
     if mode == "strict":
-        raise MissingError(message)
-    if mode == "moderate":
-        warnings.warn(message, stacklevel=_level_of_caller())
+        raise error
+    warnings.warn(str(error), stacklevel=_level_of_caller())
 
 
 def _level_of_caller() -> int:

@@ -142,7 +142,7 @@ class Subset:
         def values(key: str) -> Any:
             return dates[key] if key in dates else self.source.read(key)
 
-        return resolve(*selectors, meta, values, f"{self.path}: ")
+        return resolve(*selectors, meta, values, self.path)
 
     def _julian(self, key: str, index: tuple[Index, ...] | None) -> Any:
         """Read a variable as Julian dates; None if it is no time, or one that cannot be converted."""
@@ -253,7 +253,8 @@ def say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> No
     """Say by the mode which keys are not among those of a file."""
     for key in keys:
         if key not in found or key == META:
-            modes.missing(f'{os.fsdecode(path)}: variable "{unescape(key)}" not found')
+            name, known = unescape(key), [unescape(other) for other in found if other != META]
+            modes.missing(f'variable "{name}" not found', path=os.fsdecode(path), meant=(name, known))
 
 
 def item_size(entry: Mapping[str, Any]) -> int:

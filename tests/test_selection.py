@@ -101,9 +101,11 @@ def test_names_that_do_not_exist() -> None:
     asked = ({"nope": 0}, None, {"nix": 0}, None)
     assert resolve(*asked, META, DATA.__getitem__) == {}
     with modes.use("strict"), pytest.raises(MissingError, match='file: dimension "nope" not found'):
-        resolve(*asked, META, DATA.__getitem__, "file: ")
+        resolve(*asked, META, DATA.__getitem__, "file")
     with modes.use("strict"), pytest.raises(MissingError, match='variable "nix" not found'):
         resolve(None, None, asked[2], None, META, DATA.__getitem__)
+    with modes.use("soft", selectors="strict"), pytest.raises(MissingError, match='dimension "nope"'):
+        resolve(*asked, META, DATA.__getitem__)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), st.floats(-6, 6), st.floats(-6, 6))

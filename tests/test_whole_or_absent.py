@@ -16,6 +16,8 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 
+from .listening import listen
+
 WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
 SUFFIXES = pytest.mark.parametrize("suffix", WRITABLE)
 BINARY = 4_000_000
@@ -148,8 +150,9 @@ def interrupt(code: str, number: int, folder: Path, name: str, *others: str) -> 
     """Run code that is to write a file, and send it a signal while it does."""
     (folder / name).write_bytes(b"old")
     paths = [str(folder / each) for each in (name, *others)]
+    command = [sys.executable, "-c", code, *paths]
     with subprocess.Popen(
-        [sys.executable, "-c", code, *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=listen
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"

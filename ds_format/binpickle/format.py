@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from .. import signatures
 from ..errors import FormatError, TruncatedError, VersionError
 from ..kernels import walk
 from .codecs.steps import Step, parse, shown
@@ -136,7 +137,9 @@ def decode_header(data: bytes, size: int) -> Header:
         If it is no BinPickle file, is cut off, or cannot be read by this package.
     """
     if data[: len(MAGIC)] != MAGIC[: len(data)]:
-        raise FormatError(f"not a BinPickle file: starts with {data[:4]!r}, expected {MAGIC!r}")
+        raise FormatError(f"not a BinPickle file, but {signatures.describe(data)}")
+    if not data:
+        raise TruncatedError("the file is empty")
     if len(data) < HEADER.size:
         raise TruncatedError(f"header: found {len(data)} bytes, expected {HEADER.size}")
     _, version, set_flags, length = HEADER.unpack(data[: HEADER.size])

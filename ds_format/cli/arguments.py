@@ -1,21 +1,24 @@
 """The words of a command line: which is the command, which are options, which its arguments."""
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..nearest import hint
 from . import pst
-from .commands import COMMANDS, DEFAULT, Command, Option
+from .commands import COMMANDS, DEFAULT, Option
 
 GENERAL = (
     Option("F", "Take names as they stand, not as patterns."),
     Option("help", "Print help on ds or on a command."),
     Option("j", "Print JSON instead of PST."),
-    Option("m", "Moderate: names that do not exist are warned about."),
+    Option("json", "The same as -j."),
+    Option("m", "Moderate: names that do not exist are warned about. This is so by default."),
     Option("noindent", "Print each value on one line."),
     Option("print-completion", "Print a script that completes words on the command line: for bash, zsh or tcsh."),
     Option("q", "Quiet: no progress bar."),
     Option("s", "Strict: a name that does not exist is an error."),
-    Option("t", "Soft: names that do not exist are ignored."),
+    Option("t", "Soft: nothing is said of names that do not exist, unless nothing is left to do."),
     Option("v", "Verbose: print where in the program an error occurred."),
     Option("version", "Print the version."),
 )
@@ -38,10 +41,14 @@ READ = (
 """Options of every command, too: which part of the data is read. Those that read no data ignore them."""
 
 WRITE = (
-    Option("calendar", "Calendar of time variables, as the CF conventions call it.", "NAME"),
-    Option("time_units", "Units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
+    Option("calendar", "But for ds files: calendar of time variables, as the CF conventions call it.", "NAME"),
+    Option("layout", "Of ds files: 1.0 (the default), or 2.0.1, which older programs read.", "VERSION"),
+    Option("time_units", "But for ds files: units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
 )
-"""Options of every command, too: how times are written, but for ds files. Those that write nothing ignore them."""
+"""Options of every command, too: how files are written. Those that write nothing ignore them."""
+
+ALIASES = {"json": "j"}
+"""Other names of options."""
 
 
 class UsageError(Exception):
@@ -56,7 +63,7 @@ class Request(NamedTuple):
     """What a command line asks for."""
 
     command: str
-    """The first word that is the name of a command; empty if none is."""
+    """Empty if no word stands where a command does."""
     words: list[Any]
     """The arguments, as items of `pst.parse`. Objects are among them only if the command takes pairs."""
     options: dict[str, Any]
@@ -77,8 +84,8 @@ def read(argv: Sequence[str]) -> Request:
     items = pst.parse(argv[:end])
     if len(items) == 1 and isinstance(items[0], list):
         items = items[0]
+    place = _place_of_command(items)
     items = [*items, *argv[end + 1 :]]
-    place = next((i for i, item in enumerate(items) if isinstance(item, str) and item in COMMANDS), -1)
     command = str(items[place]) if place >= 0 else ""
     takes_pairs = COMMANDS[command or DEFAULT].pairs
     words: list[Any] = []
@@ -92,15 +99,35 @@ def read(argv: Sequence[str]) -> Request:
             options.update((key, value) for key, value in item.items() if value is True)
             pairs = {key: value for key, value in item.items() if value is not True}
             words += [pairs] if pairs else []
-    return Request(command, words, {name: pst.value(value) for name, value in options.items()})
+    return Request(command, words, {ALIASES.get(name, name): pst.value(value) for name, value in options.items()})
 
 
-def check(options: Iterable[str], command: Command) -> None:
-    """Raise `UsageError` for an option that the command does not know."""
-    known = {option.name for option in (*GENERAL, *READ, *WRITE, *command.options)}
+def _place_of_command(items: Sequence[Any]) -> int:
+    """Return where the command stands: first, behind options or one file that exists; -1 if it does not."""
+    words = [(i, item) for i, item in enumerate(items) if not isinstance(item, dict)]
+    for i, item in words[:2]:
+        if isinstance(item, str) and item in COMMANDS:
+            return i
+        if not isinstance(item, str) or not os.path.exists(item):
+            break
+    return -1
+
+
+def check(options: Iterable[str], known: Iterable[Option]) -> None:
+    """Raise `UsageError` for an option that is neither among those of a command nor a general one."""
+    names = [option.name for option in (*GENERAL, *known)]
     for name in options:
-        if name not in known:
-            raise UsageError(f'unrecognized option "{name}"')
+        if name not in names:
+            raise UsageError(f'unrecognized option "{name}"{hint(name, names)}')
+
+
+def check_flags(options: Mapping[str, Any], known: Iterable[Option]) -> None:
+    """Raise `UsageError` for a flag that got a value other than true and false."""
+    for option in (*GENERAL, *known):
+        value = options.get(option.name, True)
+        if not option.value and not isinstance(value, bool) and option.name != "print-completion":
+            about = ": the layout of ds files is called layout" if option.name == "version" else ""
+            raise UsageError(f'the option "{option.name}" has no value, found {pst.encode([value], False)}{about}')
 
 
 def text(word: Any, what: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import metadata, patterns
+from . import metadata
 from .arguments import Request, count, name_or_none, text
 from .commands import Command
+from .patterns import Finder
 
 COMMAND = Command(
     usage=("ds attrs [OPTIONS] [VAR] [ATTR] [--] INPUT",),
@@ -42,13 +43,13 @@ def run(request: Request) -> Iterator[Any]:
     names = [name_or_none(word, what) for word, what in zip(wanted, ("VAR", "ATTR"), strict=False)]
     variable, attribute = (*names, None, None)[:2]
     path = text(path, "INPUT")
-    fixed = bool(request.options.get("F"))
+    finder = Finder(path, request)
     found, entries = metadata.read(path)
     if variable is not None:
-        name = patterns.find_one(variable, list(entries), "variable", path, fixed=fixed)
+        name = finder.find_one(variable, list(entries), "variable")
         found = {} if name is None else metadata.attributes(entries[name])
     if attribute is None:
         yield found
         return
-    key = patterns.find_one(attribute, list(found), "attribute", path, fixed=fixed)
+    key = finder.find_one(attribute, list(found), "attribute")
     yield None if key is None else found[key]

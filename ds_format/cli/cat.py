@@ -13,9 +13,10 @@ from ..drivers.base import BLOCK_SIZE, Source
 from ..errors import UnsupportedError
 from ..names import unescape
 from ..subset import item_size, open_subset
-from . import options, patterns
+from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
+from .patterns import Finder
 
 COMMAND = Command(
     usage=("ds cat [OPTIONS] VAR... [--] INPUT",),
@@ -50,21 +51,21 @@ def run(request: Request) -> Iterator[Any]:
     ArgumentError
         If the variables differ in their dimensions.
     MissingError
-        For a variable that does not exist, in strict mode.
+        For a variable that does not exist.
     """
     count(request, 1)
     *wanted, path = (text(word, "argument") for word in request.words)
     with open_subset(path, unpack=True, **options.reading(request)) as source:
         keys = {unescape(key): key for key in source.meta if key != META}
-        fixed = bool(request.options.get("F"))
+        finder = Finder(path, request)
         names: list[str] = []
         for pattern in wanted:
-            names += patterns.find([pattern], sorted(keys), "variable", path, fixed=fixed) or [pattern]
+            names += finder.require(pattern, sorted(keys), "variable")
         if not names:
             return
         _check(names, keys, source, path)
         how = timeaxis.to_iso if request.options.get("h") else timeaxis.to_julian if request.options.get("jd") else None
-        rows = _rows([keys.get(name) for name in names], source, how, path)
+        rows = _rows([keys[name] for name in names], source, how, path)
         first = [*itertools.islice(rows, 1)]  # data that cannot be read shall not have a heading
         heading = [] if request.options.get("n") else [names]
         for row in itertools.chain(heading, first, rows):
@@ -73,13 +74,9 @@ def run(request: Request) -> Iterator[Any]:
 
 def _check(names: Sequence[str], keys: dict[str, str], source: Source, path: str) -> None:
     """Raise unless the variables that have data have the same dimensions."""
-    if any(name in keys for name in names):
-        for name in names:
-            if name not in keys:
-                raise ArgumentError(f'{path}: incompatible dimensions: there is no variable "{name}"')
     shapes = {}
     for name in names:
-        entry = source.meta[keys[name]] if name in keys else {}
+        entry = source.meta[keys[name]]
         size = entry.get(".size")
         if size is not None:
             shapes[name] = [*dims(keys[name], entry, len(size)), *size]
@@ -89,9 +86,9 @@ def _check(names: Sequence[str], keys: dict[str, str], source: Source, path: str
             raise ArgumentError(f'{path}: incompatible dimensions: variables "{first}" and "{name}"')
 
 
-def _rows(keys: Sequence[str | None], source: Source, how: Callable[..., Any] | None, path: str) -> Iterator[list[Any]]:
+def _rows(keys: Sequence[str], source: Source, how: Callable[..., Any] | None, path: str) -> Iterator[list[Any]]:
     """Yield the values of all variables at each position along the first dimension; None for those without data."""
-    entries = {key: source.meta[key] for key in keys if key is not None}
+    entries = {key: source.meta[key] for key in keys}
     full = [key for key, entry in entries.items() if entry.get(".size") is not None]
     for key in entries.keys() - set(full):
         source.read(key)  # no data, or data that cannot be had: this tells
@@ -101,7 +98,7 @@ def _rows(keys: Sequence[str | None], source: Source, how: Callable[..., Any] | 
     convert = {key: _converter(source, key, how, path) for key in full}
     if not shape:
         values = {key: convert[key](source.read(key)) for key in full}
-        yield [None if key is None else values.get(key) for key in keys]
+        yield [values.get(key) for key in keys]
         return
     row_size = sum(item_size(entries[key]) for key in full)
     for n in shape[1:]:

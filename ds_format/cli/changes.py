@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import files as whole
 from ..errors import DsError
+from ..ops import attrs
 from . import options
-from .arguments import WRITE, Request, UsageError, text
+from .arguments import Request, UsageError, text
 
 
 def files(request: Request) -> tuple[list[Any], Any, str]:
@@ -31,13 +32,18 @@ def read(request: Request, source: Any) -> dict[str, Any]:
 
     Times are Julian dates if they are to be written in other units.
     """
-    timed = any(option.name in request.options for option in WRITE)
+    timed = options.are_times_converted(request)
     return whole.read(text(source, "INPUT"), jd=timed, **options.reading(request))
 
 
 def write(request: Request, target: str, d: dict[str, Any]) -> None:
     """Write a dataset as the options of writing say."""
     whole.write(target, d, **options.writing(request, target))
+
+
+def attributes(d: dict[str, Any], variables: Iterable[str | None]) -> dict[str | None, list[str]]:
+    """Return the names of the attributes of some variables; of the dataset for None."""
+    return {name: list(attrs(d, name) or ()) for name in variables}
 
 
 @contextlib.contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import metadata, patterns
+from . import metadata
 from .arguments import Request, count, text
 from .commands import Command
+from .patterns import Finder
 
 COMMAND = Command(
     usage=("ds dim [OPTIONS] DIM [--] INPUT",),
@@ -34,5 +35,5 @@ def run(request: Request) -> Iterator[Any]:
     count(request, 2, 2)
     wanted, path = text(request.words[0], "DIM"), text(request.words[1], "INPUT")
     sizes = metadata.sizes(metadata.read(path).variables.values())
-    name = patterns.find_one(wanted, sorted(sizes), "dimension", path, fixed=bool(request.options.get("F")))
+    name = Finder(path, request).find_one(wanted, sorted(sizes), "dimension")
     yield 0 if name is None else sizes[name]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import metadata, patterns
+from . import metadata
 from .arguments import Request, count, name_or_none, text
 from .commands import Command, Option
+from .patterns import Finder
 
 COMMAND = Command(
     usage=("ds dims [OPTIONS] [VAR] [--] INPUT",),
@@ -46,7 +47,7 @@ def run(request: Request) -> Iterator[Any]:
         sizes = metadata.sizes(entries.values())
         names = sorted(sizes)
     else:
-        name = patterns.find_one(variable, list(entries), "variable", path, fixed=bool(request.options.get("F")))
+        name = Finder(path, request).find_one(variable, list(entries), "variable")
         chosen = [] if name is None else [entries[name]]
         sizes = metadata.sizes(chosen)
         names = [dim for entry in chosen for dim in entry[".dims"]]

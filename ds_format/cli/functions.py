@@ -14,7 +14,7 @@ from . import arguments, commands, output
 def _function(name: str) -> Callable[..., None]:
     def run(*args: Any, **opts: Any) -> None:
         command, execute = commands.load(name)
-        arguments.check(opts, command)
+        arguments.check(opts, (*arguments.READ, *arguments.WRITE, *command.options))
         items = execute(arguments.Request(name, list(args), opts))
         output.write(items, as_json=bool(opts.get("j")), indent=not opts.get("noindent"))
 

@@ -17,8 +17,8 @@ _NARROW = 24
 
 _ABOUT = (
     (
-        "Lists, converts and subsets files of scientific data. The first word that is the name of a command is the "
-        "command; without one, ds lists the variables of a file."
+        "Lists, converts and subsets files of scientific data. The command is the first word, or the one behind a "
+        "file; without one, ds lists the variables of a file."
     ),
     (
         "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE "
@@ -37,7 +37,7 @@ _EXAMPLES = (
 _ENVIRONMENT = (
     (
         "DS_MODE",
-        "What happens to names that do not exist: soft (the default), moderate or strict, as by -t, -m and -s.",
+        "What happens to names that do not exist: soft, moderate (the default) or strict, as by -t, -m and -s.",
     ),
 )
 
@@ -66,7 +66,7 @@ def general_page() -> Page:
             "Commands": [(name, entry.caption) for name, entry in commands.COMMANDS.items()],
             "Options": [(option.label, option.about) for option in GENERAL],
             "Options of reading": [(option.label, option.about) for option in READ],
-            "Options of writing, but for ds files": [(option.label, option.about) for option in WRITE],
+            "Options of writing": [(option.label, option.about) for option in WRITE],
             "File formats, by suffix": [(name, " ".join(driver.suffixes)) for name, driver in drivers.DRIVERS.items()],
             "Environment variables": _ENVIRONMENT,
         },

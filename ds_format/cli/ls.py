@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..names import escape
-from . import metadata, patterns
+from . import metadata
 from .arguments import Request, count, names, text
 from .commands import Command, Option
+from .patterns import Finder, not_found
 
 COMMAND = Command(
     usage=("ds [ls] [OPTIONS] [VAR]... [--] INPUT",),
@@ -41,16 +42,21 @@ def run(request: Request) -> Iterator[Any]:
     """
     count(request, 1)
     *wanted, path = (text(word, "argument") for word in request.words)
-    attributes = [escape(name) for name in names(request.options.get("a"), "a")]
+    attributes = names(request.options.get("a"), "a")
     long = bool(request.options.get("l"))
     entries = metadata.read(path).variables
+    finder = Finder(path, request)
     listed = list(entries)
     if wanted:
-        listed = patterns.find(wanted, listed, "variable", path, fixed=bool(request.options.get("F")))
+        listed = finder.find(wanted, listed, "variable")
+    known = sorted({name for entry in entries.values() for name in metadata.attributes(entry)})
+    for attribute in attributes:
+        if attribute not in known:
+            finder.miss(not_found(attribute, known, "attribute", path))
     if long:
         yield metadata.sizes(entries[name] for name in sorted({*listed}))
     for name in listed:
         entry = entries[name]
         facts = [entry[".type"], entry[".dims"]] if long else []
-        facts += [entry.get(attribute) for attribute in attributes]
+        facts += [entry.get(escape(attribute)) for attribute in attributes]
         yield [name, *facts] if facts else name

@@ -56,6 +56,7 @@ def _run(argv: list[str], is_program: bool) -> int:
     try:
         request = arguments.read(argv)
         verbose = bool(request.options.get("v"))
+        arguments.check_flags(request.options, ())
         if request.options.get("help"):
             explain = _part("help")
             output.put([explain.command(request.command) if request.command else explain.general()])
@@ -66,11 +67,15 @@ def _run(argv: list[str], is_program: bool) -> int:
         elif not request.command and not request.words:
             raise UsageError("expected a command or a file")
         else:
+            if not request.command:
+                _part("unnamed").check(request)
             name = request.command or commands.DEFAULT
             label = f"ds {name}"
             command, run = commands.load(name)
             usage = command.usage
-            arguments.check(request.options, command)
+            known = (*arguments.READ, *arguments.WRITE, *command.options)
+            arguments.check(request.options, known)
+            arguments.check_flags(request.options, known)
             if is_program and commands.COMMANDS[name].writes:
                 _part("signals").mind()
             _execute(run, request, label)
@@ -93,7 +98,7 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
     options = request.options
     watched = not options.get("q") and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     bar = _part("progress").Progress(sys.stderr) if watched else None
-    with modes.use(_mode(options)), bar or contextlib.nullcontext(), warnings.catch_warnings():
+    with modes.use(_mode(options), selectors="strict"), bar or contextlib.nullcontext(), warnings.catch_warnings():
 
         def show(message: Warning | str, *about: object, **more: object) -> None:
             if bar is not None:
@@ -106,9 +111,9 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
 
 
 def _mode(options: dict[str, Any]) -> str:
-    """Return the strictest mode that the options ask for, or else the one of the environment."""
+    """Return the strictest mode that the options ask for, or else the one of the environment: moderate, if none is."""
     asked = [name for letter, name in (("s", "strict"), ("m", "moderate"), ("t", "soft")) if options.get(letter)]
-    return asked[0] if asked else modes.get()
+    return asked[0] if asked else modes.get("moderate")
 
 
 def _say(text: str) -> None:

@@ -22,7 +22,11 @@ COMMAND = Command(
         ("OUTPUT", "The file to write."),
     ),
     options=(
-        Option("jd", "Whether times with different units become Julian dates before they are joined.", "true | false"),
+        Option(
+            "jd",
+            "Whether times whose units differ become Julian dates, instead of being counted as in the first file.",
+            "true | false",
+        ),
         Option("new", "Stack variables that do not have DIM along this new first dimension.", "NAME"),
         Option("variables", "Stack only these: a name or { NAME... }.", "VARS"),
     ),
@@ -49,7 +53,7 @@ def run(request: Request) -> Iterable[Any]:
     new = request.options.get("new")
     if not isinstance(new, str | None):
         raise ArgumentError(f"new: invalid type: expected a name, found {pst.encode([new], False)}")
-    jd = request.options.get("jd", True)
+    jd = request.options.get("jd", False)
     if not isinstance(jd, bool):
         raise ArgumentError(f"jd: invalid type: expected true or false, found {pst.encode([jd], False)}")
     given = request.options.get("variables")
@@ -68,11 +72,13 @@ def run(request: Request) -> Iterable[Any]:
 
 
 def _dimension(wanted: str, inputs: Sequence[str], *, fixed: bool) -> str:
-    """Return the dimension of some file that a pattern matches, or itself if none does."""
+    """Return the dimension of some file that a pattern matches; a name may be that of a new one."""
     if fixed or not any(char in wanted for char in "*?["):
         return wanted
     found = {dim for path in inputs for dim in metadata.sizes(metadata.read(path).variables.values())}
     matching = patterns.match(wanted, sorted(found))
+    if not matching:
+        raise patterns.not_found(wanted, sorted(found), "dimension")
     if len(matching) > 1:
         raise ArgumentError(f'more than one dimension is matching the pattern "{wanted}"')
-    return matching[0] if matching else wanted
+    return matching[0]

@@ -8,9 +8,9 @@ from typing import Any
 from .. import drivers
 from ..drivers import ds_header
 from ..names import unescape
-from . import patterns
 from .arguments import Request, count, name_or_none, text
 from .commands import Command
+from .patterns import Finder
 
 COMMAND = Command(
     usage=("ds meta [OPTIONS] [VAR] [--] INPUT",),
@@ -56,7 +56,7 @@ def run(request: Request) -> Iterator[Any]:
     keys = {unescape(key): key for key in entries if key != "."}
     key: str | None = "."
     if variable != ".":
-        name = patterns.find_one(variable, sorted(keys), "variable", path, fixed=bool(request.options.get("F")))
+        name = Finder(path, request).find_one(variable, sorted(keys), "variable")
         key = None if name is None else keys[name]
     entry = {} if key is None else entries.get(key, {})
     yield dict(sorted(entry.items()))

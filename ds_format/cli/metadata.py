@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from .. import drivers
 from ..names import unescape
-from . import patterns
 from .arguments import Request, count, text
+from .patterns import Finder
 
 
 class Contents(NamedTuple):
@@ -68,5 +68,5 @@ def of_one(request: Request) -> dict[str, Any]:
     count(request, 2, 2)
     variable, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
     entries = read(path).variables
-    name = patterns.find_one(variable, list(entries), "variable", path, fixed=bool(request.options.get("F")))
+    name = Finder(path, request).find_one(variable, list(entries), "variable")
     return {} if name is None else entries[name]

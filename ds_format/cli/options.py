@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import drivers
 from . import pst
-from .arguments import READ, WRITE, ArgumentError, Request
+from .arguments import READ, ArgumentError, Request
 
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
@@ -16,6 +16,12 @@ TIMED = ("netcdf", "hdf5", "json", "csv", "datadings", "zds", "binpickle")
 
 RECORDED = ("datadings", "zds")
 """Formats whose drivers make records along a dimension."""
+
+TIMES = ("calendar", "time_units")
+"""Options of writing times."""
+
+LAYOUTS = ("1.0", "2.0.1")
+"""Of ds files."""
 
 _FORMS = {option.name: option.value for option in READ}
 
@@ -43,7 +49,7 @@ def reading(request: Request) -> dict[str, Any]:
 
 
 def writing(request: Request, target: str) -> dict[str, Any]:
-    """Return `time_units` and `calendar`, those that the request has.
+    """Return `time_units` and `calendar`, and `version`, the layout of ds files: those that the request has.
 
     Raises
     ------
@@ -52,13 +58,29 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     DriverError
         If no format has the suffix of the target.
     """
-    found = {option.name: request.options[option.name] for option in WRITE if option.name in request.options}
+    found: dict[str, Any] = {name: request.options[name] for name in TIMES if name in request.options}
     for name, value in found.items():
         if not isinstance(value, str):
             raise ArgumentError(f"{name}: invalid type: expected text, found {pst.encode([value], False)}")
         if drivers.find(target) not in [drivers.DRIVERS.get(format) for format in TIMED]:
             raise ArgumentError(f"{target}: {name} is not possible with this format")
+    if "layout" in request.options:
+        found["version"] = _layout(request.options["layout"], target)
     return found
+
+
+def _layout(value: Any, target: str) -> str:
+    layout = str(value)  # 1.0 was read as a number
+    if layout not in LAYOUTS:
+        raise ArgumentError(f"layout: expected {' or '.join(LAYOUTS)}, found {pst.encode([value], False)}")
+    if drivers.find(target) is not drivers.DRIVERS["ds"]:
+        raise ArgumentError(f"{target}: layout is not possible with this format")
+    return layout
+
+
+def are_times_converted(request: Request) -> bool:
+    """Whether the request asks for times in other units or in another calendar."""
+    return any(name in request.options for name in TIMES)
 
 
 def recording(request: Request, target: str) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from ..errors import DsError
 from ..names import escape
 from ..plotting import picture, scene, terminal
 from ..subset import open_subset
-from . import metadata, options, output, patterns
+from . import metadata, options, output
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
+from .patterns import ONE_VARIABLE, Finder
 
 COLUMNS, ROWS = 80, 24
 """Of a terminal that does not say."""
@@ -28,7 +29,7 @@ COMMAND = Command(
     "named like the dimensions give the axes, times as dates; packed numbers are unpacked. What is missing stays "
     "blank. Of large variables so much is drawn as can be seen. Pictures need matplotlib: pip install "
     "'ds-format-cython[plot]'.",
-    arguments=patterns.ONE_VARIABLE,
+    arguments=ONE_VARIABLE,
     options=(
         Option("o", "Draw into this file: a .png, .pdf, .svg or other picture. -o OUTPUT means the same.", "OUTPUT"),
     ),
@@ -49,15 +50,13 @@ def run(request: Request) -> Iterable[Any]:
     ArgumentError
         If an option is not what it should be, or matplotlib is not installed.
     MissingError
-        If the variable does not exist, in strict mode.
+        If the variable does not exist.
     """
     request, target = _target(request)
     count(request, 2, 2)
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
     entries = metadata.read(path).variables
-    name = patterns.find_one(wanted, list(entries), "variable", path, fixed=bool(request.options.get("F")))
-    if name is None:
-        return ()
+    name = Finder(path, request).require_one(wanted, list(entries), "variable")
     names = [name, *(dim for dim in dict.fromkeys(entries[name][".dims"]) if dim in entries and dim != name)]
     columns, lines = shutil.get_terminal_size((COLUMNS, ROWS))
     rows = max(min(lines - AROUND, MOST_ROWS), 4)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..ops import attrs, rename_attr_m, rename_m, vars
-from . import changes, patterns
+from ..ops import rename_attr_m, rename_m, vars
+from . import changes
 from .arguments import Request, UsageError, is_none, name_or_none, texts
 from .commands import Command
+from .patterns import Changer
 
 COMMAND = Command(
     usage=(
@@ -47,24 +49,25 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written.
     MissingError
-        For a variable or attribute that does not exist, in strict mode.
+        If none of the variables or attributes exists; if one does not, in strict mode.
     """
     rest, source, target = changes.files(request)
     variables, attributes = _wanted(rest)
-    fixed = bool(request.options.get("F"))
     d = changes.read(request, source)
+    finder = Changer(source, request)
+    n_renamed = 0
     for pairs in variables:
-        mapping = patterns.renaming(pairs, vars(d, full=True), "variable", source, fixed=fixed)
+        n_renamed += len(finder.find(list(pairs), vars(d, full=True), "variable"))
         with changes.about(source):
-            rename_m(d, mapping)
+            rename_m(d, finder.renaming(pairs, vars(d, full=True), "variable"))
     for wanted, pairs in attributes:
-        found: list[Any] = [None]
-        if wanted is not None:
-            found = patterns.find(wanted, vars(d, full=True), "variable", source, fixed=fixed)
-        for name in dict.fromkeys(found):
-            mapping = patterns.renaming(pairs, list(attrs(d, name) or ()), "attribute", source, fixed=fixed)
+        found: list[Any] = [None] if wanted is None else finder.find(wanted, vars(d, full=True), "variable")
+        known = changes.attributes(d, found)
+        n_renamed += len(finder.find(list(pairs), sorted({*itertools.chain(*known.values())}), "attribute"))
+        for name, names in known.items():
             with changes.about(source):
-                rename_attr_m(d, mapping, name)
+                rename_attr_m(d, finder.renaming(pairs, names, "attribute"), name)
+    finder.settle(changes=n_renamed > 0)
     changes.write(request, target, d)
     return ()
 

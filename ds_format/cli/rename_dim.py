@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ops import dims, rename_dim_m
-from . import changes, patterns
+from . import changes
 from .arguments import ArgumentError, Request, UsageError, is_none, text
 from .commands import Command
+from .patterns import Changer
 
 COMMAND = Command(
     usage=("ds [OPTIONS] rename_dim OLD: NEW... [--] INPUT OUTPUT",),
@@ -32,7 +33,7 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written.
     MissingError
-        For a dimension that does not exist, in strict mode.
+        If none of the dimensions exists; if one does not, in strict mode.
     """
     rest, source, target = changes.files(request)
     if not rest or not all(isinstance(word, dict) for word in rest):
@@ -43,9 +44,10 @@ def run(request: Request) -> Iterable[Any]:
             raise ArgumentError(f"{old}: invalid type: expected a name, found none")
         pairs[old] = text(new, old)
     d = changes.read(request, source)
+    finder = Changer(source, request)
     names = dims(d, full=True)
-    mapping = patterns.renaming(pairs, names, "dimension", source, fixed=bool(request.options.get("F")))
+    finder.settle(changes=bool(finder.find(list(pairs), names, "dimension")))
     with changes.about(source):
-        rename_dim_m(d, mapping)
+        rename_dim_m(d, finder.renaming(pairs, names, "dimension"))
     changes.write(request, target, d)
     return ()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops import attrs, rm, rm_attr, vars
-from . import changes, patterns
+from ..ops import rm, rm_attr, vars
+from . import changes
 from .arguments import ArgumentError, Request, UsageError, is_none, texts
 from .commands import Command
+from .patterns import Changer
 
 COMMAND = Command(
     usage=("ds rm [OPTIONS] VAR [--] INPUT OUTPUT", "ds rm [OPTIONS] VAR ATTR [--] INPUT OUTPUT"),
@@ -36,7 +38,7 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written.
     MissingError
-        For a variable or attribute that does not exist, in strict mode.
+        If none of the variables or attributes exists; if one does not, in strict mode.
     """
     rest, source, target = changes.files(request)
     if len(rest) not in (1, 2):
@@ -45,17 +47,21 @@ def run(request: Request) -> Iterable[Any]:
     attributes = None if len(rest) < 2 or is_none(rest[1]) else texts(rest[1], "ATTR")
     if wanted is None and attributes is None:
         raise ArgumentError("VAR: none is the dataset, of which only attributes can be removed")
-    fixed = bool(request.options.get("F"))
     d = changes.read(request, source)
-    found: list[Any] = [None]
-    if wanted is not None:
-        found = list(dict.fromkeys(patterns.find(wanted, vars(d, full=True), "variable", source, fixed=fixed)))
-    for name in found:
-        if attributes is None:
+    finder = Changer(source, request)
+    found: list[Any] = [None] if wanted is None else finder.find(wanted, vars(d, full=True), "variable")
+    if attributes is None:
+        for name in dict.fromkeys(found):
             rm(d, name)
-            continue
-        names = list(attrs(d, name) or ())
-        for attribute in dict.fromkeys(patterns.find(attributes, names, "attribute", source, fixed=fixed)):
-            rm_attr(d, attribute, name)
+        n_removed = len(found)
+    else:
+        known = changes.attributes(d, found)
+        removed = dict.fromkeys(finder.find(attributes, sorted({*itertools.chain(*known.values())}), "attribute"))
+        for name, names in known.items():
+            for attribute in removed:
+                if attribute in names:
+                    rm_attr(d, attribute, name)
+        n_removed = len(removed)
+    finder.settle(changes=n_removed > 0)
     changes.write(request, target, d)
     return ()

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..conversion import convert
-from . import metadata, options, patterns, pst
+from . import metadata, options, pst
 from .arguments import Request, UsageError, text
 from .commands import Command, Option
+from .patterns import Changer
 
 COMMAND = Command(
     usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
@@ -63,7 +64,7 @@ def run(request: Request) -> Iterable[Any]:
     IndexError
         For an index beyond the size of its dimension.
     MissingError
-        For a variable or dimension that does not exist, in strict mode.
+        If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
     """
     paths = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
     if len(paths) < 2:
@@ -74,26 +75,25 @@ def run(request: Request) -> Iterable[Any]:
     variables: list[str] | None = None
     sel: dict[str, options.Index] = {}
     if wanted or indexes:
-        fixed = bool(request.options.get("F"))
+        finder = Changer(source, request)
         entries = metadata.read(source).variables
         if wanted:
-            variables = list(dict.fromkeys(patterns.find(wanted, list(entries), "variable", source, fixed=fixed)))
-        chosen = list(entries) if variables is None else variables
-        dims = sorted({dim for name in chosen for dim in entries[name][".dims"]})
+            variables = list(dict.fromkeys(finder.find(wanted, list(entries), "variable")))
+            finder.settle(changes=bool(variables))
+        dims = list(metadata.sizes(entries.values()))
         for pattern, index in indexes.items():
-            sel.update(dict.fromkeys(patterns.find([pattern], dims, "dimension", source, fixed=fixed), index))
+            sel.update(dict.fromkeys(finder.require(pattern, dims, "dimension"), index))
     more = {name: value for name, value in options.reading(request).items() if name != "sel"}
-    times = options.writing(request, target)
     convert(
         source,
         target,
         variables,
         sel or None,
         skip_unsupported=bool(request.options.get("skip-unsupported")),
-        jd=bool(times),
+        jd=options.are_times_converted(request),
         progress=request.progress,
         **more,
-        **times,
+        **options.writing(request, target),
         **options.recording(request, target),
     )
     return ()

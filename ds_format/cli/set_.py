@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .. import modes
 from ..dataset import Dataset
 from ..dtypes import TYPES
 from ..ops import attr, attrs, dims, type, var, vars
-from . import changes, patterns, pst
+from . import changes, pst
 from .arguments import ArgumentError, Request, UsageError, is_none, name_or_none, texts
 from .commands import Command
+from .patterns import Changer, not_found
 
 COMMAND = Command(
     usage=(
@@ -81,13 +81,14 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written, or cannot hold the data.
     MissingError
-        For a variable that does not exist and gets no data, in strict mode.
+        If none of the variables exists or gets data; if one does not, in strict mode.
     """
     rest, source, target = changes.files(request)
     settings = list(_settings(rest))
     d = Dataset({".": {".": {}}}) if is_none(source) else changes.read(request, source)
-    for setting in settings:
-        _apply(d, setting, source, fixed=bool(request.options.get("F")))
+    finder = Changer(source, request)
+    n_set = sum(_apply(d, setting, finder) for setting in settings)
+    finder.settle(changes=n_set > 0)
     changes.write(request, target, d)
     return ()
 
@@ -140,25 +141,28 @@ def _values(pairs: dict[str, Any]) -> dict[str, Any]:
     return {name: pst.value(value) for name, value in pairs.items()}
 
 
-def _apply(d: dict[str, Any], setting: Setting, path: str, *, fixed: bool) -> None:
+def _apply(d: dict[str, Any], setting: Setting, finder: Changer) -> int:
+    """Apply a setting, and return to how many variables, the dataset among them."""
     if setting.variable is None:
-        _set_attributes(d, None, setting.attributes, fixed=fixed)
-        return
-    found = patterns.match(setting.variable, vars(d, full=True), fixed=fixed)
-    if not found and not setting.data:
-        modes.missing(f'{path}: variable "{setting.variable}" not found')
-    for name in found or ([setting.variable] if setting.data else []):
-        with changes.about(path):
+        _set_attributes(d, None, setting.attributes, finder)
+        return 1
+    every = vars(d, full=True)
+    found = finder.match(setting.variable, every) or ([setting.variable] if setting.data else [])
+    if not found:
+        finder.miss(not_found(setting.variable, every, "variable", finder.path))
+    for name in found:
+        with changes.about(finder.path):
             for data in setting.data:
                 var(d, name, data)
             if setting.type is not None:
                 type(d, name, setting.type)
             if setting.dims is not None:
                 dims(d, name, setting.dims or None)
-        _set_attributes(d, name, setting.attributes, fixed=fixed)
+        _set_attributes(d, name, setting.attributes, finder)
+    return len(found)
 
 
-def _set_attributes(d: dict[str, Any], variable: str | None, values: dict[str, Any], *, fixed: bool) -> None:
+def _set_attributes(d: dict[str, Any], variable: str | None, values: dict[str, Any], finder: Changer) -> None:
     for pattern, value in values.items():
-        for name in patterns.match(pattern, list(attrs(d, variable) or ()), fixed=fixed) or [pattern]:
+        for name in finder.match(pattern, list(attrs(d, variable) or ())) or [pattern]:
             attr(d, name, value, var=variable)

@@ -9,16 +9,17 @@ from ..dataset import META
 from ..names import unescape
 from ..subset import item_size, open_subset
 from ..summary import summarize
-from . import options, patterns
+from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command
+from .patterns import ONE_VARIABLE, Finder
 
 COMMAND = Command(
     usage=("ds stats [OPTIONS] VAR [--] INPUT",),
     about="Prints the number of values that are not missing, their least and greatest, mean, median and standard "
     "deviation, and between which values the middle 68, 95 and 99 % lie. NaN counts only as a value. Booleans are 0 "
     "and 1; packed numbers are unpacked. All is exact, and the file may be larger than memory.",
-    arguments=patterns.ONE_VARIABLE,
+    arguments=ONE_VARIABLE,
     options=(),
     examples=(
         ("Statistics of a variable:", "ds stats temperature data.ds"),
@@ -43,7 +44,7 @@ def run(request: Request) -> Iterator[Any]:
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
     with open_subset(path, unpack=True, **options.reading(request)) as source:
         keys = {unescape(key): key for key in source.meta if key != META}
-        name = patterns.find_one(wanted, sorted(keys), "variable", path, fixed=bool(request.options.get("F")))
+        name = Finder(path, request).find_one(wanted, sorted(keys), "variable")
         if name is None:
             return
         key = keys[name]

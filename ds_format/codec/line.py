@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .. import signatures
 from ..errors import FormatError, VersionError
 from ..names import escape, unescape
 from .header import (
@@ -123,7 +124,7 @@ def _start(data: bytes | bytearray) -> int:
     if not data:
         raise FormatError("the file is empty")
     if not data.startswith(VERSION_MARK):
-        raise FormatError(f"not a ds file: found {bytes(data[:16])!r}, expected {VERSION_LINE!r} or a JSON object")
+        raise FormatError(f"not a ds file, but {signatures.describe(data)}")
     line = bytes(data[:MAX_VERSION_SIZE]).partition(b"\n")[0]
     if line == VERSION_LINE[:-1]:
         raise FormatError("the file ends with the version line: no header follows")

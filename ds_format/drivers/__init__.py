@@ -100,6 +100,8 @@ def find_existing(path: Any) -> Driver:
         os.stat(path)
         if is_store(path):
             return DRIVERS["zds"]
+        if os.path.isdir(path):
+            raise DriverError("a folder, and no ZDS store: expected a file", path=os.fsdecode(path)) from None
         raise
 
 

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .. import signatures
 from ..errors import DsError, FormatError, TruncatedError
 from .loss import LossWarning
 
@@ -57,6 +58,26 @@ def guarded(
         text = told(caught) or type(caught).__name__
         kind = TruncatedError if error is FormatError and "truncated file" in text else error
         raise kind(text, path=path, variable=variable) from caught
+
+
+@contextmanager
+def opening(path: str, kind: str) -> Iterator[None]:
+    """Tell of a file that a library cannot open what it is, if it is of another kind.
+
+    Parameters
+    ----------
+    path : str
+    kind : str
+        What is expected, as part of its name in `signatures`.
+    """
+    try:
+        yield
+    except FormatError as error:
+        found = signatures.of_file(path)
+        if kind in found:
+            raise
+        message = "the file is empty" if found == "an empty file" else f"no {kind} file, but {found}"
+        raise FormatError(message, path=path) from error
 
 
 def warn(category: type[LossWarning], message: str, path: str | None, variable: str | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from .. import modes
 from ..dataset import META, dims
 from ..errors import UnsupportedError
 from ..names import escape, unescape
@@ -119,7 +120,10 @@ def make(
     sizes = [size_along(given.meta, dim) for given in inputs]
     exists = any(size is not None for size in sizes)
     stacked = new if exists else dim
-    chosen = None if variables is None else {escape(name) for name in variables}
+    chosen = None if variables is None else {escape(name): name for name in variables}
+    for key, name in (chosen or {}).items():
+        if key not in keys:
+            modes.missing(f'variable "{name}" not found', meant=(name, map(unescape, keys)))
     joined_ends = list(itertools.accumulate((s or 0) * i.repeat for s, i in zip(sizes, inputs, strict=True)))
     stacked_ends = list(itertools.accumulate(given.repeat for given in inputs))
     plans = []

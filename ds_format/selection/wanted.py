@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import modes, timeaxis
 from ..dataset import META, attrs, dims
 from ..errors import UnsupportedError
-from ..names import escape
+from ..names import escape, unescape
 from ..packing import is_packed, unpack
 from .index import normalize_one
 
@@ -25,7 +25,7 @@ def resolve(
     between: Mapping[str, Any] | None,
     meta: Mapping[str, Mapping[str, Any]],
     values: Callable[[str], Any],
-    where: str = "",
+    path: str | None = None,
 ) -> dict[str, Any]:
     """Return one index per dimension from all the ways to say what is wanted.
 
@@ -48,8 +48,8 @@ def resolve(
         Key → metadata with `.size`, and `.dims` unless they are generated.
     values : callable
         Key → the data of that variable.
-    where : str
-        In front of messages: file and colon.
+    path : str, optional
+        The file, for messages.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def resolve(
         if dim in sizes:
             wanted.setdefault(dim, []).append(index)
         else:
-            modes.missing(f'{where}dimension "{dim}" not found')
+            modes.missing(f'dimension "{dim}" not found', path=path, meant=(dim, sizes), selects=True)
 
     for dim, index in (sel or {}).items():
         want(dim, index)
@@ -82,7 +82,8 @@ def resolve(
         for name, value in (told or {}).items():
             key = escape(name)
             if key not in meta or key == META:
-                modes.missing(f'{where}variable "{name}" not found')
+                known = [unescape(other) for other in meta if other != META]
+                modes.missing(f'variable "{name}" not found', path=path, meant=(name, known), selects=True)
                 continue
             names = dims(key, meta[key], len(meta[key].get(".size") or ()))
             if len(names) != 1:

@@ -76,10 +76,10 @@ def test_flags() -> None:
 @pytest.mark.parametrize(
     ("data", "size", "error", "message"),
     [
-        (b"", 0, TruncatedError, "header: found 0 bytes, expected 16"),
+        (b"", 0, TruncatedError, "the file is empty"),
         (NONE[:15], 15, TruncatedError, "header: found 15 bytes, expected 16"),
-        (b"PK", 2, FormatError, "not a BinPickle file: starts with b'PK', expected b'BPCK'"),
-        (b"BPCX" + NONE[4:16], 91, FormatError, "not a BinPickle file: starts with b'BPCX'"),
+        (b"PK", 2, FormatError, "not a BinPickle file, but text: 'PK'"),
+        (b"BPCX" + NONE[4:16], 91, FormatError, "not a BinPickle file, but b'BPCX"),
         (struct.pack(">4sHHq", b"BPCK", 256, 0, 91), 91, VersionError, "version: found 256, expected 1 or 2"),
         (struct.pack(">4sHHq", b"BPCK", 1, 1, 91), 91, FormatError, "reserved: found 1, expected 0"),
         (struct.pack(">4sHHq", b"BPCK", 2, 7, 91), 91, FormatError, "flags: found 0x7, expected none but 0x3"),

@@ -170,7 +170,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         binpickle.load(tmp_path / "pipe")
     (tmp_path / "empty").touch()
     for direct in (False, True):
-        with pytest.raises(TruncatedError, match="empty: header: found 0 bytes"):
+        with pytest.raises(TruncatedError, match="empty: the file is empty"):
             BinPickleFile(tmp_path / "empty", direct=direct)
 
 

@@ -11,6 +11,9 @@ from ds_format.cli.arguments import ArgumentError, UsageError
 from ds_format.cli.commands import COMMANDS, load
 from ds_format.cli.pst import Bare
 
+HERE = __file__
+"""A file that exists."""
+
 
 def split(line: str) -> tuple[str, list[Any], dict[str, Any]]:
     return arguments.read(line.split())[:3]
@@ -22,9 +25,12 @@ def split(line: str) -> tuple[str, list[Any], dict[str, Any]]:
         ("", ("", [], {})),
         ("a.ds", ("", ["a.ds"], {})),
         ("ls a.ds", ("ls", ["a.ds"], {})),
-        ("a.ds ls", ("ls", ["a.ds"], {})),
+        (f"{HERE} ls", ("ls", [HERE], {})),
+        ("a.ds ls", ("", ["a.ds", "ls"], {})),
+        (f"{HERE} {HERE} ls", ("", [HERE, HERE, "ls"], {})),
         ("ls select a.ds", ("ls", ["select", "a.ds"], {})),
-        ("-- ls a.ds", ("ls", ["a.ds"], {})),
+        ("-- ls a.ds", ("", ["ls", "a.ds"], {})),
+        ("ls --json a.ds", ("ls", ["a.ds"], {"j": True})),
         ("{ ls a.ds }", ("ls", ["a.ds"], {})),
         ("{ ls a.ds } -- b.ds", ("ls", ["a.ds", "b.ds"], {})),
         ("ls -- -x { --", ("ls", ["-x", "{", "--"], {})),
@@ -49,10 +55,21 @@ def test_words_are_sorted(line: str, expected: tuple[str, list[Any], dict[str, A
 
 
 def test_unknown_options_are_refused() -> None:
-    command, _ = load("ls")
-    arguments.check(["a", "l", "j", "F", "sel", "version"], command)
-    with pytest.raises(UsageError, match='"skip-unsupported"'):
-        arguments.check(["l", "skip-unsupported"], command)
+    known = (*arguments.READ, *load("ls")[0].options)
+    arguments.check(["a", "l", "j", "F", "sel", "version"], known)
+    with pytest.raises(UsageError, match=r'"skip-unsupported"$'):
+        arguments.check(["l", "skip-unsupported"], known)
+    with pytest.raises(UsageError, match=r'"noident": did you mean noindent\?'):
+        arguments.check(["noident"], known)
+
+
+def test_flags_have_no_values() -> None:
+    known = load("ls")[0].options
+    arguments.check_flags({"l": True, "F": False, "a": "units", "print-completion": "bash"}, known)
+    with pytest.raises(UsageError, match=r'"l" has no value, found 5$'):
+        arguments.check_flags({"l": 5}, known)
+    with pytest.raises(UsageError, match=r'"version" has no value, found 2\.0\.1: .* called layout'):
+        arguments.check_flags({"version": "2.0.1"}, known)
 
 
 @pytest.mark.parametrize("word", ["2020", "nan", "none", "true"])

@@ -127,19 +127,67 @@ def test_words_that_are_no_command_line(line: str, ds: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["set x none", "set -F t* units: K", "rm nope", "rename nope: x", "rename_dim nope: x"]
+    ("line", "told"),
+    [
+        ("select temperatur", 'variable "temperatur" not found: did you mean temperature?'),
+        ("select base.ds", 'variable "base.ds" not found: it is a file, and only one is read'),
+        ("select nope nix", 'variable "nope" not found; variable "nix" not found'),
+        ("select nope: 0", 'dimension "nope" not found'),
+        ("select temperature tim: 0", 'dimension "tim" not found: did you mean time?'),
+        ("set x none", 'variable "x" not found'),
+        ("set -F t* units: K", 'variable "t*" not found'),
+        ("set { nope units: K } { nix units: K }", 'variable "nope" not found; variable "nix" not found'),
+        ("rm nope", 'variable "nope" not found'),
+        ("rm t* nope", 'attribute "nope" not found'),
+        ("rm none titel", 'attribute "titel" not found: did you mean title?'),
+        ("rename nope: x", 'variable "nope" not found'),
+        ("rename t* nope: x", 'attribute "nope" not found'),
+        ("rename_dim nope: x", 'dimension "nope" not found'),
+        ("merge -F t* sel: { nope: 0 }", 'dimension "nope" not found'),
+        ("merge x*", 'dimension "x*" not found'),
+    ],
+)
+@pytest.mark.parametrize("mode", [[], ["-t"]])
+def test_nothing_to_change_is_refused(line: str, told: str, mode: list[str], ds: Run, base: str) -> None:
+    before = Path(base).read_bytes()
+    where = "" if line == "merge x*" else f"{base}: "
+    assert ds(*mode, *line.split(), base, base) == (1, "", f"ds {line.split()[0]}: {where}{told}\n")
+    assert Path(base).read_bytes() == before
+    assert [path.name for path in Path().iterdir()] == [base]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("select temperature nope", 'variable "nope" not found'),
+        ("set { temperature units: K } { temperatur units: K }", 'variable "temperatur" not found: did you mean '),
+        ("rm { time nope }", 'variable "nope" not found'),
+        ("rm t* { units unit }", 'attribute "unit" not found: did you mean units?'),
+        ("rename nope: x time: t", 'variable "nope" not found'),
+        ("rename_dim nope: x time: t", 'dimension "nope" not found'),
+        ("merge run variables: { time nope }", 'variable "nope" not found'),
+    ],
 )
 @pytest.mark.filterwarnings("always")
-def test_nothing_to_change_is_a_copy(line: str, ds: Run, base: str) -> None:
-    command = line.split()[0]
-    copy = changed(ds, f"{line} {base} out.ds")
-    assert [meta(copy, "temperature"), meta(copy, "time")] == [TEMPERATURE, TIME]
-    warned = ds("-m", *line.split(), base, "out.ds")
-    assert warned.err.startswith(f"ds {command}: warning: {base}: ")
+def test_what_does_not_exist_beside_what_does_is_a_warning(line: str, told: str, ds: Run, base: str) -> None:
+    words = line.split()
+    status, out, err = ds(*words, base, "out.ds")
+    assert (status, out) == (0, "")
+    assert err.startswith(f"ds {words[0]}: warning: {told}")
+    assert err.count("\n") == 1
+    assert ds("-t", *words, base, "out.ds") == (0, "", "")
+    assert ds("-s", *words, base, "out.ds").status == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_that_a_command_makes_are_no_mistake(ds: Run, base: str) -> None:
+    assert ds("merge", "run", base, base, "out.ds") == (0, "", "")
+    assert ds("set", "new", "none", "none", "5", base, "out.ds") == (0, "", "")
+    assert ds("set", "new:", "5", base, "out.ds") == (0, "", "")
 
 
 def test_rm(ds: Run, base: str) -> None:
-    assert sorted(changed(ds, f"rm {{ temp* nope }} {base} out.ds")) == [".", "time"]
+    assert sorted(changed(ds, f"rm {{ temp* nope }} {base} out.ds -t")) == [".", "time"]
     d = changed(ds, f"rm 't*' {{ units 'long*' }} {base} out.ds")
     assert [meta(d, "temperature"), meta(d, "time")] == [{".dims": ["time"]}] * 2
     assert changed(ds, f"rm none 't*' {base} out.ds")["."]["."] == {}
@@ -157,7 +205,7 @@ def test_rename(ds: Run, base: str) -> None:
 def test_rename_dim(ds: Run) -> None:
     assert ds(*shlex.split("set x none { a b } { { 1 2 3 } } none x.ds")).status == 0
     assert meta(changed(ds, "rename_dim a: b b: a x.ds out.ds"), "x")[".dims"] == ["b", "a"]
-    assert meta(changed(ds, "rename_dim '?': c x.ds out.ds -F"), "x")[".dims"] == ["a", "b"]
+    assert ds("rename_dim", "?:", "c", "x.ds", "out.ds", "-F").status == 1
 
 
 def test_merge(ds: Run, base: str) -> None:
@@ -173,10 +221,27 @@ def test_merge(ds: Run, base: str) -> None:
     assert "temperature" in files.read(base)
 
 
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_merged_times_keep_units_and_calendar_of_the_first(suffix: str, ds: Run, folder: Path) -> None:
+    for i, units in enumerate(("hours since 2000-01-01", "days since 2000-01-02")):
+        line = f"set t float64 t {{ 0 12 }} units: '{units}' calendar: noleap none {i}{suffix}"
+        assert ds(*shlex.split(line)).status == 0
+    assert ds("merge", "t", f"0{suffix}", f"1{suffix}", f"out{suffix}") == (0, "", "")
+    d = files.read(f"out{suffix}")
+    assert d["t"].tolist() == [0.0, 12.0, 24.0, 312.0]
+    assert {key: d["."]["t"][key] for key in ("units", "calendar")} == {
+        "units": "hours since 2000-01-01",
+        "calendar": "noleap",
+    }
+    assert ds("merge", "t", f"0{suffix}", f"1{suffix}", f"out{suffix}", "jd:", "true") == (0, "", "")
+    d = files.read(f"out{suffix}")
+    assert d["."]["t"]["units"].startswith("days since -4713-11-24 12:00")
+
+
 def test_units_of_times(ds: Run, folder: Path) -> None:
     line = "set t float64 t { 0 1 2 } units: 'days since 2000-01-01' none t.nc"
     assert ds(*shlex.split(line)).status == 0
-    for command in ("select", "set a: 1", "rm nope"):
+    for command in ("select", "set a: 1", "set t long_name: time"):
         words = f"{command} t.nc out.nc time_units: 'hours since 2000-01-01' calendar: standard"
         assert ds(*shlex.split(words)) == (0, "", "")
         d = files.read("out.nc")

@@ -75,7 +75,7 @@ def test_cat_leaves_what_only_looks_like_time(ds: Run) -> None:
     ("line", "message"),
     [
         ("cat x t d.ds", 'd.ds: incompatible dimensions: variables "x" and "t"'),
-        ("cat t nope d.ds", 'd.ds: incompatible dimensions: there is no variable "nope"'),
+        ("cat t nope d.ds", 'd.ds: variable "nope" not found'),
         ("cat x d.ds sel: { i: 500 }", "d.ds"),
         ("cat t d.ds at: { t: { { 1 } } }", "at: t: invalid type"),
         ("cat t d.ds between: { t: 1 }", "between: t: invalid type: expected { A B }, found 1"),
@@ -97,7 +97,7 @@ def test_errors(line: str, message: str, ds: Run) -> None:
 def test_no_data_is_no_line(ds: Run) -> None:
     assert ds("cat", "empty", "d.ds") == (0, "empty\n", "")
     assert ds("cat", "s", "empty", "d.ds") == (0, "s empty\ntext none\n", "")
-    assert ds("cat", ".", "d.ds") == (0, ".\n", "")
+    assert ds("cat", ".", "d.ds") == (1, "", 'ds cat: d.ds: variable "." not found\n')
     assert ds("stats", "empty", "d.ds") == (0, "", "")
 
 

@@ -37,11 +37,11 @@ def header(folder: Path) -> None:
         ("attrs .x h.ds", ".a: 5\n"),
         ("attrs .x .a h.ds", "5\n"),
         ("attrs bad none h.ds", "units: m\n"),
-        ("attrs -F .* h.ds", "{{ }}\n"),
+        ("attrs -tF .* h.ds", "{{ }}\n"),
         ("dim t h.ds", "2\n"),
         ("dim [t] h.ds", "2\n"),
         ("dim y_1 h.ds", "4\n"),
-        ("dim nope h.ds", "0\n"),
+        ("dim -t nope h.ds", "0\n"),
         ("dims h.ds", "k t y_1\n"),
         ("dims none h.ds -z", "t: 2 k: 3 y_1: 4\n"),
         ("dims .x h.ds", "t k\n"),
@@ -55,7 +55,7 @@ def header(folder: Path) -> None:
         ("meta .x h.ds", ".dims: { t k } .size: { 2 3 } .type: int8 \\\\.a: 5\n"),
         ("meta --noindent bad h.ds", ".size: { -1 } .type: int8 units: m\n"),
         ("meta . h.ds", 'n: 1 "none": 2\n'),
-        ("meta -F y* h.ds", "{{ }}\n"),
+        ("meta -tF y* h.ds", "{{ }}\n"),
     ],
 )
 def test_output(line: str, out: str, ds: Run) -> None:
@@ -85,9 +85,10 @@ def test_one_variable_is_meant(command: str, ds: Run) -> None:
 def test_missing_names_by_mode(line: str, what: str, ds: Run) -> None:
     name = line.split()[0]
     assert ds("-s", *line.split()) == (1, "", f"ds {name}: h.ds: {what} not found\n")
-    soft, warned = ds(*line.split()), ds("-m", *line.split())
+    soft = ds("-t", *line.split())
     assert (soft.status, soft.err) == (0, "")
-    assert warned == (0, soft.out, f"ds {name}: warning: h.ds: {what} not found\n")
+    for mode in ([], ["-m"]):
+        assert ds(*mode, *line.split()) == (0, soft.out, f"ds {name}: warning: {what} not found\n")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,9 @@ def test_examples_are_command_lines(name: str) -> None:
         request = arguments.read(words)
         assert program == "ds"
         assert (request.command or commands.DEFAULT) == name
-        arguments.check(request.options, command)
+        known = (*arguments.READ, *arguments.WRITE, *command.options)
+        arguments.check(request.options, known)
+        arguments.check_flags(request.options, known)
 
 
 @pytest.fixture(scope="module")

@@ -45,11 +45,11 @@ def meta(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], None]:
         ("ls .* f", ".hidden\n"),
         ("ls .hidden f", ".hidden\n"),
         ("ls time te* time f", "time\ntemp\ntime\n"),
-        ("ls T* f", ""),
-        ("ls nope f", ""),
-        ("ls -F te* time f", "time\n"),
+        ("ls -t T* f", ""),
+        ("ls -t nope f", ""),
+        ("ls -tF te* time f", "time\n"),
         ("ls [ab]* f", '"a b"\n'),
-        ("ls ti* f a: { units .n valid .size nope }", "time d { 1 2 } none none none\n"),
+        ("ls -t ti* f a: { units .n valid .size nope }", "time d { 1 2 } none none none\n"),
         ("ls temp f a: { units valid }", "temp K 0.500000\n"),
         ("ls time f a: none", "time\n"),
         ("ls time f a: { }", "time\n"),
@@ -57,7 +57,7 @@ def meta(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], None]:
         ("ls -l empty f", "time: none run: none\nempty bool { time run }\n"),
         ("ls -l empty temp f", "time: 3 run: none lat: 2\nempty bool { time run }\ntemp float32 { time lat }\n"),
         ("ls -l 'a b' f", '{{ }}\n"a b" none { }\n'),
-        ("ls -l nope f", "{{ }}\n"),
+        ("ls -tl nope f", "{{ }}\n"),
         ("ls -l time f a: units", "time: 3\ntime float64 { time } d\n"),
         ("ls sel: { time: 0 } time f", "time\n"),
     ],
@@ -86,17 +86,23 @@ def test_a_file_without_variables(meta: Callable[[dict[str, Any]], None], ds: Ru
 @pytest.mark.usefixtures("meta")
 @pytest.mark.filterwarnings("default")
 def test_a_missing_variable_by_mode(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ds("ls", "nope", "time", "f") == (0, "time\n", "")
-    assert ds("ls", "-m", "nope", "time", "f") == (0, "time\n", 'ds ls: warning: f: variable "nope" not found\n')
+    assert ds("ls", "-t", "nope", "time", "f") == (0, "time\n", "")
+    for mode in ([], ["-m"]):
+        told = 'ds ls: warning: variable "nope" not found\n'
+        assert ds("ls", *mode, "nope", "time", "f") == (0, "time\n", told)
+    told = 'ds ls: warning: attribute "unit" not found: did you mean units?\n'
+    assert ds("ls", "temp", "f", "a:", "unit") == (0, "temp none\n", told)
     assert ds("ls", "-s", "nope", "time", "f") == (1, "", 'ds ls: f: variable "nope" not found\n')
-    assert ds("ls", "-sF", "tim*", "f") == (1, "", 'ds ls: f: variable "tim*" not found\n')
+    assert ds("ls", "-sF", "tim*", "f") == (1, "", 'ds ls: f: variable "tim*" not found: did you mean time?\n')
     assert ds("ls", "-smt", "nope", "f").status == 1
     assert ds("ls", "-mt", "nope", "f").err.startswith("ds ls: warning: ")
     monkeypatch.setenv("DS_MODE", "strict")
     assert ds("ls", "nope", "f").status == 1
     assert ds("ls", "-t", "nope", "f") == (0, "", "")
-    monkeypatch.setenv("DS_MODE", "bogus")
+    monkeypatch.setenv("DS_MODE", "soft")
     assert ds("ls", "nope", "f") == (0, "", "")
+    monkeypatch.setenv("DS_MODE", "bogus")
+    assert ds("ls", "nope", "f") == (0, "", 'ds ls: warning: variable "nope" not found\n')
 
 
 def test_no_file_is_a_usage_error(ds: Run) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ds_format import files
 
-from .lines import SETUPS, Lines
+from .lines import CHANGES, SETUPS, Lines
 from .test_cases import run, same
 
 N = 250
@@ -70,10 +70,16 @@ def test_command_lines_do_what_they_do_under_the_reference(inputs: Path, referen
     done = subprocess.run(
         [reference_python, "-I", "-c", THEIRS], input=given, capture_output=True, text=True, check=True
     )
+    n_refused = 0
     for (ours, theirs), line, told in zip(places, words, json.loads(done.stdout), strict=True):
         with contextlib.chdir(ours):
             result = run(line)
+        if result.err.endswith(" not found\n") and line[0] in (*CHANGES, "cat"):  # a documented difference
+            assert (result.status, result.out, output(ours)) == (1, "", []), line
+            n_refused += 1
+            continue
         assert [result.status, result.out] == told, (line, result.err)
         assert [path.name for path in output(ours)] == [path.name for path in output(theirs)], line
         for one, other in zip(output(ours), output(theirs), strict=True):
             same(files.read(one), files.read(other))
+    assert n_refused < N / 5

@@ -15,6 +15,8 @@ import pytest
 
 from ds_format._version import __version__
 
+from ..listening import listen
+
 ROOT = Path(__file__).parents[2]
 DS = [sys.executable, "-m", "ds_format"]
 
@@ -108,7 +110,7 @@ def test_output_is_utf8_in_any_locale(locale: dict[str, str], folder: Path) -> N
     (folder / "a.ds").write_bytes('ds-1.0\n{"ž": {".size": [], ".type": "int8"}, "\\udcff": {}, ".": {}}\n1'.encode())
     done = run("a.ds", env={**os.environ, **locale})
     assert (done.returncode, done.stdout) == (0, "ž\n".encode() + b"\xff\n")
-    done = run("-s", "ž*č", "a.ds", env={**os.environ, **locale})
+    done = run("ls", "-s", "ž*č", "a.ds", env={**os.environ, **locale})
     assert done.returncode == 1
     assert done.stderr.count(b"\n") == 1
 
@@ -150,7 +152,8 @@ def test_a_full_disk_is_one_line(base: str) -> None:
     ],
 )
 def test_a_signal_ends_it_quietly_and_tidily(number: signal.Signals, words: list[str], folder: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", SLOW.format(steps=-1), *words], stderr=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", SLOW.format(steps=-1), *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=listen) as process:
         for _ in range(200):
             if (folder / "begun").exists():
                 break

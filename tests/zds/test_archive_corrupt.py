@@ -27,7 +27,7 @@ GOLDEN: dict[str, tuple[type[DsError] | None, type[DsError] | None, type[DsError
     "zip_crc_error": (None, IntegrityError, None, "CRC-32"),
     "zip_dotdot": (None, None, UnsafeError, "has a part '..'"),
     "zip_dotdot_inside": (None, None, UnsafeError, "has a part '..'"),
-    "zip_empty_file": (FormatError, None, FormatError, "not a ZIP archive"),
+    "zip_empty_file": (FormatError, None, FormatError, "the file is empty"),
     "zip_method_93": (None, UnsupportedError, UnsupportedError, "compression method 93"),
     "zip_size_lie": (None, None, None, "not the 1 bytes announced"),
     "zip_symlink": (None, None, UnsafeError, "a link"),

@@ -71,7 +71,7 @@ WARNINGS: dict[str, str | None] = {
 ERRORS = {
     "not_a_store": r"store: neither collections/ nor zds\.json",
     "zip_crc_error": r"data\.jsonl: CRC-32",
-    "zip_empty_file": r"dataset\.zds: not a ZIP archive",
+    "zip_empty_file": r"dataset\.zds: the file is empty",
     "zip_method_93": r"dataset\.zds.*method 93",
     "zip_size_lie": r"announced",
     "zip_truncated": r"dataset\.zds: not a ZIP archive",

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..arguments import GENERAL, Request, UsageError, text
+from ...nearest import hint
+from ..arguments import GENERAL as GENERAL
+from ..arguments import Request, UsageError, check, text
 from ..commands import Command, Option
 from .tools import TOOLS, Tool
 
@@ -98,16 +100,16 @@ def run(request: Request) -> Iterable[Any]:
     name = text(request.words[0], "argument")
     tool = TOOLS.get(name)
     if tool is None:
-        raise UsageError(f'found "{name}", expected one of {", ".join(TOOLS)}')
+        raise UsageError(f'found "{name}", expected one of {", ".join(TOOLS)}{hint(name, TOOLS)}')
     _check(name, tool, request)
     return tool.load()(request._replace(words=request.words[1:]))
 
 
 def _check(name: str, tool: Tool, request: Request) -> None:
-    general = {option.name for option in GENERAL}
-    for option in request.options:
-        if option not in general and option not in tool.options:
-            raise UsageError(f'{name}: unrecognized option "{option}"')
+    try:
+        check(request.options, [option for option in COMMAND.options if option.name in tool.options])
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}")
     n = len(request.words) - 1
     if n < tool.least or (tool.most is not None and n > tool.most):
         raise UsageError(f"{name}: invalid number of arguments")

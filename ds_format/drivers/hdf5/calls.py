@@ -62,7 +62,7 @@ def open_file(path: str) -> Node:
     """
     with open(path, "rb"):
         pass
-    with library(FormatError, path):
+    with libraries.opening(path, "HDF5"), library(FormatError, path):
         return h5py.File(path, "r", **CACHE)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import signatures
 from ...codec.attributes import from_json
 from ...codec.encode import type_of
 from ...codec.header import PRIVATE, check_dims, kind_of
@@ -20,6 +21,8 @@ from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_file
 from .arrays import array_of
 
+BEGINNINGS = b'{["-0123456789tfnNI\xef'
+"""First bytes of JSON texts; the last one is that of a byte order mark."""
 STRING_SIZE = 64
 """Bytes that a short string takes in memory."""
 
@@ -133,6 +136,10 @@ def _attributes(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _parse(data: bytes) -> dict[str, Any]:
     """Return the root object of a JSON text."""
+    if not data.strip(b" \t\r\n"):
+        raise FormatError("the file is empty")
+    if data.lstrip(b" \t\r\n")[:1] not in BEGINNINGS:
+        raise FormatError(f"not JSON, but {signatures.describe(data)}")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -141,8 +148,6 @@ def _parse(data: bytes) -> dict[str, Any]:
         ) from None
     if text.startswith("\ufeff"):
         raise FormatError("line 1, column 1: found a byte order mark, expected JSON")
-    if not text.strip(" \t\r\n"):
-        raise FormatError("the file is empty")
     try:
         root = json.loads(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:

@@ -18,6 +18,7 @@ Group = Any
 Variable = Any
 """A netCDF4.Variable."""
 
+KIND = "NetCDF"
 PATH_ENCODING = "latin-1"
 """One character per byte, so that names which are not UTF-8 reach the library too."""
 
@@ -59,7 +60,7 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     FormatError
         If it is not a NetCDF file, or a damaged one.
     """
-    with library(FormatError, path), warnings.catch_warnings(record=True) as caught:
+    with libraries.opening(path, KIND), library(FormatError, path), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)
     with library(FormatError, path):

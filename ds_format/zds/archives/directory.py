@@ -13,6 +13,7 @@ import zipfile
 from itertools import pairwise
 from typing import NamedTuple
 
+from ... import signatures
 from ...errors import FormatError, UnsupportedError
 from ...rawfile import PositionedFile, RawFile
 
@@ -56,6 +57,11 @@ def open_zip(file: RawFile) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(PositionedFile(file))
     except (zipfile.BadZipFile, UnicodeDecodeError, OverflowError) as error:
+        first = file.read(0, min(file.size(), signatures.N))
+        if not first:
+            raise FormatError("the file is empty") from None
+        if not first.startswith(b"PK"):
+            raise FormatError(f"not a ZIP archive, but {signatures.describe(first)}") from None
         raise FormatError(f"not a ZIP archive, or its end is missing or damaged: {error}") from None
     except NotImplementedError as error:
         raise UnsupportedError(str(error)) from None

@@ -72,10 +72,18 @@ def test_errors_of_the_system_stay(tmp_path: Path) -> None:
         hdf5.create(tmp_path / "nowhere" / "a.h5", META)
 
 
-@pytest.mark.parametrize("content", [b"", b"hello\n" * 100, b"CDF\x01", b"\x89HDF\r\n\x1a\n" + bytes(50)])
-def test_what_is_no_hdf5_file(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "the file is empty"),
+        (b"hello\n" * 100, "no HDF5 file, but text: 'hello"),
+        (b"CDF\x01", "no HDF5 file, but a classic NetCDF file"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(50), "Unable to"),
+    ],
+)
+def test_what_is_no_hdf5_file(content: bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_bytes(content)
-    with pytest.raises(FormatError, match=r"a\.h5: Unable to"):
+    with pytest.raises(FormatError, match=rf"a\.h5: {told}"):
         hdf5.open(tmp_path / "a.h5")
 
 

@@ -85,17 +85,20 @@ def test_lack_of_permission(tmp_path: Path) -> None:
 
 
 DAMAGED = {
-    "nothing": b"",
-    "text": b"hello\n" * 100,
-    "classic magic": b"CDF\x01",
-    "HDF5 magic": b"\x89HDF\r\n\x1a\n" + b"\0" * 50,
+    "nothing": (b"", "the file is empty"),
+    "text": (b"hello\n" * 100, "no NetCDF file, but text: 'hello"),
+    "page": (b"\n<!DOCTYPE HTML><head>", "no NetCDF file, but an HTML page"),
+    "ds": (b"ds-1.0\n{}", "no NetCDF file, but a ds file"),
+    "classic magic": (b"CDF\x01", "NetCDF: "),
+    "HDF5 magic": (b"\x89HDF\r\n\x1a\n" + b"\0" * 50, "NetCDF: "),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_what_is_no_netcdf_file(name: str, tmp_path: Path) -> None:
-    (tmp_path / "a.nc").write_bytes(DAMAGED[name])
-    with pytest.raises(FormatError, match=r"a\.nc: NetCDF: "):
+    content, told = DAMAGED[name]
+    (tmp_path / "a.nc").write_bytes(content)
+    with pytest.raises(FormatError, match=rf"a\.nc: {told}"):
         netcdf.open(tmp_path / "a.nc")
 
 
