@@ -161,7 +161,8 @@ class Subset:
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable of the part, or a part of that."""
         if name in self._dates:
-            return self._dates[name] if index is None else take(as_array(self._dates[name]), index)
+            part = self._dates[name] if index is None else take(as_array(self._dates[name]), index)
+            return part if np.ndim(part) or isinstance(part, np.ma.MaskedArray) else part[()]
         values = self.source.read(name, self._index_of(name, index))
         return packing.unpack(values, self.source.meta[name]) if name in self._packed else values
 

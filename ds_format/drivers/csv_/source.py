@@ -135,11 +135,10 @@ class CsvSource:
         except DsError as error:
             raise error.at(path=self.path)
         part = array if index is None else take(array, index)
-        if part is np.ma.masked:
-            return np.ma.MaskedArray(np.zeros((), array.dtype), mask=True)
-        if isinstance(part, np.ma.MaskedArray) and not np.ma.getmaskarray(part).any():
-            part = np.ma.getdata(part)
-        return part.copy() if np.ndim(part) else part
+        masked = isinstance(part, np.ma.MaskedArray)
+        if masked and not np.ma.getmaskarray(part).any():
+            part, masked = np.ma.getdata(part), False
+        return part.copy() if part.ndim or masked else part[()]
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""

@@ -59,7 +59,14 @@ class DsSource:
             raise error.at(path=self.path)
         self._headers: dict[str, VarHeader] = {}
 
-    def _variable(self, name: str) -> VarHeader:
+    def variable(self, name: str) -> VarHeader:
+        """Return what the header says of one variable.
+
+        Raises
+        ------
+        MissingError, FormatError
+            If there is none, or a property of it is wrong.
+        """
         if name not in self.meta or name == ".":
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
         if not self._headers and not is_simple(self.header):
@@ -83,11 +90,13 @@ class DsSource:
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it."""
         try:
-            var = self._variable(name)
+            var = self.variable(name)
             if index is None or var.size is None or is_whole(index, var.size):
                 return self._whole(name, var)
             if self._is_legacy(var):
                 part = take(as_array(self._whole(name, var)), index)
+                if isinstance(part, np.ma.MaskedArray) and not part.mask.any():
+                    part = part.data
             else:
                 part = read_part(self._decoder(var), index)
         except DsError as error:
@@ -97,7 +106,7 @@ class DsSource:
     def stored(self, name: str) -> Stored | None:
         """Return where the numbers of a variable lie, if they do so without a mask and in little-endian order."""
         try:
-            var = self._variable(name)
+            var = self.variable(name)
             if var.type is None or var.size is None or not var.type.is_number or var.missing or self._fd < 0:
                 return None
             if var.type.ordered and var.big:
@@ -111,7 +120,7 @@ class DsSource:
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks."""
         try:
-            var = self._variable(name)
+            var = self.variable(name)
             if var.size is None or var.type is None or 0 in var.size:
                 return
             if self._is_legacy(var):
