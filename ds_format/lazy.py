@@ -13,10 +13,11 @@ from .drivers.base import BLOCK_SIZE, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
+from .opened import Opened
 from .selection import normalize
 
 
-class Variable:
+class Variable(Opened):
     """A variable of an open file: what the header says, and the data when they are asked for.
 
     Attributes
@@ -116,7 +117,7 @@ class Variable:
         return shown
 
 
-class File(Mapping[str, Variable]):
+class File(Opened, Mapping[str, Variable]):
     """An open file: name → `Variable`. Close it, or use it in a `with` block.
 
     Attributes

@@ -15,6 +15,7 @@ from .drivers.base import BLOCK_SIZE, Metadata, Source, Stored, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
+from .opened import Opened
 from .selection import Index, normalize, resolve, shape_of, take
 
 STRING_SIZE = 128
@@ -70,7 +71,7 @@ def open_subset(
         raise
 
 
-class Subset:
+class Subset(Opened):
     """A `Source` of a part of another; see `open_subset`.
 
     Attributes

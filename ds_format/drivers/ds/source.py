@@ -18,9 +18,11 @@ from ...codec.layout import check_numbers, locate
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
+from ...opened import Opened
+from ...regular import open_file
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, Stored, block_slices
-from ..ds_header import open_file, read_header
+from ..ds_header import read_header
 from .file_body import FileBody
 from .partial import read_part
 from .variables import all_headers, decode_variable, is_simple, read_headers, source_metadata
@@ -29,7 +31,7 @@ STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
 
 
-class DsSource:
+class DsSource(Opened):
     """An open ds file; see `drivers.base.Source`.
 
     Parameters
@@ -44,7 +46,8 @@ class DsSource:
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False):
         self.path = os.fsdecode(path)
         self.strings = strings
-        self._fd, size = open_file(path)
+        self._fd, status = open_file(path)
+        size = status.st_size
         try:
             self.header = read_header(self._fd, size)
             self.body: Body
