@@ -15,6 +15,7 @@ from .errors import MissingError
 from .names import escape, unescape
 from .opened import Opened
 from .selection import normalize
+from .visible import visible
 
 
 class Variable(Opened):
@@ -110,7 +111,7 @@ class Variable(Opened):
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {n}" for dim, n in zip(self.dims, self.shape or (), strict=False))
-        return f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>"
+        return visible(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
 
     def _repr_html_(self) -> str:
         shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._source.meta[self._key]})

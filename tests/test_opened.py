@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import multiprocessing
 import os
 import pickle
@@ -23,7 +24,6 @@ from ds_format.dataset import arrays_of, metadata_of
 from ds_format.drivers.ds.file_body import FileBody
 from ds_format.drivers.ds.stream import BitStream
 from ds_format.drivers.spool import Spool
-from ds_format.kernels.batch import read_files
 from ds_format.lock import Lock
 from ds_format.rawfile import MappedFile, PositionedFile, RawFile
 from ds_format.subset import open_subset
@@ -37,7 +37,7 @@ DATASET = {"x": [1, 2, 3], "name": ["a", "b", "c"], ".": {"x": {".dims": ["i"]},
 COPIES: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
-    **{f"pickle {protocol}": lambda one, n=protocol: pickle.dumps(one, n) for protocol in range(6)},
+    **{f"pickle {protocol}": functools.partial(pickle.dumps, protocol=protocol) for protocol in range(6)},
 }
 
 
@@ -111,7 +111,6 @@ def test_files_below(tmp_path: Path) -> None:
     if hasattr(fetcher, "__self__"):
         refused(fetcher, told=False, shares=True)
         refused(fetcher.__self__, told=False)
-    assert read_files([str(path)], 100) == [bytes(16)]
 
 
 def test_writers_of_samples(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_readers_of_containers_open_anew(store: str, tmp_path: Path) -> None:
     with MsgpackReader(tmp_path / "a.msgpack") as reader:
         for make in (copy.copy, lambda one: pickle.loads(pickle.dumps(one))):
             with make(reader) as other:
-                assert other._open().file.fd != reader._open().file.fd
+                assert other._open().file is not reader._open().file
                 assert other[2]["x"] == 3
     for path in (store, f"{store}.zds"):
         with ZDSStore.open(path) as one, copy.copy(one) as other:
