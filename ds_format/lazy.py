@@ -13,10 +13,12 @@ from .drivers.base import BLOCK_SIZE, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
+from .opened import Opened
 from .selection import normalize
+from .visible import visible
 
 
-class Variable:
+class Variable(Opened):
     """A variable of an open file: what the header says, and the data when they are asked for.
 
     Attributes
@@ -109,14 +111,14 @@ class Variable:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {n}" for dim, n in zip(self.dims, self.shape or (), strict=False))
-        return f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>"
+        return visible(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
 
     def _repr_html_(self) -> str:
         shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._source.meta[self._key]})
         return shown
 
 
-class File(Mapping[str, Variable]):
+class File(Opened, Mapping[str, Variable]):
     """An open file: name → `Variable`. Close it, or use it in a `with` block.
 
     Attributes

@@ -9,6 +9,7 @@ import time
 
 from .errors import BusyError
 from .kernels.portable import BINARY
+from .opened import Opened
 
 if sys.platform == "win32":
     import msvcrt
@@ -35,7 +36,7 @@ def try_lock(fd: int) -> bool:
     return True
 
 
-class Lock:
+class Lock(Opened):
     """A lock, held from its making to `release`.
 
     That the file is there says nothing; what is in it tells who holds the lock, or held it last. A lock counts only if

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from .errors import TruncatedError
 from .kernels import ranges
-from .kernels.portable import BINARY
+from .opened import Opened
+from .regular import open_binary, open_file
 
 if os.name == "posix":
     from .kernels.fetch import Fetcher
@@ -37,7 +38,7 @@ def _nothing(i: int) -> None:
     """Leave it to the long way."""
 
 
-class RawFile:
+class RawFile(Opened):
     """A file that is open for reading, and is closed when nobody holds it any more.
 
     So a thread that closes a reader takes the file from no other thread. There is no position that several threads, or
@@ -48,19 +49,27 @@ class RawFile:
     path : str
     flags : int
         What else `os.open` shall know, like `os.O_NOFOLLOW`.
+
+    Attributes
+    ----------
+    path : str
+    fd : int
+        The descriptor.
+    status : os.stat_result
+        What the system knew of it when it was opened.
     """
 
     fd = -1
 
     def __init__(self, path: str, flags: int = 0):
         self.path = path
-        self.fd = os.open(path, os.O_RDONLY | BINARY | flags)
+        self.fd, self.status = open_file(path, flags)
 
     @classmethod
     def of(cls, fd: int, path: str) -> Self:
         """Take over an open descriptor."""
         file = cls.__new__(cls)
-        file.path, file.fd = path, fd
+        file.path, file.fd, file.status = path, fd, os.fstat(fd)
         return file
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
@@ -102,7 +111,7 @@ class RawFile:
         return b"".join(pieces)
 
 
-class PositionedFile(io.RawIOBase):
+class PositionedFile(Opened, io.RawIOBase):
     """A file for libraries that want one with a position, which processes do not share after a fork.
 
     Parameters
@@ -144,7 +153,7 @@ class PositionedFile(io.RawIOBase):
         return len(data)
 
 
-class MappedFile:
+class MappedFile(Opened):
     """A file that is mapped into memory, which saves the call of the system for each sample.
 
     Who shortens the file takes memory away from this process, which the system then ends: only for those who ask for
@@ -152,7 +161,7 @@ class MappedFile:
     """
 
     def __init__(self, path: str):
-        with open(path, "rb", buffering=0) as file:
+        with open_binary(path, 0) as file:
             size = os.fstat(file.fileno()).st_size
             self._data = memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b"")
 

@@ -15,6 +15,7 @@ from .drivers.base import BLOCK_SIZE, Metadata, Source, Stored, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
+from .opened import Opened
 from .selection import Index, normalize, resolve, shape_of, take
 
 STRING_SIZE = 128
@@ -70,7 +71,7 @@ def open_subset(
         raise
 
 
-class Subset:
+class Subset(Opened):
     """A `Source` of a part of another; see `open_subset`.
 
     Attributes
@@ -161,7 +162,8 @@ class Subset:
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable of the part, or a part of that."""
         if name in self._dates:
-            return self._dates[name] if index is None else take(as_array(self._dates[name]), index)
+            part = self._dates[name] if index is None else take(as_array(self._dates[name]), index)
+            return part if np.ndim(part) or isinstance(part, np.ma.MaskedArray) else part[()]
         values = self.source.read(name, self._index_of(name, index))
         return packing.unpack(values, self.source.meta[name]) if name in self._packed else values
 

@@ -23,6 +23,7 @@ from .drivers.ds.source import DsSource
 from .drivers.ds.variables import all_headers
 from .errors import DsError, FormatError
 from .names import unescape
+from .regular import open_binary
 
 ERROR = "error"
 WARNING = "warning"
@@ -218,7 +219,7 @@ def _check_shared(extents: dict[str, tuple[int, int]], found: _Findings) -> None
 
 def _check_json(source: DsSource, found: _Findings) -> None:
     """Warn of what Python's JSON has beyond the standard."""
-    with open(source.path, "rb") as file:
+    with open_binary(source.path) as file:
         text = file.read(source.header.body).decode()
     words: dict[str, Any] = {}
     json.loads(text[text.index("{") :], parse_constant=words.setdefault)

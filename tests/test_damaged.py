@@ -95,7 +95,7 @@ MADE = {
     "no body": (file_of({**I4, ".size": [3]}), TruncatedError, r"\.size \[3\]"),
     "larger than the body": (file_of({**I4, ".size": [4]}, bytes(12)), TruncatedError, r"\.size \[4\]"),
     "product beyond 64 bits": (file_of({**I4, ".size": [1 << 32, 1 << 32]}, bytes(12)), TruncatedError, r"\.size"),
-    "size beyond 63 bits": (file_of({**I4, ".size": [1 << 63]}, bytes(12)), TruncatedError, r"\.size"),
+    "size beyond 63 bits": (file_of({**I4, ".size": [1 << 63]}, bytes(12)), FormatError, r"\.size: found \[92"),
     "negative size": (file_of({**I4, ".size": [-1]}, bytes(12)), FormatError, r"\.size: found \[-1\]"),
     "two negative sizes": (file_of({**I4, ".size": [-1, -3]}, bytes(12)), FormatError, r"\.size"),
     "size a float": (file_of({**I4, ".size": [3.0]}, bytes(12)), FormatError, r"\.size: found \[3\.0\]"),

@@ -153,3 +153,18 @@ def test_any_part_of_a_part(data: st.DataObject) -> None:
             expected = expected[(*(slice(None),) * axis, index)]
     ds.select(dataset, sel)
     assert same_data(dataset["x"], expected)
+
+
+@pytest.mark.parametrize("suffix", [".bpk", ".csv", ".ds", ".json", ".msgpack", ".nc", ".zds", "-2.0.1.ds"])
+def test_one_value_is_a_scalar(suffix: str, tmp_path: Path) -> None:
+    data = {"text": ["ab", None], "n": [1, None], "m": [1, 2]}
+    path = tmp_path / f"a{suffix}"
+    options = {"version": "2.0.1"} if "2.0.1" in suffix else {}
+    ds.write(path, data | {".": {name: {".dims": ["i"]} for name in data}}, **options)
+    with ds.open(path) as file:
+        first = {name: file[name][0] for name in data}
+        assert first == {"text": "ab", "n": 1, "m": 1}
+        assert [type(value) for value in first.values()] == [str, np.int64, np.int64]
+        for name in ("text", "n"):
+            value = file[name][1]
+            assert value.shape == () and value.mask.all() and value.dtype == file[name].dtype

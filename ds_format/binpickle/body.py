@@ -6,6 +6,7 @@ import mmap
 from typing import Any
 
 from ..kernels import ranges
+from ..opened import Opened
 from ..target import naming
 from . import checksums
 from .format import HEADER, Entry, Header, Trailer, encode_index, flags
@@ -16,7 +17,7 @@ BLOCK = 1 << 22
 """Bytes of large buffers that are written at once, after their checksum was made, which leaves some in the cache."""
 
 
-class Body:
+class Body(Opened):
     """What is between header and trailer, and these at the end.
 
     Parameters

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ..errors import FormatError
+from ..regular import NO_FILE, open_binary
 from .format import HEADER, decode_header
 
 
@@ -67,13 +68,14 @@ def file_info(file: Any) -> FileInfo:
     (True, 91, 1)
     """
     try:
-        if not os.path.isfile(file):
-            os.stat(file)
-            return FileInfo(FileStatus.INVALID)
-        with open(file, "rb", buffering=0) as opened:
+        with open_binary(file, 0) as opened:
             header = decode_header(opened.read(HEADER.size), os.fstat(opened.fileno()).st_size)
     except FileNotFoundError:
         return FileInfo(FileStatus.MISSING)
     except FormatError:
         return FileInfo(FileStatus.INVALID)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return FileInfo(FileStatus.INVALID)
+        raise
     return FileInfo(FileStatus.BINPICKLE, header.length, header.version)

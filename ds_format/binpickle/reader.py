@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..errors import DsError, FormatError, IntegrityError
+from ..opened import Opened
 from . import checksums, machine
 from .format import HEADER, MAX_TRAILER_SIZE, Entry, Trailer, decode_header, decode_index, decode_trailers
 from .source import Source, open_source, scan
@@ -65,7 +66,7 @@ def load(file: Any, *, trusted: bool = False, max_size: int | None = None) -> An
         return opened.load()
 
 
-class BinPickleFile:
+class BinPickleFile(Opened):
     """A file that is open for reading.
 
     Opening reads header, trailer and index, and refuses what does not fit together. Nothing is decoded before `load`

@@ -6,10 +6,8 @@ of a map is read only, and keeps the map, whatever becomes of the file's name an
 
 from __future__ import annotations
 
-import errno
 import mmap
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -17,6 +15,8 @@ import numpy as np
 
 from ..errors import DsError, IntegrityError, TruncatedError
 from ..kernels import ranges
+from ..opened import Opened
+from ..regular import open_binary
 from . import checksums
 from .codecs.decoders import decode
 from .format import Entry
@@ -65,17 +65,14 @@ def open_source(path: str, *, direct: bool) -> Source:
     OSError
         If it cannot be opened, or is no file.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        number = errno.EISDIR if os.path.isdir(path) else errno.EINVAL
-        raise OSError(number, os.strerror(number), path)
     return Mapped(path) if direct else Copied(path)
 
 
-class Copied:
+class Copied(Opened):
     """A file that is read."""
 
     def __init__(self, path: str):
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - `close` closes it
+        self._file = open_binary(path, 0)
         self.size = os.fstat(self._file.fileno()).st_size
 
     def read(self, offset: int, size: int) -> Any:
@@ -127,14 +124,14 @@ class Copied:
         self._file.close()
 
 
-class Mapped:
+class Mapped(Opened):
     """A file that is mapped into memory.
 
     The map ends with the last view of it. It is never closed, which would refuse, or take memory away from arrays.
     """
 
     def __init__(self, path: str):
-        with open(path, "rb", buffering=0) as file:
+        with open_binary(path, 0) as file:
             self.size = os.fstat(file.fileno()).st_size
             self._view = memoryview(mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else b"")
 

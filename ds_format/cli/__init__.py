@@ -13,6 +13,7 @@
     pst.py          the notation of arguments and output
     output.py       data → stdout, as PST or JSON
     messages.py     an exception → one line
+    tracing.py      an exception → where it came from
     help.py         what `--help` prints
     man.py          the manual pages
     completion.py   what `--print-completion` prints

@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import modes
 from .._version import __version__
+from ..visible import visible
 from . import arguments, commands, messages, output
 from .arguments import Request, UsageError
 
@@ -87,7 +88,7 @@ def _run(argv: list[str], is_program: bool) -> int:
         raise
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is told in one line
         if verbose:
-            sys.__excepthook__(type(error), error, error.__traceback__)
+            _say(_part("tracing").of(error))
         _say(f"{label}: {messages.describe(error)}")
         return 1
     return 0
@@ -103,7 +104,7 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
         def show(message: Warning | str, *about: object, **more: object) -> None:
             if bar is not None:
                 bar.clear()
-            _say(f"{label}: warning: {' '.join(str(message).split())}")
+            _say(f"{label}: warning: {messages.one_line(str(message))}")
 
         warnings.showwarning = show
         items = run(request._replace(progress=bar))
@@ -117,5 +118,6 @@ def _mode(options: dict[str, Any]) -> str:
 
 
 def _say(text: str) -> None:
+    """Print a message; what it cites of a file, a terminal may not obey."""
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr)
+        print(visible(text), file=sys.stderr)

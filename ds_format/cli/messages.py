@@ -1,15 +1,21 @@
-"""An exception → one line that says what is wrong."""
+"""An exception → what is said about it on stderr."""
 
 from __future__ import annotations
 
 import os
 
 from ..errors import DsError
+from ..visible import visible
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, with what a terminal would obey made visible, before `split` takes it for blanks."""
+    return " ".join(visible(text).split())
 
 
 def describe(error: BaseException) -> str:
     """Return the message of an error on one line, behind the kind of error if nobody raised it for people to read."""
-    text = " ".join(str(error).split())
+    text = one_line(str(error))
     if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
         reason = "File does not exist" if isinstance(error, FileNotFoundError) else error.strerror
         path = error.filename if error.filename2 is None else error.filename2

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..visible import visible
 from . import pst
 
 
@@ -41,11 +42,13 @@ def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -
             return item
         return json.dumps(plain(item), indent=spaces) if as_json else pst.encode(plain(item), indent)
 
-    put(line(item) + "\n" for item in items)
+    put((line(item) + "\n" for item in items), as_is=as_json)
 
 
-def put(texts: Iterable[str]) -> None:
+def put(texts: Iterable[str], *, as_is: bool = False) -> None:
     """Print texts as UTF-8 in every locale; surrogate escapes become the bytes that they stand for.
+
+    A terminal gets nothing that it would obey, see `visible`, unless `as_is`.
 
     Raises
     ------
@@ -54,9 +57,11 @@ def put(texts: Iterable[str]) -> None:
     """
     stream = sys.stdout
     raw = getattr(stream, "buffer", None)
+    is_seen = not as_is and stream.isatty()
     with _closed_if_full():
         stream.flush()
     for text in texts:
+        text = visible(text) if is_seen else text
         with _closed_if_full():
             if raw is None:
                 stream.write(text)

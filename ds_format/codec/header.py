@@ -13,6 +13,8 @@ Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 t
 """
 
 import json
+import math
+import sys
 from typing import Any, NamedTuple
 
 from ..dtypes import FLOAT16, TYPES, Type
@@ -28,6 +30,8 @@ MAX_HEADER_SIZE = 1 << 28
 """Bytes within which the header line must end."""
 MAX_DIMS = 64
 """Dimensions of a variable: as many as NumPy allows."""
+MAX_VALUES = sys.maxsize // 16
+"""Values of the largest array that NumPy can make of any type. It counts so even where a dimension has the size 0."""
 ALIGNMENT = 64
 """Bytes: the body and large variables start at a multiple of this. A reader accepts any offset."""
 LARGE_SIZE = 4096
@@ -82,8 +86,9 @@ def variable(entry: Any, version: str = "1.0") -> VarHeader:
     size = get(".size", ())
     if type(size) is list:
         for count in size:
-            if type(count) is not int or count < 0:
-                raise wrong(".size", size, "integers of 0 or more")
+            if type(count) is not int or not 0 < count <= MAX_VALUES:
+                _check_counts(size)
+                break
         if len(size) > MAX_DIMS:
             raise FormatError(f".size: found {len(size)} dimensions, expected at most {MAX_DIMS}")
         size = tuple(size)
@@ -110,6 +115,15 @@ def variable(entry: Any, version: str = "1.0") -> VarHeader:
     if ds_type is None and (name is not None or size is not None):
         ds_type = _sized_type(name, entry, version)
     return VarHeader(ds_type, size, offset, length, endian == "b", missing)
+
+
+def _check_counts(size: list[Any]) -> None:
+    """Check a `.size` that has a 0, whose variable every file has enough bytes for, or something worse."""
+    for count in size:
+        if type(count) is not int or count < 0:
+            raise wrong(".size", size, "integers of 0 or more")
+    if math.prod(count for count in size if count) > MAX_VALUES:
+        raise wrong(".size", size, f"integers whose product, but for 0, is at most {MAX_VALUES}")
 
 
 def _sized_type(name: Any, entry: Entry, version: str) -> Type:

@@ -13,6 +13,7 @@ from .header import (
     ALIGNMENT,
     DTYPES,
     MAX_HEADER_SIZE,
+    MAX_VALUES,
     MAX_VERSION_SIZE,
     PRIVATE,
     VERSION_LINE,
@@ -253,7 +254,7 @@ def describe(entry: Any, version: str) -> Described:
     except FormatError as error:
         name, size = meta.get(".type"), meta.get(".size", [])
         meta[".type"] = name if type(name) is str else None
-        if type(size) is not list or not all(type(count) is int and count >= 0 for count in size):
+        if type(size) is not list or not all(type(count) is int and 0 <= count <= MAX_VALUES for count in size):
             size = None
         meta[".size"] = size
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
+from ..regular import open_binary
 from .lists import ListReader, Sample, keep
 from .patterns import LABEL, as_list, find_files
 
@@ -92,7 +93,7 @@ class DirectoryReader(ListReader):
 
     def load(self, sample: Sample) -> None:
         """Add the bytes of its file to a sample."""
-        with open(sample["path"], "rb") as file:
+        with open_binary(sample["path"]) as file:
             sample["data"] = file.read()
         self.bytes_read += len(sample["data"])
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..errors import TruncatedError
 from ..kernels import ranges
+from ..regular import open_binary
 
 LINE = re.compile(r"([0-9A-Fa-f]{32}) [ *](.+)")
 READ_SIZE = 1 << 20
@@ -62,7 +63,7 @@ def new() -> hashlib._Hash:
 
 def of_file(path: str) -> str:
     """Return the checksum of a file, as 32 hexadecimal digits, reading it in blocks."""
-    with open(path, "rb", buffering=0) as file:
+    with open_binary(path, 0) as file:
         return of_open(file.fileno(), os.fstat(file.fileno()).st_size).hexdigest()
 
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from ..errors import FormatError, TruncatedError
+from ..regular import open_binary
 
 MAPPED_SIZE = 1 << 16
 """Bytes from which on a file is mapped; a smaller one is read, and keeps no file open."""
@@ -27,9 +28,9 @@ def load(path: str) -> Any:
     Raises
     ------
     OSError
-        If it cannot be opened.
+        If it cannot be opened, or is no file.
     """
-    with open(path, "rb", buffering=0) as file:
+    with open_binary(path, 0) as file:
         size = os.fstat(file.fileno()).st_size
         if size < MAPPED_SIZE:
             return file.read()

@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels import pieces
 from ..rawfile import MappedFile, RawFile
+from ..regular import open_binary
 from . import format, md5, messages
 from .base import Reader, locate
 from .index import Index
@@ -202,7 +203,7 @@ class MsgpackReader(Reader):
         return self._has_sums(found or [format.LEGACY_INDEX])
 
     def _has_sums(self, suffixes: Sequence[str]) -> bool:
-        with open(self.path + format.MD5, "rb") as file:
+        with open_binary(self.path + format.MD5) as file:
             sums = md5.decode(file.read()).digests
         paths = [self.path + suffix for suffix in suffixes]
         for path in paths:

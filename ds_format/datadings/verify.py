@@ -12,6 +12,7 @@ from ..errors import DsError
 from ..kernels.hashes import hash_strings
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
+from ..regular import open_binary
 from . import bloom, format, hashes, keys, legacy, md5, messages, parts
 
 BLOCK = 1 << 16
@@ -191,7 +192,7 @@ def _check_sums(path: str) -> Iterator[Problem]:
 def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iterator[Problem]:
     """Decode the samples one by one, and compare their keys."""
     n_found = 0
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         for first in range(0, len(spans) - 1, BLOCK):
             block = spans[first : first + BLOCK + 1].tolist()
             for i, start in enumerate(block[:-1]):

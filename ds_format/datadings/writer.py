@@ -14,6 +14,8 @@ import numpy as np
 
 from ..errors import IntegrityError, UnsupportedError
 from ..kernels import ranges
+from ..opened import Opened
+from ..regular import open_file
 from ..target import Target, naming
 from . import format, md5, messages, parts, publish
 from .index import Index
@@ -24,7 +26,7 @@ Progress = Callable[[int, int | None], None]
 """What is told of the samples written so far, and of how many there will be."""
 
 
-class Writer:
+class Writer(Opened):
     """What all writers do; `FileWriter` and `RawWriter` say what a sample is.
 
     Nothing stands under the final names before `close`, and nothing stays if the block is left by an exception. It is
@@ -111,7 +113,7 @@ class Writer:
             raise UnsupportedError("two samples have the same key", path=self.path)
         self._ends.extend(index.spans(0, n)[1:])
         self._start = self._end = index.size
-        self._fd = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        self._fd = open_file(self.path, os.O_RDWR)[0]
         try:
             self._digest = md5.of_open(self._fd, index.size)
             self._check_digest()

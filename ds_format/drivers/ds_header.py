@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import stat
 from typing import Any
 
 from ..codec.line import Header, attributes, find_end, metadata, parse
 from ..errors import DsError
+from ..regular import open_file
 
 FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end."""
@@ -42,23 +41,6 @@ def _read_line(fd: int, size: int) -> tuple[bytearray, int]:
         end = find_end(data, whole=not piece or len(data) >= size)
         if end >= 0:
             return data, end
-
-
-def open_file(path: Any) -> tuple[int, int]:
-    """Open a file, and return its descriptor and its size in bytes.
-
-    Raises
-    ------
-    OSError
-        As the system says; IsADirectoryError for a folder.
-    """
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.ESPIPE
-        raise OSError(number, os.strerror(number), path)
-    return fd, status.st_size
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:
@@ -96,9 +78,9 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
 
 def _read(path: Any) -> tuple[Header, bytearray]:
     """Return the header of a file, and its version line and JSON line as they stand."""
-    fd, size = open_file(path)
+    fd, status = open_file(path)
     try:
-        data, end = _read_line(fd, size)
+        data, end = _read_line(fd, status.st_size)
         return parse(data, end), data[:end]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))

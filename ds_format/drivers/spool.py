@@ -10,11 +10,12 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..opened import Opened
 from ..target import naming
 from .base import BLOCK_SIZE
 
 
-class Spool:
+class Spool(Opened):
     """Blocks that can be gone through again: the only one, or a file without a name."""
 
     def __init__(self, blocks: Iterable[Any], total: int, folder: str):
@@ -82,7 +83,7 @@ class Pool:
         self._file.close()
 
 
-class Pooled:
+class Pooled(Opened):
     """Blocks of one variable."""
 
     def __init__(self, file: IO[bytes], start: int, n: int):

@@ -87,7 +87,9 @@ def decode_strings(
     cdef bint swapped = big == LITTLE_HOST
     cdef bint is_ascii = _is_ascii(data)
     cdef object one
-    cdef const char* base = <const char*> &data[0] if data.shape[0] else NULL
+    cdef const char* base = b""  # from NULL nobody may copy, not even nothing
+    if data.shape[0]:
+        base = <const char*> &data[0]
     _check_lengths(lengths.shape[0])
     if lengths.shape[0] != 8 * n:
         raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")

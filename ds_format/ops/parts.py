@@ -178,7 +178,7 @@ def _part(d: dict[str, Any], key: str, indexes: Mapping[str, Any]) -> tuple[Any,
     data = None
     if d.get(key) is not None:
         array = array_of(d, key)
-        data = stored(_own(take(array, index), array), key)
+        data = stored(_own(take(array, index)), key)
     return data, kept, list(shape_of(index))
 
 
@@ -186,11 +186,11 @@ def _is_position(item: Any) -> bool:
     return isinstance(item, (int, np.integer))
 
 
-def _own(part: Any, array: Any) -> Any:
+def _own(part: Any) -> Any:
     """Return a part of an array that neither keeps the array in memory nor changes with it, and has its type."""
-    if part is np.ma.masked:
-        return np.ma.MaskedArray(np.zeros((), array.dtype), mask=True)
-    return part.copy() if isinstance(part, np.ndarray) and part.base is not None else part
+    if not part.ndim and not isinstance(part, np.ma.MaskedArray):
+        return part[()]
+    return part.copy() if part.base is not None else part
 
 
 def _put_part(d: dict[str, Any], key: str, data: Any, names: list[str], size: list[int] | None) -> None:

@@ -120,7 +120,7 @@ def bounds(item: Index) -> tuple[int, int]:
 
 
 def take(array: Any, index: Sequence[Index]) -> Any:
-    """Apply a normalized index to an array in memory: a grid, and for no dimensions the array itself.
+    """Apply a normalized index to an array in memory: a grid; one value comes as an array without dimensions.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def take(array: Any, index: Sequence[Index]) -> Any:
     basic = tuple(
         _as_slice(item) if isinstance(item, range) else item if isinstance(item, int) else slice(None) for item in index
     )
-    out = array[basic] if basic else array
+    out = array[(*basic, ...)]
     axis = 0
     for item in index:
         if isinstance(item, np.ndarray):

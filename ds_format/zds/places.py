@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from ..errors import DsError, FormatError, UnsafeError
 from ..rawfile import RawFile
+from ..regular import NO_FILE
 from . import format
 
 BLOCK_SIZE = 1 << 20
@@ -21,8 +21,8 @@ BLOCK_SIZE = 1 << 20
 NO_LINK = "a link; links in a store are not followed"
 
 _LITTER = re.compile(r"(?:^|/)(?:\._|(?:\.DS_Store|__MACOSX)(?:/|$))")
-# A named pipe must not keep the process waiting, and a link must not lead out of the store.
-_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+# A link must not lead out of the store.
+_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Unused(NamedTuple):
@@ -183,14 +183,16 @@ class FileRegion:
     """A file that is read at positions; see `Region`."""
 
     def __init__(self, path: str, flags: int = 0):
-        file = RawFile(path, flags)
-        status = os.fstat(file.fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise FormatError("not a file", path=path)
+        try:
+            file = RawFile(path, flags)
+        except OSError as error:
+            if error.errno in NO_FILE:
+                raise FormatError("not a file", path=path) from None
+            raise
         self._file: RawFile | None = file
         self.path = path
-        self.size = status.st_size
-        self.mtime_ns = status.st_mtime_ns
+        self.size = file.status.st_size
+        self.mtime_ns = file.status.st_mtime_ns
 
     def _opened(self) -> RawFile:
         if self._file is None:

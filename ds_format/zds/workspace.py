@@ -13,6 +13,7 @@ from typing import Any
 
 from ..kernels import files
 from ..lock import Lock
+from ..opened import Opened
 from . import format
 from .faults import Faults
 from .places import Folder, Place
@@ -50,7 +51,7 @@ def sync(path: str) -> None:
     files.sync_folder(path)
 
 
-class Workspace:
+class Workspace(Opened):
     """A store that is being written to, by one or more collections of this process.
 
     Parameters

@@ -90,7 +90,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         place.open("collections/../zds.json")
     with pytest.raises(FileNotFoundError):
         Archive(tmp_path / "absent.zds")
-    with pytest.raises(FormatError, match="not a file"):
+    with pytest.raises(IsADirectoryError):
         Archive(tmp_path)
 
 

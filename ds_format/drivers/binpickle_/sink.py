@@ -20,6 +20,7 @@ from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, VersionError
 from ...kernels.portable import BINARY
 from ...names import unescape
+from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
 from ..loss import refuse
@@ -42,7 +43,7 @@ class Stored(NamedTuple):
     mask: Entry | None
 
 
-class BinPickleSink:
+class BinPickleSink(Opened):
     """A BinPickle file being written; see `ds_format.drivers.base.Sink`.
 
     Parameters

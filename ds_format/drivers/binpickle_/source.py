@@ -15,6 +15,7 @@ from ...binpickle.reader import BinPickleFile
 from ...dataset import META
 from ...errors import DsError, IntegrityError, MissingError
 from ...names import unescape
+from ...opened import Opened
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..loss import LossWarning
@@ -22,7 +23,7 @@ from ..strings import OBJECT_SIZE
 from .foreign import variables
 
 
-class BinPickleSource:
+class BinPickleSource(Opened):
     """A BinPickle file; see `ds_format.drivers.base.Source`.
 
     The file is mapped, and its object made of views of it: texts and what is compressed are in memory, and nothing of

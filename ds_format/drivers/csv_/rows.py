@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import FormatError
 from ...kernels import ranges
+from ...opened import Opened
 
 CELLS = 1 << 14
 """Cells parsed at once: few enough to stay in the caches of a processor."""
@@ -21,7 +22,7 @@ BUFFER_SIZE = 1 << 18
 Row = list[str]
 
 
-class View(io.RawIOBase):
+class View(Opened, io.RawIOBase):
     """A file from its start on, with a position of its own, so that several can read it in turns."""
 
     def __init__(self, fd: int):

@@ -15,6 +15,7 @@ from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, UnsupportedError
 from ...names import unescape
+from ...opened import Opened
 from ...target import Target, naming
 from ..base import BLOCK_SIZE, Metadata
 from ..loss import refuse, warn
@@ -29,7 +30,7 @@ CELLS = 1 << 18
 """Cells in memory while rows are made of columns."""
 
 
-class CsvSink:
+class CsvSink(Opened):
     r"""A CSV file being written; see `ds_format.drivers.base.Sink`.
 
     The cells of each variable go to a temporary file, of which `commit` makes rows. Columns stand in the order of their

@@ -10,9 +10,10 @@ import numpy as np
 
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
+from ...opened import Opened
+from ...regular import open_file
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
-from ..ds_header import open_file
 from .cells import DTYPES, Column, values_of
 from .rows import delimiter_of, read_rows
 
@@ -24,7 +25,7 @@ STRING_SIZE = 100
 """Bytes that a string is reckoned to take in memory."""
 
 
-class CsvSource:
+class CsvSource(Opened):
     """An open CSV file; see `ds_format.drivers.base.Source`.
 
     Only all cells of a column tell its type: to open a file is to read it once. To read a column reads it once more,
@@ -135,11 +136,10 @@ class CsvSource:
         except DsError as error:
             raise error.at(path=self.path)
         part = array if index is None else take(array, index)
-        if part is np.ma.masked:
-            return np.ma.MaskedArray(np.zeros((), array.dtype), mask=True)
-        if isinstance(part, np.ma.MaskedArray) and not np.ma.getmaskarray(part).any():
-            part = np.ma.getdata(part)
-        return part.copy() if np.ndim(part) else part
+        masked = isinstance(part, np.ma.MaskedArray)
+        if masked and not np.ma.getmaskarray(part).any():
+            part, masked = np.ma.getdata(part), False
+        return part.copy() if part.ndim or masked else part[()]
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from ...codec.body import Bytes
 from ...errors import TruncatedError
 from ...kernels import ranges
+from ...opened import Opened
 
 
-class FileBody:
+class FileBody(Opened):
     """A body on disk, read range by range.
 
     Parameters

@@ -18,6 +18,7 @@ from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, TruncatedError
 from ...kernels import ranges
 from ...names import unescape
+from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata, Stored
 from .entries import dataset_entry, entry_of, header_key
@@ -28,7 +29,7 @@ LARGEST = (1 << 63) - 1
 """Stands for an offset or a length that is not known yet: no number takes more digits."""
 
 
-class DsSink:
+class DsSink(Opened):
     """A ds file being written; see `drivers.base.Sink`.
 
     The header comes first in the file, but is known last: room for it is left, and what it does not need is filled with

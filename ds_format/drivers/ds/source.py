@@ -18,9 +18,11 @@ from ...codec.layout import check_numbers, locate
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
+from ...opened import Opened
+from ...regular import open_file
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, Stored, block_slices
-from ..ds_header import open_file, read_header
+from ..ds_header import read_header
 from .file_body import FileBody
 from .partial import read_part
 from .variables import all_headers, decode_variable, is_simple, read_headers, source_metadata
@@ -29,7 +31,7 @@ STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
 
 
-class DsSource:
+class DsSource(Opened):
     """An open ds file; see `drivers.base.Source`.
 
     Parameters
@@ -44,7 +46,8 @@ class DsSource:
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False):
         self.path = os.fsdecode(path)
         self.strings = strings
-        self._fd, size = open_file(path)
+        self._fd, status = open_file(path)
+        size = status.st_size
         try:
             self.header = read_header(self._fd, size)
             self.body: Body
@@ -59,7 +62,14 @@ class DsSource:
             raise error.at(path=self.path)
         self._headers: dict[str, VarHeader] = {}
 
-    def _variable(self, name: str) -> VarHeader:
+    def variable(self, name: str) -> VarHeader:
+        """Return what the header says of one variable.
+
+        Raises
+        ------
+        MissingError, FormatError
+            If there is none, or a property of it is wrong.
+        """
         if name not in self.meta or name == ".":
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
         if not self._headers and not is_simple(self.header):
@@ -83,11 +93,13 @@ class DsSource:
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it."""
         try:
-            var = self._variable(name)
+            var = self.variable(name)
             if index is None or var.size is None or is_whole(index, var.size):
                 return self._whole(name, var)
             if self._is_legacy(var):
                 part = take(as_array(self._whole(name, var)), index)
+                if isinstance(part, np.ma.MaskedArray) and not part.mask.any():
+                    part = part.data
             else:
                 part = read_part(self._decoder(var), index)
         except DsError as error:
@@ -97,7 +109,7 @@ class DsSource:
     def stored(self, name: str) -> Stored | None:
         """Return where the numbers of a variable lie, if they do so without a mask and in little-endian order."""
         try:
-            var = self._variable(name)
+            var = self.variable(name)
             if var.type is None or var.size is None or not var.type.is_number or var.missing or self._fd < 0:
                 return None
             if var.type.ordered and var.big:
@@ -111,7 +123,7 @@ class DsSource:
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks."""
         try:
-            var = self._variable(name)
+            var = self.variable(name)
             if var.size is None or var.type is None or 0 in var.size:
                 return
             if self._is_legacy(var):

@@ -13,9 +13,10 @@ from ...codec.header import ALIGNMENT, VarHeader
 from ...dtypes import Type
 from ...errors import DsError
 from ...kernels import ranges
+from ...opened import Opened
 
 
-class BitStream:
+class BitStream(Opened):
     """Bits that arrive in any number and go to a file in whole bytes."""
 
     def __init__(self, fd: int, offset: int):
@@ -40,7 +41,7 @@ class BitStream:
         self.offset += ranges.write_at(self.fd, self.offset, np.packbits(flags))
 
 
-class VariableStream:
+class VariableStream(Opened):
     """A variable being written at the end of a file.
 
     Room for a mask is left in front of the values. If no value turns out to be missing it stays an unused gap, which in

@@ -16,9 +16,10 @@ from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels import files
 from ...names import unescape
+from ...regular import open_file
 from ...target import resolve
 from ..base import Metadata
-from ..ds_header import open_file, read_header
+from ..ds_header import read_header
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
 from .variables import decode_variable, read_headers
@@ -60,7 +61,8 @@ def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None) -> Data
 
 
 def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
-    fd, size = open_file(path)
+    fd, status = open_file(path)
+    size = status.st_size
     try:
         header = read_header(fd, size)
         return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings)

@@ -8,6 +8,7 @@ from typing import Any
 
 import h5py
 
+from ... import regular
 from ...errors import DsError, FormatError
 from .. import libraries
 from ..loss import LossWarning
@@ -56,12 +57,11 @@ def open_file(path: str) -> Node:
     Raises
     ------
     OSError
-        As `open` would.
+        As `open` would, or if it is no file, which the library would wait for.
     FormatError
         If it is not an HDF5 file, or a damaged one.
     """
-    with open(path, "rb"):
-        pass
+    regular.check(path)
     with libraries.opening(path, "HDF5"), library(FormatError, path):
         return h5py.File(path, "r", **CACHE)
 

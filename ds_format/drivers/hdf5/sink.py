@@ -11,6 +11,7 @@ import numpy as np
 
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
+from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
 from ..settings import as_hdf5
@@ -26,7 +27,7 @@ from .survey import Form, known_form, survey
 from .writing import NumberWriter, StringWriter, Writer
 
 
-class HDF5Sink:
+class HDF5Sink(Opened):
     """An HDF5 file being written; see `ds_format.drivers.base.Sink`.
 
     It grows under another name in the folder of its target, and takes the target's place as a whole.

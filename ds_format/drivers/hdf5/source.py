@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
+from ...opened import Opened
 from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
@@ -20,7 +21,7 @@ from .calls import Node, library, open_file, warn
 from .catalog import Entry, read_catalog
 
 
-class HDF5Source:
+class HDF5Source(Opened):
     """An open HDF5 file; see `ds_format.drivers.base.Source`.
 
     Values are as the file has them. Missing are those equal to `_FillValue` or to a `missing_value`, in files of the

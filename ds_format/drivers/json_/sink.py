@@ -20,6 +20,7 @@ from ...dataset import as_array
 from ...dtypes import TYPES
 from ...errors import DsError, MissingError
 from ...names import unescape
+from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
 from ..loss import refuse, warn
@@ -32,7 +33,7 @@ STEP = 1 << 16
 """Values made text at once."""
 
 
-class JsonSink:
+class JsonSink(Opened):
     """A JSON file being written; see `ds_format.drivers.base.Sink`.
 
     Parameters

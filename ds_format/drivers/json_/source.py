@@ -16,9 +16,10 @@ from ...codec.header import PRIVATE, check_dims, kind_of
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
+from ...opened import Opened
+from ...regular import open_binary
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
-from ..ds_header import open_file
 from .arrays import array_of
 
 BEGINNINGS = b'{["-0123456789tfnNI\xef'
@@ -27,7 +28,7 @@ STRING_SIZE = 64
 """Bytes that a short string takes in memory."""
 
 
-class JsonSource:
+class JsonSource(Opened):
     """An open JSON file; see `ds_format.drivers.base.Source`.
 
     Its values are held in memory as arrays; while it is opened, its text and Python's objects, too.
@@ -50,8 +51,7 @@ class JsonSource:
         self.path = os.fsdecode(path)
         self.meta = {}
         self._arrays: dict[str, Any] = {}
-        fd, _ = open_file(path)
-        with os.fdopen(fd, "rb") as file:
+        with open_binary(path) as file:
             data = file.read()
         try:
             self._take(_parse(data))

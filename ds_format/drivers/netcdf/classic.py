@@ -21,6 +21,7 @@ import struct
 from typing import BinaryIO
 
 from ...errors import TruncatedError
+from ...regular import open_binary
 
 TYPE_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
 """Bytes of a value by type number: byte, char, short, int, float, double, ubyte, ushort, uint, int64, uint64."""
@@ -85,11 +86,11 @@ def variable_ends(path: str) -> dict[str, int]:
     Raises
     ------
     OSError
-        As `open` would.
+        As `open` would, or if it is no file, which the library would wait for.
     TruncatedError
         If the header promises more than the file has bytes.
     """
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         try:
             return _variable_ends(_Header(file))
         except TruncatedError as error:

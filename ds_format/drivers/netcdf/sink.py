@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
+from ...opened import Opened
 from ...target import Target as TargetFile
 from ...target import naming
 from ..base import Metadata
@@ -29,7 +30,7 @@ from .survey import Facts, known_facts, survey
 from .values import any_enum_value, file_values
 
 
-class NetCDFSink:
+class NetCDFSink(Opened):
     """A NetCDF file being written; see `ds_format.drivers.base.Sink`.
 
     It grows under another name in the folder of its target, and takes the target's place as a whole.

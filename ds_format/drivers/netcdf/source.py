@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ...opened import Opened
 from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
@@ -20,7 +21,7 @@ from .catalog import Entry, read_catalog
 from .classic import variable_ends
 
 
-class NetCDFSource:
+class NetCDFSource(Opened):
     """An open NetCDF file; see `ds_format.drivers.base.Source`.
 
     Values are as the file has them: `scale_factor`, `add_offset`, `_Unsigned` and `valid_range` are attributes and no

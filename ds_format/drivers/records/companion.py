@@ -9,12 +9,14 @@ The container adds a checksum of the data.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...dataset import META
 from ...errors import DsError, FormatError
+from ...names import unescape
 from ..base import Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
@@ -144,15 +146,26 @@ def _metadata(source: DsSource, own: dict[str, Any], n: int) -> tuple[Metadata, 
     for key, entry in source.meta.items():
         meta[key] = dict(entry)
         if key in axes:
-            found = entry.get(".size")
-            axis = axes[key]
-            if type(axis) is not int or not found or not 0 <= axis < len(found) or found[axis]:
-                raise FormatError(f"{RECORDS}: found the axis {axis} of {key!r:.60}, whose size is {found}")
-            full = list(found)
-            full[axis] = n
+            try:
+                full = _full_size(source, key, axes[key], n)
+            except DsError as error:
+                raise error.at(variable=unescape(key))
+            if math.prod(full) > own["size"]:
+                raise FormatError(
+                    f".size: found {full}, which are more values than {own['size']} bytes of data hold",
+                    variable=unescape(key),
+                )
             meta[key].update({".size": full, ".missing": key in missing})
     for key in axes:
         if key not in meta:
             raise FormatError(f"{RECORDS}: there is no variable {key!r:.60}")
     meta.setdefault(META, {}).pop(RECORDS, None)
     return meta, axes
+
+
+def _full_size(source: DsSource, key: str, axis: Any, n: int) -> list[int]:
+    """Return the size of a variable with all records, which the companion has with none."""
+    found = source.variable(key).size
+    if type(axis) is not int or not found or not 0 <= axis < len(found) or found[axis]:
+        raise FormatError(f"{RECORDS}: found the axis {axis!r:.60}, but .size {None if found is None else list(found)}")
+    return [*found[:axis], n, *found[axis + 1 :]]

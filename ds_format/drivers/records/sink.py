@@ -16,6 +16,7 @@ from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ...kernels.portable import temporary_name
 from ...names import unescape
+from ...opened import Opened
 from ..base import BLOCK_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
@@ -25,7 +26,7 @@ from ..strings import OBJECT_SIZE, as_objects
 from .plan import Plan, plan_of
 
 
-class RecordSink(ABC):
+class RecordSink(Opened, ABC):
     """Records being written; see `ds_format.drivers.base.Sink`.
 
     Variables come one after another, records need all of them: until `commit` they are in a ds file under a temporary

@@ -13,6 +13,7 @@ from ...dataset import META, as_array
 from ...dtypes import TYPES
 from ...errors import DsError, MissingError, UnsupportedError
 from ...names import unescape
+from ...opened import Opened
 from ...selection import Index, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds.source import DsSource
@@ -80,7 +81,7 @@ class Records(Protocol):
         ...
 
 
-class RecordSource:
+class RecordSource(Opened):
     """Records of a container; see `ds_format.drivers.base.Source`.
 
     Beside the companion that this package writes it opens at once. Of data of other programs all records are decoded to

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import stat
 import tempfile
 import threading
 import zipfile
@@ -37,11 +36,8 @@ class ArchiveFile:
     def __init__(self, path: str):
         self._file = RawFile(path)
         self.path = path
-        status = os.fstat(self._file.fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise FormatError("not a file, expected a ZIP archive", path=path)
-        self.size = status.st_size
-        self.mtime_ns = status.st_mtime_ns
+        self.size = self._file.status.st_size
+        self.mtime_ns = self._file.status.st_mtime_ns
         self._map: memoryview | None = None
         try:
             self.zip = open_zip(self._file)

@@ -215,7 +215,7 @@ def test_a_damaged_companion_is_told(tmp_path: Path) -> None:
     unpack(tmp_path / "a.zds", tmp_path / "a")
     meta = tmp_path / "a" / "collections" / "default" / "meta" / "dataset.ds"
     meta.write_bytes(meta.read_bytes().replace(b'"axes": {"name": 0', b'"axes": {"name": 7'))
-    with pytest.raises(ds.FormatError, match=r"dataset.ds: .records: found the axis 7"):
+    with pytest.raises(ds.FormatError, match=r'dataset.ds: variable "name": .records: found the axis 7'):
         ds.read(tmp_path / "a")
     [problem] = ds.verify(tmp_path / "a")
     assert "axis 7" in problem.message

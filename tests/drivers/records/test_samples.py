@@ -186,7 +186,7 @@ def test_a_damaged_companion_is_told(tmp_path: Path) -> None:
     ds.write(path, TABLE)
     meta = path.with_name("a.msgpack.meta")
     meta.write_bytes(meta.read_bytes().replace(b'"axes": {"id": 0', b'"axes": {"id": 7'))
-    with pytest.raises(ds.FormatError, match=r"a.msgpack.meta: .records: found the axis 7"):
+    with pytest.raises(ds.FormatError, match=r'a.msgpack.meta: variable "id": .records: found the axis 7'):
         ds.read(path)
     [problem] = ds.verify(path)
     assert "axis 7" in problem.message

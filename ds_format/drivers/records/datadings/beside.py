@@ -8,6 +8,7 @@ from typing import Any
 
 from ....datadings import format, md5
 from ....datadings.index import Index
+from ....regular import open_binary
 from ...ds.source import DsSource
 from ...settings import setting
 from .. import companion
@@ -70,7 +71,7 @@ def _is_of(path: str, own: Any, n: int, size: int) -> bool:
     if not companion.is_record(own, n, size):
         return False
     try:
-        with open(path + format.MD5, "rb") as file:
+        with open_binary(path + format.MD5) as file:
             known = md5.decode(file.read()).digests.get(os.path.basename(path))
     except FileNotFoundError:
         return True

@@ -1,0 +1,50 @@
+"""Opening what has to be a file: a pipe would keep the process waiting, and a device may never end.
+
+What was opened is looked at, and not what the name stood for before. `kernels.files` does the same for small files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Any, BinaryIO
+
+from .kernels.portable import BINARY
+
+_FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
+NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
+"""What the number of the error is where something stands that is not a file: the last one is that of a socket."""
+
+
+def open_file(path: Any, flags: int = 0) -> tuple[int, os.stat_result]:
+    """Open a file to read, and return its descriptor, and what the system knows of it.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    flags : int
+        What else `os.open` shall know, like `os.O_NOFOLLOW`.
+
+    Raises
+    ------
+    OSError
+        As the system says; IsADirectoryError for a folder, ESPIPE for what is no file either.
+    """
+    fd = os.open(path, _FLAGS | flags)
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode):
+        return fd, status
+    os.close(fd)
+    number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.ESPIPE
+    raise OSError(number, os.strerror(number), path)
+
+
+def open_binary(path: Any, buffering: int = -1) -> BinaryIO:
+    """Open a file to read as Python's `open` does, with the errors of `open_file`."""
+    return os.fdopen(open_file(path)[0], "rb", buffering)
+
+
+def check(path: Any) -> None:
+    """Raise the errors of `open_file` for a library that opens files by their names."""
+    os.close(open_file(path)[0])
