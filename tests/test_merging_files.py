@@ -83,11 +83,11 @@ def test_times_in_units_of_choice(units: str, tmp_path: Path) -> None:
     for i, each in enumerate(("hours since 2000-01-01", units)):
         meta = {"time": {".dims": ["time"], "units": each, "calendar": "standard"}}
         ds.write(tmp_path / f"{i}.ds", {"time": [24.0, 48.0], ".": meta})
-    wanted = {"time_units": "minutes since 2000-01-01", "calendar": "standard"}
-    ds.merge_files("time", [tmp_path / "0.ds", tmp_path / "1.ds"], tmp_path / "out.nc", **wanted)
+    inputs, output = [tmp_path / "0.ds", tmp_path / "1.ds"], tmp_path / "out.nc"
+    ds.merge_files("time", inputs, output, time_units="minutes since 2000-01-01", calendar="standard")
     merged = ds.read(tmp_path / "out.nc")
-    each = 60 if units.startswith("hours") else 1440
-    assert merged["time"].tolist() == [1440, 2880, 24 * each, 48 * each]
+    n_minutes = 60 if units.startswith("hours") else 1440
+    assert merged["time"].tolist() == [1440, 2880, 24 * n_minutes, 48 * n_minutes]
     assert merged["."]["time"]["units"] == "minutes since 2000-01-01"
 
 

@@ -228,12 +228,6 @@ def test_any_end_may_be_missing(tmp_path: Path) -> None:
     whole = zips.make(tmp_path / "x.zds", ("zds.json", b"{}")).read_bytes()
     for size in range(len(whole)):
         (tmp_path / "y.zds").write_bytes(whole[:size])
-        told = (
-            "not a ZIP archive, or its end is missing"
-            if size > 1
-            else "not a ZIP archive"
-            if size
-            else "the file is empty"
-        )
+        told = ("the file is empty", "not a ZIP archive", "not a ZIP archive, or its end is missing")[min(size, 2)]
         with pytest.raises(FormatError, match=rf"y\.zds: {told}"):
             Archive(tmp_path / "y.zds")
