@@ -1,8 +1,8 @@
 r"""Text of files for the eyes: what a terminal would obey is told, and not sent.
 
 These are the control characters of ASCII and Latin-1 but LF and TAB, those which turn the direction of writing, and
-separators of lines. Halves of surrogate pairs, which no stream takes, are among them. Each becomes what Python writes for
-it: `\x1b`, `\u202e`.
+separators of lines. Halves of surrogate pairs, which no stream takes, are among them. Each becomes what Python writes
+for it: `\x1b`, `\u202e`.
 """
 
 import re
