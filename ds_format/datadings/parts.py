@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ..errors import FormatError, TruncatedError
-from ..regular import open_binary
+from ..regular import open_file
 
 MAPPED_SIZE = 1 << 16
 """Bytes from which on a file is mapped; a smaller one is read, and keeps no file open."""
@@ -30,11 +30,13 @@ def load(path: str) -> Any:
     OSError
         If it cannot be opened, or is no file.
     """
-    with open_binary(path, 0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < MAPPED_SIZE:
-            return file.read()
-        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    fd, status = open_file(path)
+    try:
+        if status.st_size < MAPPED_SIZE:
+            return os.read(fd, MAPPED_SIZE)
+        return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ)
+    finally:
+        os.close(fd)
 
 
 def check_size(path: str, found: int, expected: int, n: int) -> None:
