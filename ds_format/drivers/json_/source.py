@@ -15,6 +15,7 @@ from ...codec.header import PRIVATE, check_dims, kind_of
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
+from ...nesting import TOO_DEEP, is_too_deep
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_file
@@ -124,6 +125,9 @@ class JsonSource:
 
 def _attributes(entry: dict[str, Any]) -> dict[str, Any]:
     """Return what an entry says, attributes with their types and under canonical keys, without file internals."""
+    for key, value in entry.items():
+        if is_too_deep(value):
+            raise FormatError(f'attribute "{unescape(key)}": {TOO_DEEP}')
     return {
         escape(unescape(key)) if key.startswith("\\") else key: value
         for key, value in from_json(dict(entry)).items()
@@ -149,7 +153,7 @@ def _parse(data: bytes) -> dict[str, Any]:
         message = error.msg.removesuffix(" at")
         raise FormatError(f"line {error.lineno}, column {error.colno}: {message[:1].lower()}{message[1:]}") from None
     except RecursionError:
-        raise FormatError("nested too deeply") from None
+        raise FormatError(TOO_DEEP) from None
     except DsError:
         raise
     except ValueError as error:
