@@ -27,11 +27,10 @@ from itertools import repeat
 from operator import add, itemgetter, le
 from typing import Any, NamedTuple
 
-import msgpack
-
 from .. import signatures
 from ..errors import FormatError, TruncatedError, VersionError
 from ..kernels import walk
+from ..messagepack import UnpackException, packb, unpackb
 from .codecs.steps import Step, parse, shown
 
 MAGIC = b"BPCK"
@@ -200,7 +199,7 @@ def encode_index(entries: Iterable[Entry], version: int) -> bytes:
     FormatError
         If the trailer cannot say how long it is.
     """
-    data: bytes = msgpack.packb([entry.encode(version) for entry in entries])
+    data: bytes = packb([entry.encode(version) for entry in entries])
     if len(data) > MAX_INDEX_SIZE:
         raise FormatError(f"index: {len(data)} bytes, at most {MAX_INDEX_SIZE} can be stored: too many arrays")
     return data
@@ -231,8 +230,8 @@ def decode_index(data: bytes, header: Header, index_offset: int) -> list[Entry]:
     if fault:
         raise FormatError(f"index: {FAULTS[fault]}, at byte {at}")
     try:
-        described = msgpack.unpackb(data, object_pairs_hook=_distinct)
-    except (ValueError, msgpack.UnpackException, RecursionError) as error:
+        described = unpackb(data, object_pairs_hook=_distinct)
+    except (ValueError, UnpackException, RecursionError) as error:
         raise FormatError(f"index: {error or type(error).__name__}") from None
     if type(described) is not list:
         raise FormatError(f"index: found {shown(described)}, expected an array")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..names import unescape
+from ..nesting import TOO_DEEP, is_too_deep
 from .header import DTYPES
 
 NUMERIC = {
@@ -46,7 +47,7 @@ def to_json(attributes: Mapping[str, Any], without: Set[str] = frozenset()) -> d
         if kind in PLAIN or (kind is list and PLAIN.issuperset(map(type, value))):
             out[key] = value
             continue
-        out[key] = _plain(value, unescape(key))
+        out[key] = _checked(value, unescape(key))
         if isinstance(value, np.ndarray) and value.ndim:
             dtypes[key] = [_dtype_name(value.dtype), *value.shape]
         elif isinstance(value, (np.generic, np.ndarray)):
@@ -60,12 +61,18 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
     return "str" if dtype.kind in "UTO" else dtype.name
 
 
+def _checked(value: Any, name: str) -> Any:
+    if is_too_deep(value):
+        raise UnsupportedError(f'attribute "{name}": {TOO_DEEP}')
+    return _plain(value, name)
+
+
 def _plain(value: Any, name: str) -> Any:
     if type(value) in PLAIN:
         return value
     if isinstance(value, (np.generic, np.ndarray)) and not isinstance(value, np.ma.MaskedArray):
         if _dtype_name(value.dtype) in NUMERIC:
-            return _plain(value.tolist(), name)
+            return _checked(value.tolist(), name)
     elif isinstance(value, (list, tuple)):
         return [_plain(item, name) for item in value]
     elif isinstance(value, dict):

@@ -152,7 +152,10 @@ def check_dims(dims: Any, shape: tuple[int, ...] | None) -> None:
 
 def wrong(field: str, found: Any, expected: str) -> FormatError:
     """Return the error that says what a field holds, cut if it is long, and what it should."""
-    text = json.dumps(found)
+    try:
+        text = json.dumps(found)
+    except RecursionError:
+        text = kind_of(found)
     return FormatError(f"{field}: found {text if len(text) <= 60 else text[:60] + '...'}, expected {expected}")
 
 

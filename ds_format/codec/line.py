@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .. import signatures
 from ..errors import FormatError, VersionError
 from ..names import escape, unescape
+from ..nesting import TOO_DEEP, is_too_deep
 from .header import (
     ALIGNMENT,
     DTYPES,
@@ -157,7 +158,7 @@ def _parse(line: bytes) -> Header:
     except (json.JSONDecodeError, StopIteration):
         text, entries, stop = _scan_spaced(text)
     except RecursionError:
-        raise FormatError("header: nested too deeply") from None
+        raise FormatError(f"header: {TOO_DEEP}") from None
     if type(entries) is not dict:
         raise FormatError(f"header: found {kind_of(entries)}, expected an object")
     if stop != len(text) and text[stop:].strip(" \t\r"):
@@ -166,6 +167,9 @@ def _parse(line: bytes) -> Header:
     attributes = entries.pop(".", {})
     if type(attributes) is not dict:
         raise FormatError(f'header: ".": found {kind_of(attributes)}, expected an object')
+    for key, value in attributes.items():
+        if type(value) not in FLAT and is_too_deep(value):
+            raise FormatError(f'header: attribute "{unescape(key)}": {TOO_DEEP}')
     version = "1.0" if versioned else "2.0.1"
     if BACKSLASH in text:
         entries = {name: _renamed(entry, version) for name, entry in _renamed(entries, version).items()}
@@ -185,6 +189,8 @@ def _scan_spaced(text: str) -> tuple[str, Any, int]:
     text = text.strip(" \t\r")
     try:
         return text, *_scan(text, 0)
+    except RecursionError:
+        raise FormatError(f"header: {TOO_DEEP}") from None
     except json.JSONDecodeError as error:
         raise FormatError(f"header: {error.msg.removesuffix(' at')} at character {error.pos}") from None
     except StopIteration as error:
@@ -207,7 +213,10 @@ def _check_keys(text: str, entries: Entry) -> None:
         if key.startswith(".") and key != ".":
             reserved.append(key)
     if text.count(":") != n and (text.count('":') != n or re.search(SPACED_COLON, text)):
-        json.loads(text, object_pairs_hook=_unique)
+        try:
+            json.loads(text, object_pairs_hook=_unique)
+        except RecursionError:
+            raise FormatError(f"header: {TOO_DEEP}") from None
     for key in reserved:
         del entries[key]
 
@@ -245,12 +254,19 @@ def describe(entry: Any, version: str) -> Described:
     """Read the entry of one variable, and keep what can be kept of a damaged one."""
     meta: Entry = {}
     is_flat = True
+    deep = ""
     for key, value in entry.items() if type(entry) is dict else ():
         if key not in PRIVATE:
+            if type(value) not in FLAT and key != ".dims" and key != ".size":
+                is_flat = False
+                if is_too_deep(value):
+                    deep = key
+                    continue
             meta[key] = value
-            is_flat = is_flat and (type(value) in FLAT or key == ".dims" or key == ".size")
     try:
         var = variable(entry, version)
+        if deep:
+            raise FormatError(f'attribute "{unescape(deep)}": {TOO_DEEP}')
     except FormatError as error:
         name, size = meta.get(".type"), meta.get(".size", [])
         meta[".type"] = name if type(name) is str else None

@@ -9,10 +9,10 @@ import re
 import reprlib
 from typing import Any
 
-import msgpack
 import numpy as np
 
 from ..errors import FormatError, UnsafeError, UnsupportedError
+from ..messagepack import packb
 
 MAX_DIMS = 64
 """Dimensions of an array: as many as NumPy allows."""
@@ -76,8 +76,8 @@ def learn(dtype: np.dtype[Any]) -> None:
     """Let `kernels.pack` encode arrays of a dtype that the format holds; UnsupportedError if it does not."""
     if dtype not in PREFIXES and len(PREFIXES) < MAX_LEARNT:
         type_, kind = _describe(dtype)
-        head = msgpack.packb({b"nd": True, b"type": type_, b"kind": kind})
-        PREFIXES[dtype] = b"\x85" + head[1:] + msgpack.packb(b"shape")
+        head = packb({b"nd": True, b"type": type_, b"kind": kind})
+        PREFIXES[dtype] = b"\x85" + head[1:] + packb(b"shape")
 
 
 def _check_portable(dtype: np.dtype[Any]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgpack
 import numpy as np
 
 from ..errors import FormatError
 from ..kernels.keys import Keys
+from ..messagepack import packb, unpackb
 from . import format, parts
 
 HEADER_SIZE = 5
@@ -27,7 +27,7 @@ def encode(keys: Iterable[str]) -> bytes:
     >>> keys.encode(["a", "b"]).hex()
     '92a161a162'
     """
-    return msgpack.packb(list(keys))  # type: ignore[no-any-return]
+    return packb(list(keys))
 
 
 def count(data: Any, path: str) -> tuple[int, int]:
@@ -92,7 +92,7 @@ def strings(found: Keys, start: int, stop: int, path: str) -> list[str]:
     encoded = found.encoded(start, stop)
     data = b"\xdd" + (stop - start).to_bytes(4, "big") + encoded
     try:
-        return msgpack.unpackb(data)  # type: ignore[no-any-return]
+        return unpackb(data)  # type: ignore[no-any-return]
     except UnicodeDecodeError as error:
         where = f"keys {start} to {stop - 1}: one is not UTF-8: {error.reason}"
         raise FormatError(where, path=path + format.KEYS) from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgpack
 import numpy as np
 
 from ..errors import FormatError, TruncatedError
+from ..messagepack import unpackb
 from . import format, keys, offsets
 
 
@@ -32,7 +32,7 @@ def decode(data: Any, path: str, size: int) -> tuple[bytes, bytes]:
     """
     own = path + format.LEGACY_INDEX
     try:
-        pairs = msgpack.unpackb(data, object_pairs_hook=list, strict_map_key=False)
+        pairs = unpackb(data, object_pairs_hook=list, strict_map_key=False)
     except (ValueError, TypeError) as error:
         kind = TruncatedError if "incomplete" in str(error) else FormatError
         raise kind(f"not a map of msgpack: {error}", path=own) from None

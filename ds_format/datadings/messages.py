@@ -20,12 +20,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import msgpack
-
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..kernels.pack import pack as kernel_pack
 from ..kernels.unpack import unpack as kernel_unpack
 from ..kernels.walk import measure
+from ..messagepack import Packer, unpackb
 from . import arrays
 
 _FAULTS: dict[int, tuple[type[FormatError], str]] = {
@@ -70,15 +69,18 @@ def pack(sample: Any) -> bytes:
     try:
         packer = _local.packer
     except AttributeError:
-        packer = _local.packer = msgpack.Packer(default=arrays.encode)
+        packer = _local.packer = Packer(default=arrays.encode)
     try:
         return _packed(packer, sample)
     except _REFUSALS as error:
         raise _blame(sample, error) from None
 
 
-def _packed(packer: msgpack.Packer, value: Any) -> bytes:
-    data: bytes = packer.pack(value)
+def _packed(packer: Packer, value: Any) -> bytes:
+    try:
+        data: bytes = packer.pack(value)
+    except RecursionError:  # of the library in Python
+        raise UnsupportedError("more containers inside of one another than msgpack can write") from None
     what = measure(data, 0)[1]
     if what:
         raise UnsupportedError(f"{_FAULTS[what][1]}, which could not be read back")
@@ -87,7 +89,7 @@ def _packed(packer: msgpack.Packer, value: Any) -> bytes:
 
 def _blame(sample: Any, error: Exception) -> UnsupportedError:
     """Return the error that names the entry that cannot be stored."""
-    packer, steps = msgpack.Packer(default=arrays.encode), ""
+    packer, steps = Packer(default=arrays.encode), ""
     found = _first_refused(packer, sample)
     while found is not None:
         step, sample, error = found
@@ -97,7 +99,7 @@ def _blame(sample: Any, error: Exception) -> UnsupportedError:
     return UnsupportedError(f"entry {steps}: {reason}" if steps else reason)
 
 
-def _first_refused(packer: msgpack.Packer, value: Any) -> tuple[Any, Any, Exception] | None:
+def _first_refused(packer: Packer, value: Any) -> tuple[Any, Any, Exception] | None:
     for step, entry in _entries(value):
         try:
             _packed(packer, entry)
@@ -156,7 +158,7 @@ def unpack(data: Any, *, writable: bool = False) -> Any:
     if end < len(message):
         raise FormatError(f"{len(message) - end} bytes behind the message, from its byte {end} on")
     try:
-        return msgpack.unpackb(message, object_hook=hook, strict_map_key=False)
+        return unpackb(message, object_hook=hook, strict_map_key=False)
     except DsError:
         raise
     except UnicodeDecodeError as error:

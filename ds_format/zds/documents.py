@@ -14,6 +14,7 @@ from . import format
 from .faults import ZdsWarning
 
 Document = dict[str, Any]
+INFINITE = {float("inf"), float("-inf")}
 
 
 def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
@@ -41,11 +42,16 @@ def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
 
 def has_infinity(value: Any) -> bool:
     """Return whether a float in a decoded document is infinite."""
-    if isinstance(value, dict):
-        return any(map(has_infinity, value.values()))
-    if isinstance(value, list):
-        return any(map(has_infinity, value))
-    return isinstance(value, float) and value in {float("inf"), float("-inf")}
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+        elif isinstance(value, float) and value in INFINITE:
+            return True
+    return False
 
 
 def fast_loads() -> Callable[[Any], Any]:

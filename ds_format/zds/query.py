@@ -270,6 +270,8 @@ def _condition(path: Any, wanted: Any) -> Callable[[Document], Any]:
             tests.append(OPERATORS[operator](_operand(operand)))
         except TypeError as error:
             raise ValueError(f"condition of {path}: {operator}: {error}") from None
+        except RecursionError:
+            raise ValueError(f"condition of {path}: {operator}: the value is nested too deeply") from None
     find, test = finder(path), _all(tests)
     if "." not in path:
         return lambda document: test(document.get(path, MISSING))
@@ -296,13 +298,22 @@ def same(left: Any, right: Any) -> bool:
     >>> same(1, 1.0), same(1, True), same([{"a": 0}], [{"a": False}])
     (True, False, False)
     """
-    if type(left) is bool or type(right) is bool:
-        return left is right
-    if type(left) is list and type(right) is list:
-        return len(left) == len(right) and all(map(same, left, right))
-    if type(left) is dict and type(right) is dict:
-        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
-    return bool(left == right)
+    todo = [(left, right)]
+    for left, right in todo:
+        if type(left) is bool or type(right) is bool:
+            if left is not right:
+                return False
+        elif type(left) is list and type(right) is list:
+            if len(left) != len(right):
+                return False
+            todo += zip(left, right)  # noqa: B905 - as many; `strict` takes time
+        elif type(left) is dict and type(right) is dict:
+            if left.keys() != right.keys():
+                return False
+            todo += [(value, right[key]) for key, value in left.items()]
+        elif left != right:
+            return False
+    return True
 
 
 def _eq(operand: Any) -> Test:

@@ -28,12 +28,26 @@ def schema_of(value: Any) -> Any:
     >>> schema_of({"_id": "a", "x": 1, "tags": ["red"]})
     {'x': 'a number', 'tags': ['a string']}
     """
-    if isinstance(value, dict):
-        return {key: schema_of(item) for key, item in value.items() if key != format.ID}
-    if isinstance(value, list | tuple):
-        return [schema_of(item) for item in value[:1]]
-    word = _WORDS.get(type(value)) or next((word for kind, word in _WORDS.items() if isinstance(value, kind)), None)
-    return schema_of(plain(value)) if word is None else word
+    schemas: Any = [None]
+    todo: list[tuple[Any, Any, Any]] = [(value, schemas, 0)]
+    while todo:
+        value, owner, place = todo.pop()
+        if isinstance(value, dict):
+            owner[place] = inner = {key: None for key in value if key != format.ID}
+            todo += [(value[key], inner, key) for key in inner]
+        elif isinstance(value, list | tuple):
+            owner[place] = first = [None][: len(value)]
+            todo += [(item, first, 0) for item in value[:1]]
+        else:
+            word = _WORDS.get(type(value)) or _word_of(value)
+            owner[place] = word
+            if word is None:
+                todo.append((plain(value), owner, place))
+    return schemas[0]
+
+
+def _word_of(value: Any) -> str | None:
+    return next((word for kind, word in _WORDS.items() if isinstance(value, kind)), None)
 
 
 def difference(schema: Any, found: Any, path: str = "") -> str | None:
@@ -54,18 +68,21 @@ def difference(schema: Any, found: Any, path: str = "") -> str | None:
     'x: found a string, expected a number'
     >>> difference(schema_of({"x": 1}), schema_of({"x": 1.5}))
     """
-    if isinstance(schema, dict) and isinstance(found, dict):
-        for key in [*schema, *(key for key in found if key not in schema)]:
-            where = f"{path}.{key}" if path else key
-            if key not in found or key not in schema:
-                return f"{where}: " + ("not found" if key not in found else "not expected")
-            inner = difference(schema[key], found[key], where)
-            if inner is not None:
-                return inner
-        return None
-    if isinstance(schema, list) and isinstance(found, list):
-        return difference(schema[0], found[0], f"{path}.0") if schema and found else None
-    return None if schema == found else f"{path or 'document'}: found {_word(found)}, expected {_word(schema)}"
+    todo = [(schema, found, path)]
+    while todo:
+        schema, found, path = todo.pop()
+        if schema is None or found is None:
+            return f"{path}: " + ("not found" if found is None else "not expected")
+        if isinstance(schema, dict) and isinstance(found, dict):
+            keys = [*schema, *(key for key in found if key not in schema)]
+            inner = [(schema.get(key), found.get(key), f"{path}.{key}" if path else key) for key in keys]
+            todo += reversed(inner)
+        elif isinstance(schema, list) and isinstance(found, list):
+            if schema and found:
+                todo.append((schema[0], found[0], f"{path}.0"))
+        elif schema != found:
+            return f"{path or 'document'}: found {_word(found)}, expected {_word(schema)}"
+    return None
 
 
 def _word(schema: Any) -> str:

@@ -19,13 +19,13 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
 from ...kernels import walk
 from ...kernels.adler import adler32
+from ...messagepack import unpackb
 from .libraries import decompress_blosc, numcodecs
 from .steps import FRAMES, Step, shown
 
@@ -186,7 +186,7 @@ def _blosc(data: Any, limit: int, config: Config) -> Any:
 
 def _frames(data: Any, limit: int, config: Config) -> bytes:
     _, fault = walk.measure(data, 0)
-    frames = None if fault else msgpack.unpackb(data)
+    frames = None if fault else unpackb(data)
     if type(frames) is not list or not all(type(frame) is bytes for frame in frames):
         raise FormatError("expected an array of frames, in msgpack")
     parts: list[Any] = []

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import msgpack
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...messagepack import packb
 from . import decoders
 from .libraries import compress_blosc, numcodecs
 from .steps import Step, parse
@@ -127,7 +127,7 @@ class Blosc:
         if version == 1:
             n = max(min(self.blocksize, MAX_BLOSC_SIZE) // data.itemsize, 1)
             frames = [self._frame(data[start : start + n]) for start in range(0, max(len(data), 1), n)]
-            encoded: bytes = msgpack.packb(frames)
+            encoded: bytes = packb(frames)
             return encoded
         if data.nbytes > MAX_BLOSC_SIZE:
             raise UnsupportedError(f"codec 'blosc': {data.nbytes} bytes, at most {MAX_BLOSC_SIZE} in version 2")

@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import DsError, FormatError, UnsafeError
 from ...kernels.pickle_stack import Global
 from . import containers, opcodes, pandas_arrays, registry
-from .known import wrong
+from .known import check_buffer, wrong
 
 
 def _uncalled(function: Any) -> DsError:
@@ -82,7 +82,7 @@ class Host:
 
     def read_only(self, buffer: Any) -> memoryview:
         """Return a view that cannot be written to."""
-        return memoryview(buffer).toreadonly()
+        return memoryview(check_buffer("READONLY_BUFFER", buffer)).toreadonly()
 
     def refused(self, value: Global) -> DsError:
         """Return the error for the name of a function, or of a type, in place of a value."""

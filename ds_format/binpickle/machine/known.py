@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ...errors import DriverError, FormatError
+from ...errors import DriverError, FormatError, UnsafeError
 from ...kernels.pickle_stack import Global
 
 T = TypeVar("T")
+BUFFERS = (bytes, bytearray, memoryview, pickle.PickleBuffer)
+"""Types of what is out of band, and of bytes in the pickle."""
 
 
 class Known(NamedTuple):
@@ -48,6 +51,20 @@ def check(what: str, value: Any, expected: type[T]) -> T:
     """
     if type(value) is not expected:
         raise wrong(what, value, expected.__name__)
+    return value
+
+
+def check_buffer(what: str, value: Any) -> Any:
+    """Return `value` if it is bytes of the file: what NEXT_BUFFER gave, or what is in the pickle as bytes.
+
+    Raises
+    ------
+    UnsafeError
+        If not. Much gives its memory away that is no data: of an array of objects, where these objects are.
+    """
+    if type(value) not in BUFFERS:
+        found = wrong(what, value, "bytes of the file").message
+        raise UnsafeError(f"{found}; it would show, or change, memory that is none of it")
     return value
 
 

@@ -14,11 +14,13 @@ import numpy as np
 from ...errors import FormatError
 from ...kernels.pickle_stack import Pending
 from . import dtypes
-from .known import Known, check, check_ints, wrong
+from .known import Known, check, check_buffer, check_ints, wrong
 
 SUBCLASSES = {np.ndarray, np.matrix, np.recarray, np.memmap, np.char.chararray}
 MAX_EMPTY_ITEMS = 1 << 16
 """Items of no bytes each, of which the bytes of an array cannot say how many there may be."""
+ROOM, ROOM_PER_ITEM = 1 << 26, 1 << 10
+"""Bytes of an array of structures with objects, at least and for each, whose other fields the pickle need not fill."""
 SCALARS = (int, float, complex, bool, str, bytes, type(None), np.generic)
 """What may stand for a value of NumPy that is no object, in a list."""
 
@@ -27,10 +29,10 @@ def from_buffer(buffer: Any, dtype: Any, shape: Any, order: Any, axes: Any = Non
     """Stand for `numpy._core.numeric._frombuffer`: an array over the bytes of a buffer."""
     if not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise wrong("array", dtype, "a dtype without objects")
-    if type(shape) is not tuple:
-        raise wrong("array: shape", shape, "a tuple")
+    check_ints("array: shape", shape)
     if order not in ("C", "F", "K") or (axes is None) is (order == "K"):
         raise FormatError("array: found another order than C, F or K")
+    check_buffer("array", buffer)
     array = np.ndarray(shape, dtype, buffer, 0, None, "F" if order == "F" else "C")
     size = memoryview(buffer).nbytes
     if array.nbytes != size or array.shape != shape or (array.size > MAX_EMPTY_ITEMS and not dtype.itemsize):
@@ -77,6 +79,8 @@ def in_band(shape: Any, dtype: Any, is_fortran: Any, values: Any) -> np.ndarray[
     if dtype.hasobject:
         if len(check("array: items", values, list)) != n:
             raise FormatError(f"array: found {len(values)} items, expected {n}")
+        if n * dtype.itemsize > ROOM + ROOM_PER_ITEM * n:
+            raise FormatError(f"array: found {n} items of {dtype.itemsize} bytes, far more than are in the pickle")
         return _of_items(values, dtype).reshape(shape).copy(order)
     if type(values) not in (bytes, bytearray) or len(values) != n * dtype.itemsize:
         raise wrong("array: values", values, f"{n * dtype.itemsize} bytes")
@@ -146,7 +150,8 @@ def _finish_masked(state: Any) -> np.ma.MaskedArray[Any, Any]:
     data = in_band(shape, dtype, is_fortran, values)
     flags = in_band(shape, np.ma.make_mask_descr(dtype), is_fortran, mask)
     given: Any = fill
-    if fill is not None and not ((isinstance(fill, np.ndarray) and fill.ndim == 0) or isinstance(fill, SCALARS)):
+    is_array = isinstance(fill, np.ndarray) and fill.ndim == 0 and fill.dtype.hasobject <= dtype.hasobject
+    if fill is not None and not (is_array or isinstance(fill, SCALARS)):
         raise wrong("masked array: fill value", fill, "a value")
     return np.ma.MaskedArray(data, flags, fill_value=given)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import FormatError
 from ...kernels.pickle_stack import Global, Pending
-from .known import Known, check, check_ints, check_state, library, wrong
+from .known import Known, check, check_buffer, check_ints, check_state, library, wrong
 
 PERIOD = re.compile(r"period\[[A-Za-z0-9-]{1,40}\]")
 UNITS = {7: "s", 8: "ms", 9: "us", 10: "ns"}
@@ -92,12 +92,14 @@ def _finish_backed(make: Any, state: Any) -> Any:
         if len(values) > MAX_EMPTY_ROWS and not values.size:
             raise FormatError(f"pandas: found {len(values)} columns without rows")
         return Rows(tuple(make(dtype, row) for row in values))
+    if values.ndim != 1:
+        raise FormatError(f"pandas: found values of {values.ndim} dimensions, expected 1 or 2")
     return make(dtype, values)
 
 
 def _times(kind: str, dtype: Any, values: Any) -> Any:
-    if values.dtype.kind != kind[0] or values.ndim != 1:
-        raise wrong("pandas: times", values, "an array of times with one dimension")
+    if values.dtype.kind != kind[0]:
+        raise wrong("pandas: times", values, "an array of times")
     if kind == "m8":
         return pandas().TimedeltaIndex(values, copy=False).array
     times = pandas().DatetimeIndex(values, copy=False)
@@ -118,7 +120,7 @@ def _categories(dtype: Any, codes: Any) -> Any:
 
 
 def _texts(dtype: Any, values: Any) -> Any:
-    if not isinstance(dtype, pandas().StringDtype) or values.dtype != object or values.ndim != 1:
+    if not isinstance(dtype, pandas().StringDtype) or values.dtype != object:
         raise wrong("pandas: texts", dtype, "an array of objects and their dtype")
     absent = (None, pandas().NA)
     for value in values:
@@ -243,7 +245,7 @@ def arrow_type(name: Any) -> Any:
 
 def arrow_buffer(buffer: Any) -> Any:
     """Stand for `pyarrow.lib.py_buffer`."""
-    return pyarrow().py_buffer(memoryview(buffer))
+    return pyarrow().py_buffer(memoryview(check_buffer("pyarrow: buffer", buffer)))
 
 
 def arrow_array(data: Any) -> Any:

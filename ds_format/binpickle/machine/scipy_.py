@@ -55,7 +55,7 @@ def _finish(kind: str, layout: str, state: Any) -> Any:
         coordinates = tuple(_indices(kind, axis) for axis in check(f"{kind}: coordinates", coordinates, tuple))
         return new((_numbers(kind, parts["data"]), coordinates))
     if layout == "dia":
-        return new((_numbers(kind, parts["data"]), _indices(kind, parts["offsets"])))
+        return new((_numbers(kind, parts["data"]), _offsets(kind, parts["offsets"], shape)))
     return _lists(kind, parts, shape)
 
 
@@ -71,11 +71,21 @@ def _indices(kind: str, array: Any) -> Any:
     return array
 
 
+def _offsets(kind: str, array: Any, shape: tuple[int, ...]) -> Any:
+    """Return which diagonals these are; SciPy adds them to the shape, unchecked, in 32 bits."""
+    offsets = _indices(kind, array)
+    if len(shape) != 2 or (offsets.size and not -shape[0] < int(offsets.min()) <= int(offsets.max()) < shape[1]):
+        raise FormatError(f"{kind}: found a diagonal that the shape {shape} does not have")
+    return offsets
+
+
 def _check_room(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> None:
-    """Refuse a shape before the constructor could allocate for it."""
-    n = len(_indices(kind, parts["indptr"]))
-    if n - 1 > max(shape, default=0) or len(shape) not in (1, 2):
-        raise FormatError(f"{kind}: found {n} index pointers for the shape {shape}")
+    """Refuse a shape before the constructor could allocate for it; and pointers, which it believes if the last is 0."""
+    pointers = _indices(kind, parts["indptr"])
+    if len(pointers) - 1 > max(shape, default=0) or len(shape) not in (1, 2):
+        raise FormatError(f"{kind}: found {len(pointers)} index pointers for the shape {shape}")
+    if (pointers[1:] < pointers[:-1]).any():
+        raise FormatError(f"{kind}: found index pointers that do not ascend")
 
 
 def _lists(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> Any:

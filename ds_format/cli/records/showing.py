@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedError
+
 VALUES = 8
 """Values of an array that are still printed where long texts are cut."""
 
@@ -19,17 +21,29 @@ def shown(value: Any, limit: int | None) -> Any:
         As messages are decoded.
     limit : int, optional
         Characters of a text or bytes; then larger arrays become a text of type and shape.
+
+    Raises
+    ------
+    UnsupportedError
+        If lists and dictionaries are too deeply inside of one another.
     """
+    try:
+        return _shown(value, limit)
+    except RecursionError:
+        raise UnsupportedError("lists and maps are too deeply inside of one another to be shown") from None
+
+
+def _shown(value: Any, limit: int | None) -> Any:
     if isinstance(value, dict):
-        return {name if isinstance(name, str) else repr(name): shown(part, limit) for name, part in value.items()}
+        return {name if isinstance(name, str) else repr(name): _shown(part, limit) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [shown(part, limit) for part in value]
+        return [_shown(part, limit) for part in value]
     if isinstance(value, (str, bytes)):
         return _cut(value, limit)
     if isinstance(value, np.ndarray) and limit is not None and value.size > VALUES:
         return described(value)
     if isinstance(value, (np.ndarray, np.generic)):
-        return shown(value.tolist() if value.dtype.kind not in "mM" else value.astype(str).tolist(), limit)
+        return _shown(value.tolist() if value.dtype.kind not in "mM" else value.astype(str).tolist(), limit)
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return str(value)

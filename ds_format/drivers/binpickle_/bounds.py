@@ -1,4 +1,4 @@
-"""How much nested lists hold: a small pickle can have one list in another ten times, and that in the next one."""
+"""How much an object holds: a small pickle can have one list in another ten times, and that in the next one."""
 
 from __future__ import annotations
 
@@ -7,65 +7,96 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...nesting import CONTAINERS, DEPTH
 
-DEPTH = 200
-"""Lists inside of one another."""
 REPEATED = 1 << 20
-"""Values that may come of repeated parts."""
+"""Values that may come of repeated parts, in all."""
+TIMES = 16
+"""How often each part may be there, where that makes more."""
 PLAIN = (str, bytes, bool, int, float, type(None), np.generic)
 
 
-def check(value: Any, *, arrays: bool) -> None:
-    """Refuse nested lists that would become far more than they are.
+class Measure:
+    """Counts what is made of an object: lists and values each time that they are in it, and also only once."""
 
-    Parameters
-    ----------
-    value : object
-        Anything; lists, tuples and dictionaries are gone through.
-    arrays : bool
-        Whether arrays may be in lists. Else only plain values may.
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[int, bool], int | str] = {}
+        """Of lists, by identity, and whether arrays may be in them; or what is wrong with them."""
+        self._arrays: dict[int, int] = {}
+        """Values of arrays, by address."""
+        self._held: list[Any] = []
+        """What must not go, since others would get its identity."""
+        self._n = self._total = 0
+        """Lists and values, without repetitions and with them."""
 
-    Raises
-    ------
-    UnsupportedError
-        If there is too much, or something else.
-    """
-    if type(value) in (list, tuple, dict):
-        _Measure(arrays).size(value, 0)
+    def check(self, value: Any, *, arrays: bool) -> None:
+        """Refuse nested lists that would become far more than they are, alone or with all that was checked before.
 
+        Parameters
+        ----------
+        value : object
+            Anything; lists, tuples and dictionaries are gone through.
+        arrays : bool
+            Whether arrays may be in lists. Else only plain values may.
 
-class _Measure:
-    def __init__(self, arrays: bool):
-        self._arrays = arrays
-        self._sizes: dict[int, int | None] = {}
-        """Of what was gone through, by identity; None while that is not finished."""
-        self._n = 0
-        """Values, without repetitions."""
+        Raises
+        ------
+        UnsupportedError
+            If there is too much, or something else.
+        """
+        if type(value) in CONTAINERS:
+            total = self._total + self._size(value, 0, arrays)
+        elif isinstance(value, np.ndarray):
+            total = self._total + self._size_of_array(value)
+        else:
+            return
+        self._compare(total)
+        self._total = total
 
-    def size(self, value: Any, depth: int) -> int:
-        if type(value) not in (list, tuple, dict):
-            return self._size_of_item(value)
-        if id(value) not in self._sizes:
+    def _compare(self, size: int) -> None:
+        if size > max(TIMES * self._n, REPEATED):
+            raise UnsupportedError(f"found lists that repeat their parts: {size} values")
+
+    def _size(self, value: Any, depth: int, arrays: bool) -> int:
+        key = id(value), arrays
+        if key not in self._sizes:
             if depth > DEPTH:
                 raise UnsupportedError(f"found more than {DEPTH} lists inside of one another")
-            self._sizes[id(value)] = None
-            self._n += len(value)
-            parts = value.values() if type(value) is dict else value
-            self._sizes[id(value)] = sum(self.size(part, depth + 1) for part in parts)
-        size = self._sizes[id(value)]
-        if size is None:
-            raise UnsupportedError("found a list that contains itself")
-        if size > max(self._n, REPEATED):
-            raise UnsupportedError(f"found lists that repeat their parts: {size} values")
-        return size
+            self._sizes[key] = "found a list that contains itself"
+            self._held.append(value)
+            self._n += 1
+            size = 1
+            try:
+                for part in value.values() if type(value) is dict else value:
+                    is_nested = type(part) in CONTAINERS
+                    size += self._size(part, depth + 1, arrays) if is_nested else self._leaf(part, arrays)
+            except UnsupportedError as error:
+                self._sizes[key] = error.message
+                raise
+            self._sizes[key] = size
+        found = self._sizes[key]
+        if isinstance(found, str):
+            raise UnsupportedError(found)
+        self._compare(found)
+        return found
 
-    def _size_of_item(self, item: Any) -> int:
+    def _leaf(self, item: Any, arrays: bool) -> int:
         if isinstance(item, PLAIN):
+            self._n += 1
             return 1
-        if not self._arrays:
+        if not arrays:
             raise UnsupportedError(f"a list holds {type(item).__name__}; expected plain values")
-        if isinstance(item, np.ndarray):
-            self._n += item.size if id(item) not in self._sizes else 0
-            self._sizes[id(item)] = item.size
-            return item.size
-        return 1
+        return self._size_of_array(item) if isinstance(item, np.ndarray) else 1
+
+    def _size_of_array(self, array: Any) -> int:
+        """Return how many values an array has; of objects, with those that are inside of them."""
+        size: int = array.size
+        known = self._arrays.get(array.ctypes.data, 0)
+        if size > known:
+            self._arrays[array.ctypes.data] = size
+            self._held.append(array)
+            self._n += size - known
+        if array.dtype.kind == "O":
+            nested = [part for part in np.ma.getdata(array).ravel().tolist() if type(part) in CONTAINERS]
+            size += sum(self._size(part, 1, arrays=True) for part in nested)
+        return size

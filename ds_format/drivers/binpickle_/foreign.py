@@ -19,7 +19,7 @@ from ...errors import DsError, FormatError, UnsupportedError
 from ...names import escape, unescape
 from ..base import Metadata
 from ..strings import check_kind
-from .bounds import check
+from .bounds import Measure
 from .frames import VALUES, array_of, columns, is_frame
 
 UNITS = {
@@ -47,6 +47,15 @@ class Variables(NamedTuple):
     """Whether the object has metadata as datasets have them."""
 
 
+class _Found(NamedTuple):
+    """What was found so far."""
+
+    arrays: dict[str, Any]
+    meta: Metadata
+    faults: dict[str, UnsupportedError]
+    measure: Measure
+
+
 def variables(root: Any) -> Variables:
     """Return the variables of an object.
 
@@ -56,7 +65,7 @@ def variables(root: Any) -> Variables:
         If it has metadata that do not fit a dataset, or two parts of one name.
     """
     given = root.get(META) if type(root) is dict else None
-    found = Variables({}, {}, {}, is_own=type(given) is dict)
+    found = _Found({}, {}, {}, Measure())
     if type(given) is dict:
         _take_dataset(root, given, found)
     elif _is_group(root):
@@ -64,10 +73,10 @@ def variables(root: Any) -> Variables:
     else:
         _put(VALUES, root, {}, found)
     found.meta.setdefault(META, {})
-    return found
+    return Variables(found.arrays, found.meta, found.faults, is_own=type(given) is dict)
 
 
-def _take_dataset(root: dict[Any, Any], given: dict[Any, Any], found: Variables) -> None:
+def _take_dataset(root: dict[Any, Any], given: dict[Any, Any], found: _Found) -> None:
     for raw in [*root, *(raw for raw in given if raw not in root)]:
         if raw == META:
             continue
@@ -78,7 +87,7 @@ def _take_dataset(root: dict[Any, Any], given: dict[Any, Any], found: Variables)
         if type(entry) is not dict:
             raise FormatError(f"metadata: found {type(entry).__name__}, expected a dict", variable=name)
         try:
-            meta = _attributes(entry)
+            meta = _attributes(entry, found.measure)
             _put(name, root.get(raw), meta, found)
             if meta.get(".dims") is not None and escape(name) not in found.faults:
                 array = found.arrays[escape(name)]
@@ -88,18 +97,18 @@ def _take_dataset(root: dict[Any, Any], given: dict[Any, Any], found: Variables)
     of_dataset = given.get(META, {})
     if type(of_dataset) is not dict:
         raise FormatError(f"metadata: found {type(of_dataset).__name__}, expected a dict")
-    found.meta[META] = _attributes(of_dataset)
+    found.meta[META] = _attributes(of_dataset, found.measure)
 
 
-def _attributes(entry: dict[Any, Any]) -> dict[str, Any]:
+def _attributes(entry: dict[Any, Any], measure: Measure) -> dict[str, Any]:
     for key in entry:
         if type(key) is not str:
             raise UnsupportedError(f"attribute {key!r:.60}: found a name that is no text")
-    check(entry, arrays=True)
+    measure.check(entry, arrays=True)
     return from_json(to_json(entry, PRIVATE))
 
 
-def _walk(value: Any, prefix: str, found: Variables, seen: set[int]) -> None:
+def _walk(value: Any, prefix: str, found: _Found, seen: set[int]) -> None:
     """Take what is in a group; none is gone through twice, since objects may contain themselves."""
     seen.add(id(value))
     if is_frame(value):
@@ -107,7 +116,7 @@ def _walk(value: Any, prefix: str, found: Variables, seen: set[int]) -> None:
             _put(prefix + column.name, column.values, {".dims": [prefix + column.dim]}, found)
         return
     for key, item in value.items() if type(value) is dict else enumerate(value):
-        name = f"{prefix}{key}" if isinstance(key, (str, int, float)) else f"{prefix}{key!r}"
+        name = prefix + _label(key, found.measure)
         if id(item) in seen:
             _refuse(name, UnsupportedError("is in the object for the second time"), found)
         elif _is_group(item):
@@ -125,14 +134,25 @@ def _is_group(item: Any) -> bool:
     return type(item) is dict or is_frame(item)
 
 
-def _put(name: str, value: Any, meta: dict[str, Any], found: Variables) -> None:
+def _label(key: Any, measure: Measure) -> str:
+    """Return what a key is called, if that is not far longer than the key."""
+    if type(key) is frozenset:
+        raise UnsupportedError("found a frozenset as key, expected text")
+    measure.check(key, arrays=False)
+    try:
+        return str(key) if isinstance(key, (str, int, float)) else repr(key)
+    except ValueError:
+        raise UnsupportedError("found an integer of thousands of digits as key, expected text") from None
+
+
+def _put(name: str, value: Any, meta: dict[str, Any], found: _Found) -> None:
     """Add a variable, or a fault."""
     key = escape(name)
     if key in found.meta:
         raise UnsupportedError("two parts of the object have this name", variable=name)
     hint = meta.get(".type") if meta.get(".type") in TYPES else None
     try:
-        array, more = _array(value, hint)
+        array, more = _array(value, hint, found.measure)
         found.meta[key] = {**meta, **more, ".type": hint, **properties_of(array, hint)}
         if array is not None and array.dtype.kind == "O":
             check_kind(np.ma.getdata(array), _flags(array), found.meta[key][".type"])
@@ -146,16 +166,16 @@ def _put(name: str, value: Any, meta: dict[str, Any], found: Variables) -> None:
         found.meta[key][".missing"] = isinstance(array, np.ma.MaskedArray)
 
 
-def _refuse(name: str, error: UnsupportedError, found: Variables) -> None:
+def _refuse(name: str, error: UnsupportedError, found: _Found) -> None:
     key = escape(name)
     found.faults[key] = error
     found.arrays.pop(key, None)
     found.meta[key] = {".size": None, ".type": None}
 
 
-def _array(value: Any, hint: str | None) -> tuple[Any, dict[str, Any]]:
+def _array(value: Any, hint: str | None, measure: Measure) -> tuple[Any, dict[str, Any]]:
     """Return data as an array, strings as objects, and the attributes that dates need."""
-    check(value, arrays=False)
+    measure.check(value, arrays=False)
     array = as_array(array_of(value) if is_frame(value) else value, hint)
     if array is None:
         return None, {}

@@ -30,9 +30,13 @@ import numpy as np
 from ...codec.attributes import from_json, to_json
 from ...errors import UnsupportedError
 from ...names import escape, unescape
+from ...nesting import is_too_deep
 from . import attribute_values as values
 from .calls import Node
 from .names import HIDDEN, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, is_attribute, substitute
+
+AROUND = 4
+"""Lists and objects of the marker that are around the values of attributes."""
 
 Marker = dict[str, Any]
 
@@ -127,7 +131,9 @@ def read_attributes(
     for name in marker.pop("json", []):
         # of a NetCDF file that this package wrote
         with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
-            found[name] = json.loads(found[name])
+            value = json.loads(found[name])
+            if not is_too_deep(value):  # else it stays the text that it is in the file
+                found[name] = value
     recorded = marker.pop("attributes", None)
     if isinstance(recorded, dict):
         for key, value in from_json(recorded).items():
@@ -170,4 +176,4 @@ def _read_marker(owner: Node) -> Marker:
         marker = json.loads(read_attribute(owner, MARKER) or "{}")
     except (TypeError, ValueError, RecursionError):
         return {}
-    return marker if isinstance(marker, dict) else {}
+    return marker if isinstance(marker, dict) and not is_too_deep(marker, AROUND) else {}

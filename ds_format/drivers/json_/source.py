@@ -16,6 +16,7 @@ from ...codec.header import PRIVATE, check_dims, kind_of
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
+from ...nesting import TOO_DEEP, is_too_deep
 from ...opened import Opened
 from ...regular import open_binary
 from ...selection import take
@@ -127,6 +128,9 @@ class JsonSource(Opened):
 
 def _attributes(entry: dict[str, Any]) -> dict[str, Any]:
     """Return what an entry says, attributes with their types and under canonical keys, without file internals."""
+    for key, value in entry.items():
+        if is_too_deep(value):
+            raise FormatError(f'attribute "{unescape(key)}": {TOO_DEEP}')
     return {
         escape(unescape(key)) if key.startswith("\\") else key: value
         for key, value in from_json(dict(entry)).items()
@@ -154,7 +158,7 @@ def _parse(data: bytes) -> dict[str, Any]:
         message = error.msg.removesuffix(" at")
         raise FormatError(f"line {error.lineno}, column {error.colno}: {message[:1].lower()}{message[1:]}") from None
     except RecursionError:
-        raise FormatError("nested too deeply") from None
+        raise FormatError(TOO_DEEP) from None
     except DsError:
         raise
     except ValueError as error:

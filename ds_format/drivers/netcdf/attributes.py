@@ -6,8 +6,12 @@ import json
 from typing import Any, Self
 
 from ...errors import UnsupportedError
+from ...nesting import is_too_deep
 from .attribute_values import Encoded
 from .calls import Group, Variable
+
+AROUND = 4
+"""Lists and objects of the marker that are around the values of attributes."""
 
 MARKER = "ds_format"
 """Attribute of a variable, group or file with what NetCDF has no place for, as JSON: `json`, the attributes that are
@@ -70,17 +74,19 @@ def take_marker(attributes: dict[str, Any]) -> dict[str, Any]:
     """Remove the marker of this package from attributes, and return what it says; decode attributes of JSON text."""
     try:
         marker = json.loads(attributes[MARKER])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return {}
-    if not isinstance(marker, dict):
+    if not isinstance(marker, dict) or is_too_deep(marker, AROUND):
         return {}
     del attributes[MARKER]
     names = marker.pop("json", [])
     for name in names if isinstance(names, list) else []:
         try:
-            attributes[name] = json.loads(attributes[name])
-        except (KeyError, TypeError, ValueError):
+            value = json.loads(attributes[name])
+        except (KeyError, TypeError, ValueError, RecursionError):
             continue
+        if not is_too_deep(value):  # else it stays the text that it is in the file
+            attributes[name] = value
     return marker
 
 

@@ -110,11 +110,16 @@ def flat(document: Document) -> Document:
 
 
 def _leaves(prefix: str, members: Document) -> Iterator[tuple[str, Any]]:
-    for key, value in members.items():
-        if type(value) is dict and value:
-            yield from _leaves(f"{prefix}{key}.", value)
-        else:
+    todo = [(prefix, iter(members.items()))]
+    while todo:
+        prefix, rest = todo[-1]
+        for key, value in rest:
+            if type(value) is dict and value:
+                todo.append((f"{prefix}{key}.", iter(value.items())))
+                break
             yield prefix + key, value
+        else:
+            todo.pop()
 
 
 def to_zds(
