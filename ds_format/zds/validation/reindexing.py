@@ -57,8 +57,9 @@ def reindex(
     ...     size = file.write('{"_id":"a","x":1}\n{"_id":"b"}\n')
     >>> reindex("store")
     {'train': 2}
-    >>> os.path.getsize("store/collections/train/meta/index.bin")
-    46
+    >>> with open("store/collections/train/meta/index.bin") as file:
+    ...     file.read()
+    'a\t0\t18\nb\t18\t12\n'
     """
     name = os.fspath(path)
     if not os.path.isdir(name) and os.path.exists(name):
