@@ -70,7 +70,7 @@ class Lock(Opened):
             os.ftruncate(self._fd, 0)
             os.write(self._fd, told)
         except BaseException:
-            self._close()
+            self.release(remove=True)
             raise
 
     def _open(self, what: str) -> None:
@@ -95,9 +95,13 @@ class Lock(Opened):
             os.close(fd)
 
     def release(self, remove: bool = False) -> None:
-        """Let others write, and `remove` the lock file. In a process that was forked from the owner, only forget it."""
+        """Let others write, and `remove` the lock file. In a process that was forked from the owner, only forget it.
+
+        The file goes while it is locked, so that who opened it before gets a lock on it no earlier than its name is
+        gone, and sees that. A file that has taken its name meanwhile is the lock of somebody else, and stays.
+        """
         if self._fd >= 0 and os.getpid() == self._pid:
-            if remove:
+            if remove and self._is_current():
                 with contextlib.suppress(OSError):
                     os.unlink(self.path)
             if sys.platform == "win32":

@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH",
         help=f"a Python that has ds-format {REFERENCE_VERSION}, for the tests that compare with it",
     )
+    parser.addoption("--zippy", metavar="DIR", help="where the package zippy (zippy-data 0.1.2) lies, as installed")
     parser.addoption("--write-documents", action="store_true", help="put what code prints into the documents")
 
 

@@ -18,6 +18,7 @@ pack, unpack    usual messages of msgpack ↔ Python objects and arrays
 json_check      whether lines are JSON, and where their `_id` is
 json_values, json_write   Python values and documents → JSON, always the same bytes
 ids, spans, zdx   ids → places of lines, as in an index of ZDS
+zdx_text          the same as text
 lines           lines of JSON → such an index
 document_fetch  the document of an id, from an open file
 pickle_stack    the stack and the memo of a pickle, within a budget of memory

@@ -6,13 +6,16 @@ From low to high::
     faults       what is done about something that is not as it should be
     documents    lines ↔ documents, exact whatever library decodes
     places       files of a store by name, in a folder; the same protocol for an archive
+    locks        one writer at a time, of whom nothing stays behind
     lines, index      where the line of each document is: by the lines themselves, by index.bin
     scanning     lines in file order, many at a time
     reader       lines by id, and in file order
     docs, docfiles    documents in files of their own
+    layouts      whether documents are lines or files
     schemas      the shape of documents, where all have the same
     manifest     zds.json and manifest.json
     repair, writer, bulk      lines added, removed, written anew
+    docimport    lines that become files
     archives     a store in a ZIP archive: read where it lies, packed, unpacked
     workspace    where a store is read, and where it is written
     changes      all that is written of one collection

@@ -10,6 +10,7 @@ from ..errors import FormatError
 from ..kernels import lines as kernel
 from ..kernels import ranges
 from ..kernels.portable import temporary_name
+from ..kernels.zdx import Table
 from ..rawfile import RawFile
 from .documents import Document, decoder
 from .faults import message_at
@@ -97,16 +98,22 @@ def write_lines(writer: LineWriter, source: Any, name: str, check: Check | None 
     return writer.table.n - n
 
 
-def _checked(writer: LineWriter, source: Any, start: int, name: str, check: Check | None) -> Iterator[tuple[int, Any]]:
-    """Iterate over blocks whose lines the table has got, and their places in the file of the collection, in bytes."""
+def checked(table: Table, source: Any, start: int, name: str, check: Check | None) -> Iterator[tuple[int, Any]]:
+    """Iterate over blocks of whole lines, of which a table has got the ids, and their places behind `start`, in bytes.
+
+    Raises
+    ------
+    FormatError
+        If a line is no document; it names line and byte.
+    """
     place, line = start, 1
-    before = writer.table.n
+    before = table.n
     for block in blocks_of(source):
         data = block if block[-1] == LINE_FEED else bytes(block) + b"\n"
-        _, found = kernel.add_lines(writer.table, data, place, True, True)
+        _, found = kernel.add_lines(table, data, place, True, True)
         if found:
             kind, offset, _, where = found[0]
-            line += writer.table.n - before + bytes(data[: offset - place]).count(b"\n")
+            line += table.n - before + bytes(data[: offset - place]).count(b"\n")
             raise FormatError(message_at(kernel.KINDS[kind], line, where - start), path=name)
         if check is not None:
             for document in decoder.many(bytes(data).split(b"\n")[:-1]):
@@ -118,7 +125,7 @@ def _checked(writer: LineWriter, source: Any, start: int, name: str, check: Chec
 def _write_at_once(writer: LineWriter, source: Any, start: int, name: str, check: Check | None) -> int:
     """Write each block when it was checked; return where they end."""
     stop = start
-    for place, data in _checked(writer, source, start, name, check):
+    for place, data in checked(writer.table, source, start, name, check):
         writer.write(place, data)
         stop = place + len(data)
     return stop
@@ -129,7 +136,7 @@ def _write_checked(writer: LineWriter, source: Any, start: int, name: str, check
     stop = start
     if isinstance(source, bytes | bytearray | memoryview):
         blocks = []
-        for place, data in _checked(writer, source, start, name, check):
+        for place, data in checked(writer.table, source, start, name, check):
             blocks.append((place, data))
             stop = place + len(data)
         for place, data in blocks:
@@ -138,7 +145,7 @@ def _write_checked(writer: LineWriter, source: Any, start: int, name: str, check
     path = temporary_name(writer.path)
     spool = RawFile(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
-        for place, data in _checked(writer, source, start, name, check):
+        for place, data in checked(writer.table, source, start, name, check):
             ranges.write_at(spool.fd, place - start, data)
             stop = place + len(data)
         writer.copy(spool.fd, start, stop - start)

@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import UnsupportedError
-from ..lock import Lock
-from . import format, manifest
+from . import format, locks, manifest, repair
 from .bulk import write_lines
 from .docfiles import DocFiles
+from .docimport import write_documents
 from .documents import Document
 from .faults import Faults
+from .layouts import DOCS, LINES, choose, layout_of
 from .reader import Files, LineReader
 from .schemas import difference, schema_of
 from .workspace import Workspace
 from .writer import LineWriter
-
-LAYOUTS = ("jsonl", "docs")
 
 
 class Changes:
@@ -32,8 +31,8 @@ class Changes:
     is_new : bool
         Begin without documents. What is there stays until the first `flush`, but for files of documents if the layout
         is "docs": these go at once.
-    layout : {"jsonl", "docs"}
-        Whether documents become lines of data.jsonl or files of their own.
+    layout : {"jsonl", "docs"} or None
+        Whether documents become lines of data.jsonl or files of their own; None: whichever stands there.
     is_strict : bool
         For a collection that has no manifest: let all documents have one schema.
     policy : str
@@ -54,7 +53,7 @@ class Changes:
         workspace: Workspace,
         collection: str,
         is_new: bool,
-        layout: str,
+        layout: str | None,
         is_strict: bool,
         policy: str,
         faults: Faults,
@@ -62,10 +61,11 @@ class Changes:
     ):
         place = workspace.place
         self._workspace, self._place, self._collection = workspace, place, collection
-        self._layout, self._is_new, self._faults, self._durable = layout, is_new, faults, durable
+        self._is_new, self._faults, self._durable = is_new, faults, durable
         self._is_released = False
         self._data_path = place.locate(format.data_name(collection))
-        self._lock = Lock(place.locate(format.lock_name(collection)), f"{place.path}: {collection}")
+        self._meta = os.path.dirname(self._data_path)
+        self._lock = locks.lock(place.locate(format.lock_name(collection)), f"{place.path}: {collection}")
         try:
             self._facts = manifest.read_manifest(place, collection, faults)
             self._is_strict = bool((self._facts or {}).get("strict", is_strict))
@@ -74,15 +74,26 @@ class Changes:
             self._shadows: set[str] = set()
             self.docs = DocFiles(place, collection, faults)
             self._old_docs = list(self.docs.names) if is_new else []
-            self._manifest_path = place.locate(format.manifest_name(collection))
-            os.makedirs(os.path.dirname(self._manifest_path), exist_ok=True)
+            if is_new:
+                self._layout = layout or layout_of(place, collection, self.docs) or LINES
+            else:
+                self._layout, self._is_new = choose(layout, place, collection, self.docs)
+            if self._tells:
+                place.locate(format.manifest_name(collection))
+            os.makedirs(self._meta, exist_ok=True)
+            repair.sweep(self._meta, (format.DOCS,))
             self.lines = self._open_lines(policy)
         except BaseException:
-            self._lock.release()
+            self._unlock()
             raise
 
+    @property
+    def _tells(self) -> bool:
+        """Whether there will be a manifest; one that cannot be read stays as it is."""
+        return self._facts is not None or self._is_new
+
     def _open_lines(self, policy: str) -> LineWriter | LineReader:
-        if self._layout == "jsonl" or (not self._is_new and os.path.lexists(self._data_path)):
+        if self._layout == LINES or (not self._is_new and os.path.lexists(self._data_path)):
             writer = LineWriter(self._place, self._collection, self._is_new, policy, self._faults, self._durable)
             self._changed = self._changed or writer.is_hidden or writer.needs_index
             if self._is_new:
@@ -106,7 +117,7 @@ class Changes:
             If it cannot be written; nothing has changed then.
         """
         self._check(document)
-        if isinstance(self.lines, LineWriter) and self._layout == "jsonl":
+        if isinstance(self.lines, LineWriter) and self._layout == LINES:
             id = self.lines.put(id, document)
             if id in self.docs.names:
                 self._shadows.add(id)
@@ -128,7 +139,7 @@ class Changes:
             If one cannot be written; those before it have been added.
         """
         lines = self.lines
-        if self._layout == "jsonl" and isinstance(lines, LineWriter) and not self._is_strict and not self.docs.names:
+        if self._layout == LINES and isinstance(lines, LineWriter) and not self._is_strict and not self.docs.names:
             self._changed = True
             return lines.put_all(documents)
         n = 0
@@ -139,16 +150,23 @@ class Changes:
         return n
 
     def write_lines(self, source: Any, name: str) -> int:
-        """Add lines as they are, all or none of them; see `bulk.write_lines`."""
+        """Add lines as they are, all or none of them; see `bulk.write_lines` and `docimport.write_documents`."""
         lines = self.lines
-        if self._layout != "jsonl" or not isinstance(lines, LineWriter):
-            raise UnsupportedError('lines cannot be written with layout="docs"', path=self._place.path)
         check: Callable[[Document], None] | None = self._check_in_turn if self._is_strict else None
         self._changed = True
+        if self._layout == DOCS or not isinstance(lines, LineWriter):
+            return self._write_documents(source, name, check)
         lines.end_of_lines()
         before = {id: lines.table.span(id) for id in self.docs.names}
         n = write_lines(lines, source, name, check)
         self._shadows.update(id for id, span in before.items() if lines.table.span(id) != span)
+        return n
+
+    def _write_documents(self, source: Any, name: str, check: Callable[[Document], None] | None) -> int:
+        n, ids = write_documents(self._place, self._collection, self.docs, source, name, check, self._durable)
+        if isinstance(self.lines, LineWriter):
+            for id in ids:
+                self.lines.discard(id)
         return n
 
     def discard(self, id: str) -> bool:
@@ -220,7 +238,7 @@ class Changes:
     def _tell(self) -> None:
         """Write manifest.json and zds.json."""
         count = len(self.lines) + sum(id not in self.lines for id in self.docs.ids)
-        if self._facts is not None or self._is_new:
+        if self._tells:
             facts = self._facts or {}
             manifest.write_manifest(self._place, self._collection, facts, count, self._is_strict, self._durable)
         manifest.write_store(self._place, self._workspace.name, {self._collection: count}, self._durable)
@@ -231,9 +249,11 @@ class Changes:
             return
         self._is_released = True
         self.lines.close()
-        self._lock.release()
-        meta = os.path.dirname(self._manifest_path)
-        for path in (meta, os.path.dirname(meta)):
+        self._unlock()
+        self._workspace.release(self._durable)
+
+    def _unlock(self) -> None:
+        for path in (self._meta, os.path.dirname(self._meta)):
             with contextlib.suppress(OSError):  # it is not empty, but for a collection that was given up
                 os.rmdir(path)
-        self._workspace.release(self._durable)
+        locks.unlock(self._lock)

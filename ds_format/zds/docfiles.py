@@ -73,6 +73,10 @@ class DocFiles:
     def put(self, place: Folder, id: str, document: Document, durable: bool) -> None:
         """Write a document; see `docs.write`."""
         docs.write(place, self._collection, id, document, durable=durable)
+        self.note(id)
+
+    def note(self, id: str) -> None:
+        """Know of a document that was written."""
         self.names[id] = None
         if self._ids is not None:
             self._ids[id] = None

@@ -1,12 +1,16 @@
 """index.bin: where the line of each id is. It is a cache of data.jsonl, and checked before it is believed.
 
-Two forms of it have the same name: the binary one, and lines `id TAB offset TAB length`, as Python programs of zippy
-write them.
+Two forms of it have the same name: the binary one, and lines `id TAB offset TAB length`. Both are read. The second one
+is written, since it is the only one that all programs of zippy read: those in Python stop at the other.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+
 from ..errors import FormatError
+from ..kernels import files, zdx_text
 from ..kernels.zdx import Table
 from . import format
 from .faults import Faults
@@ -39,35 +43,47 @@ def decode(data: bytes, data_size: int) -> Table:
     (0, 12)
     """
     try:
-        if data[:4] not in format.INDEX_MAGICS and data.count(b"\t", 0, 1 << 16) >= 2:
-            return _decode_text(data, data_size)
-        return Table.decode(data, data_size)
+        return (Table.decode if is_binary(data) else zdx_text.decode)(data, data_size)
     except ValueError as error:
         raise FormatError(str(error)) from None
 
 
-def _decode_text(data: bytes, data_size: int) -> Table:
-    table = Table()
-    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
-        parts = line.rsplit(b"\t", 2)
-        if len(parts) != 3 or not (parts[1].isdigit() and parts[2].isdigit()):
-            raise FormatError(f"line {number}: found {line[:60]!r}, expected an id, an offset and a length")
-        offset, length = int(parts[1][:20]), int(parts[2][:20])
-        if offset + length > data_size:
-            raise FormatError(f"line {number}: found a line beyond the end of the data")
-        if table.add(parts[0], offset, length):
-            raise FormatError(f"line {number}: the id {parts[0][:60]!r} comes twice")
-    return table
+def is_binary(data: bytes) -> bool:
+    """Return whether an index is a binary one, or is damaged: text has lines with tabs, and no NUL among its ids."""
+    return b"\0" in data[: format.INDEX_HEADER_SIZE] or (len(data) > 0 and b"\t" not in data)
 
 
-def check(table: Table) -> None:
-    """Check that an index names each id once, and lines that do not overlap.
+def write(path: str, table: Table, durable: bool) -> None:
+    """Write an index; where an id cannot stand in a text, leave none, so that all read the lines.
+
+    Parameters
+    ----------
+    path : str
+        index.bin.
+    table : Table
+    durable : bool
+        Flush file and folder to the disk.
+    """
+    text = zdx_text.encode(table)
+    if text is not None:
+        files.write_file(path, [text], True, durable)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def check(table: Table, data_size: int) -> None:
+    """Check that an index names each id once, and lines that do not overlap, and some, if there are bytes of them.
+
+    Without any it says that all was deleted to some programs, and to others that it is no index.
 
     Raises
     ------
     FormatError
         If it does not.
     """
+    if table.n == 0 and data_size:
+        raise FormatError(f"found no entries, expected those of {data_size} bytes of lines")
     twins = table.duplicates()
     if twins is not None:
         raise FormatError(f"entries {twins[0]} and {twins[1]} are both of the id {table.id(twins[0])!r:.60}")
@@ -106,7 +122,7 @@ def load(data: Region, index: Region | None, is_own: bool, policy: str, faults: 
             table.duplicates()  # of which the last one counts from then on
             table.sort()
             return table, True
-        check(table)
+        check(table, 0 if is_own else data.size)
         start = _end_of_lines(table, data)
     except FormatError as error:
         faults.tell(index.path, f"{error.message}; the index is not used, and what it says was deleted is not known")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import Any
 
 from ..errors import BusyError, DsError, FormatError
 from ..kernels import files
 from ..lock import Lock, now
-from . import format
+from . import format, locks
 from .documents import decoder
 from .faults import Faults
 from .places import Folder, Place
@@ -121,20 +122,21 @@ def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool)
                 entry = {**entry, "count": counts.get(collection, _count_of(place, collection))}
             known[collection] = entry
         stamp = now()
+        name = os.fsencode(name).decode("utf-8", "replace")  # the name of a file need not be text
         facts = {"$schema": format.SCHEMA_URL, "version": format.STORE_VERSION, "name": name, "created": stamp}
         _write(place, format.STORE_FILE, facts | old | {"modified": stamp, "collections": known}, durable)
     finally:
-        lock.release()
+        locks.unlock(lock)
 
 
 def _wait_for_lock(place: Folder) -> Lock:
     """Lock zds.json, which writers of other collections hold for moments only."""
     for _ in range(WAITS):
         try:
-            return Lock(place.locate(format.STORE_LOCK), place.path)
+            return locks.lock(place.locate(format.STORE_LOCK), place.path)
         except BusyError:
             time.sleep(PAUSE)
-    return Lock(place.locate(format.STORE_LOCK), place.path)
+    return locks.lock(place.locate(format.STORE_LOCK), place.path)
 
 
 def _count_of(place: Folder, collection: str) -> int:
@@ -145,4 +147,6 @@ def _count_of(place: Folder, collection: str) -> int:
 
 def _write(place: Folder, name: str, facts: Facts, durable: bool) -> None:
     text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-    files.write_file(place.locate(name), [text.encode()], True, durable)
+    path = place.locate(name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    files.write_file(path, [text.encode()], True, durable)

@@ -278,8 +278,6 @@ class Folder:
             return None
         except OSError:
             self.locate(name)
-            if os.path.isdir(path):
-                raise FormatError("a folder, expected a file", path=path) from None
             raise
 
     def locate(self, name: str) -> str:
@@ -289,10 +287,20 @@ class Folder:
         ------
         UnsafeError
             If the name leaves the store, or a part of the path is a link.
+        FormatError
+            If there is a file in place of a folder of the path, or something else in place of the file.
         """
         path = self._locate(name_parts(name))
-        if os.path.islink(path):
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            return path
+        except NotADirectoryError:
+            raise FormatError("a file is in its path, expected folders", path=path) from None
+        if stat.S_ISLNK(mode):
             raise UnsafeError(NO_LINK, path=path)
+        if not stat.S_ISREG(mode):
+            raise FormatError(_kind_of(mode), path=path)
         return path
 
     def unused(self, prefix: str = "") -> list[Unused]:
@@ -333,6 +341,11 @@ class Folder:
                     waiting.append((name + "/", entry.path))
                 else:
                     yield name, entry
+
+
+def _kind_of(mode: int) -> str:
+    """Say what there is in place of a file."""
+    return "a folder, expected a file" if stat.S_ISDIR(mode) else "not a file"
 
 
 def _entries(path: str) -> list[os.DirEntry[str]]:

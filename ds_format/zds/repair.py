@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shutil
 from array import array
 
 from ..errors import TruncatedError
@@ -18,13 +19,17 @@ from .places import BLOCK_SIZE, Region
 
 
 def sweep(path: str, names: tuple[str, ...]) -> None:
-    """Remove what was left of files with some names, in the folder of a file, by writers that were killed."""
+    """Remove what was left of files and folders with some names, beside a path, by writers that were killed."""
     folder = os.path.dirname(path)
     starts = tuple(f".{name}." for name in names)
     for name in os.listdir(folder):
         if name.startswith(starts) and name.endswith(".tmp"):
+            left = os.path.join(folder, name)
+            if os.path.isdir(left) and not os.path.islink(left):
+                shutil.rmtree(left, ignore_errors=True)
+                continue
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
+                os.unlink(left)
 
 
 def last_line(region: Region) -> bytes:

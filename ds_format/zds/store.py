@@ -11,11 +11,12 @@ from typing import Any, Literal, Self
 
 from ..errors import FormatError, MissingError, UnsupportedError
 from . import format, index, manifest
-from .changes import LAYOUTS, Changes
+from .changes import Changes
 from .collection import Closed, Documents
 from .docfiles import DocFiles
 from .documents import Document
 from .faults import Faults, ZdsWarning
+from .layouts import LAYOUTS
 from .places import Place
 from .reader import LineReader, open_files
 from .validation import ERROR, validate
@@ -76,7 +77,7 @@ class ZDSStore(Documents):
         mode: Mode = "r",
         *,
         strict: bool = False,
-        layout: Layout = "jsonl",
+        layout: Layout | None = None,
         durable: bool = False,
         index: str = "verify",
     ) -> Self:
@@ -93,8 +94,10 @@ class ZDSStore(Documents):
         strict : bool
             Refuse whatever is not as the format wants it, after all has been read; else there are warnings, and what
             cannot be used is left out. A collection that is made so has one schema for all documents.
-        layout : {"jsonl", "docs"}
-            Where documents are put: they become lines of data.jsonl, or files of their own. Both are read.
+        layout : {"jsonl", "docs"}, optional
+            Where documents are put: they become lines of data.jsonl, or files of their own. Both are read. By default
+            a collection keeps the layout that it has, and a new one gets "jsonl"; where there are lines as well as
+            files, documents become lines. "w" can change it, "a" only where there are no documents.
         durable : bool
             Let `flush` and `close` wait until all is on the disk.
         index : {"verify", "trust", "ignore"}
@@ -110,7 +113,7 @@ class ZDSStore(Documents):
         FormatError
             If it is no store; or if `strict`, for anything that is wrong in it.
         UnsupportedError
-            If this cannot be the name of a collection.
+            If this cannot be the name of a collection, or documents would get another layout than those that are there.
         BusyError
             If another process, or another object of this one, writes to the collection; it is a BlockingIOError.
 
@@ -172,7 +175,7 @@ class ZDSStore(Documents):
                 options["durable"],
             )
         except BaseException:
-            self._workspace.release()
+            self._workspace.give_up()
             raise
         self._lines, self._docs = self._changes.lines, self._changes.docs
 
@@ -250,7 +253,8 @@ class ZDSStore(Documents):
         FormatError
             If a line is none; it names line and byte. Nothing is added then.
         UnsupportedError
-            If `layout` is "docs", or another schema is demanded.
+            If another schema is demanded, or with layout "docs" for an id of more than 250 characters. Nothing is added
+            then.
         """
         return self._to_write().write_lines(source, str(getattr(source, "name", "the lines")))
 
@@ -335,7 +339,7 @@ class ZDSStore(Documents):
 def _check_options(mode: str, options: dict[str, Any]) -> None:
     for word, value, allowed in (
         ("mode", mode, ("r", "a", "w")),
-        ("layout", options["layout"], LAYOUTS),
+        ("layout", options["layout"] or LAYOUTS[0], LAYOUTS),
         ("index", options["index"], index.POLICIES),
     ):
         if value not in allowed:

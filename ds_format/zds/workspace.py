@@ -5,7 +5,6 @@ What archives need is imported when there is one.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import shutil
@@ -14,7 +13,7 @@ from typing import Any
 from ..kernels import files
 from ..lock import Lock
 from ..opened import Opened
-from . import format
+from . import format, locks
 from .faults import Faults
 from .places import Folder, Place
 
@@ -67,6 +66,8 @@ class Workspace(Opened):
         that is killed: the next one that writes goes on with it.
     changed : bool
         Whether an archive is to be packed.
+    is_kept : bool
+        Whether the work of a writer that was killed is taken up, which is not thrown away.
 
     Raises
     ------
@@ -80,6 +81,7 @@ class Workspace(Opened):
         self._n_users = 1
         self._archive: str | None = None
         self._lock: Lock | None = None
+        self.is_kept = False
         self.place = Folder(path)
         if is_archive(path):
             self._open_archive(os.path.realpath(path), faults)
@@ -92,20 +94,20 @@ class Workspace(Opened):
     def _open_archive(self, archive: str, faults: Faults) -> None:
         head, name = os.path.split(archive)
         work = os.path.join(head, f".{name}.work")
-        self._lock = Lock(os.path.join(work, LOCK_NAME), archive)
+        self._lock = locks.lock(os.path.join(work, LOCK_NAME), archive)
         self._archive = archive
         self.place = Folder(os.path.join(work, "store"))
         try:
             if os.path.isdir(self.place.path):
-                faults.tell(archive, "a writer was ended before it packed what it wrote; its work is taken up")
-                self.changed = True
+                self.is_kept = self.changed = True
+                faults.note(archive, "a writer was ended before it packed what it wrote; its work is taken up")
             elif os.path.exists(archive):
                 _archives("packing").unpack(archive, self.place.path)
             else:
                 os.makedirs(self.place.path)
                 self.changed = True
         except BaseException:
-            self._remove()
+            self.give_up()
             raise
 
     def share(self) -> Workspace:
@@ -135,10 +137,17 @@ class Workspace(Opened):
             raise
         self._remove()
 
+    def give_up(self) -> None:
+        """Be one user less, who could not begin: an archive stays as it is, and so does work that was taken up."""
+        self._n_users -= 1
+        if self._n_users == 0 and self._lock is not None:
+            if self.is_kept:
+                self._lock.release()
+            else:
+                self._remove()
+
     def _remove(self) -> None:
         """Remove the folder beside an archive, and let others write."""
         if self._lock is not None:
             shutil.rmtree(self.place.path, ignore_errors=True)
-            self._lock.release(remove=True)
-            with contextlib.suppress(OSError):
-                os.rmdir(os.path.dirname(self.place.path))
+            locks.unlock(self._lock)

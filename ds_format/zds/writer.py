@@ -340,7 +340,7 @@ class LineWriter:
             self.compact()
         finally:
             self._is_closing = False
-        files.write_file(self._index_path, [self.table.encode()], True, self._durable)
+        index.write(self._index_path, self.table, self._durable)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._aside_path)
 

@@ -14,9 +14,12 @@ from ds_format import files
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds.store import ZDSStore
 
+from ..zds import oracle
+
 if TYPE_CHECKING:
     from .conftest import Run
 
+SAMPLE = Path(__file__).parents[2] / "examples" / "sample.nc"
 BOTH = pytest.mark.parametrize("data", ["data", "data.zds"], indirect=True)
 
 
@@ -321,3 +324,59 @@ def test_a_table_of_text_and_back(ds: Run, folder: Path) -> None:
     )
     assert ds("select", "out.zds", "back.csv") == (0, "", "")
     assert Path("back.csv").read_text().splitlines() == ["age,name", "36,Ada", ",Bob"]
+
+
+def kept(path: str, collection: str = "default") -> str:
+    """Return how a store keeps its documents, by the files that it has."""
+    names = [name for name in oracle.files_of(Path(path)) if name.startswith(f"collections/{collection}/")]
+    assert any(name.endswith("/data.jsonl") for name in names) != any("/docs/" in name for name in names)
+    return "docs" if any("/docs/" in name for name in names) else "jsonl"
+
+
+@pytest.mark.parametrize("path", ["s", "s.zds"])
+def test_a_store_of_files_stays_one(path: str, ds: Run) -> None:
+    Path("lines").write_text('{"_id":"b","v":2}\n{"_id":"c","v":3}\n')
+    assert ds("records", "put", path, "a", "layout:", "docs", "--", '{"v":1}') == (0, "", "")
+    assert kept(path) == "docs"
+    assert ds("records", "import", path, "lines") == (0, "", "")
+    assert ds("records", "put", path, "b", "--", '{"v":4}') == (0, "", "")
+    assert ds("records", "delete", path, "c") == (0, "", "")
+    assert ds("records", "export", path, "out") == (0, "", "")
+    assert Path("out").read_text() == '{"_id":"a","v":1}\n{"_id":"b","v":4}\n'
+    assert (kept(path), values(path)) == ("docs", [1, 4])
+    status, out, err = ds("records", "put", path, "d", "layout:", "jsonl", "--", "{}")
+    assert (status, out, err.count("\n")) == (1, "", 1) and "found the layout 'jsonl'" in err
+    assert (kept(path), values(path)) == ("docs", [1, 4])
+    for command in (["sample", path, "a.zds", "2"], ["shuffle", path, "b.zds"], ["merge", path, "c.zds"]):
+        assert ds("records", *command) == (0, "", "")
+        assert (kept(command[2]), sorted(values(command[2]))) == ("docs", [1, 4])
+        assert ds("records", *command, "-y", "layout:", "jsonl") == (0, "", "")
+        assert (kept(command[2]), sorted(values(command[2]))) == ("jsonl", [1, 4])
+    assert ds("records", "split", path, "1", "outfiles:", "{", "d.zds", "e.zds", "}") == (0, "", "")
+    assert [(kept(part), values(part)) for part in ("d.zds", "e.zds")] == [("docs", [1]), ("docs", [4])]
+    assert ds("verify", path, "a.zds", "d.zds") == (0, "", "")
+
+
+def test_layouts_of_new_stores(ds: Run) -> None:
+    Path("lines").write_text('{"_id":"a","v":1}\n')
+    for layout in ("docs", "jsonl"):
+        assert ds("records", "import", f"s-{layout}", "lines", "layout:", layout) == (0, "", "")
+        assert (kept(f"s-{layout}"), values(f"s-{layout}")) == (layout, [1])
+    assert ds("records", "put", "s-docs", "b", "collection:", "other", "--", "{}") == (0, "", "")
+    assert (kept("s-docs"), kept("s-docs", "other")) == ("docs", "jsonl")
+    message = "ds records: layout: expected jsonl or docs, found files\n"
+    assert ds("records", "put", "new", "a", "layout:", "files", "--", "{}") == (1, "", message)
+    assert not Path("new").exists()
+    assert ds("records", "delete", "s-docs", "a", "layout:", "docs").status != 0
+    with FileWriter("a.msgpack") as writer:
+        writer.write({"key": "a"})
+    status, _, err = ds("records", "shuffle", "a.msgpack", "b.msgpack", "layout:", "docs")
+    assert status == 1 and "layout is not possible with this format" in err and not Path("b.msgpack").exists()
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_companion_does_not_belong_to_files(ds: Run, data: str) -> None:
+    assert ds("select", str(SAMPLE), "days.zds", "dim:", "time") == (0, "", "")
+    status, _, err = ds("records", "shuffle", "days.zds", "files.zds", "layout:", "docs")
+    assert status == 0 and "dataset.ds: attributes and dimensions are not kept" in err
+    assert kept("files.zds") == "docs" and len(ZDSStore.open("files.zds")) == len(ZDSStore.open("days.zds"))

@@ -146,7 +146,16 @@ MADE: dict[str, Made] = {
     "index_count_2e50": _indexed(index(E1, E2, count=1 << 50), "index.bin"),
     "index_count_too_large": _indexed(index(E1, E2, count=1 << 63), "index.bin"),
     "index_count_plus_one": _indexed(index(E1, E2, count=3), "index.bin"),
-    "index_count_zero": _indexed(index(), "index.bin", "warning"),
+    "index_count_zero": _indexed(index(), "found no entries, expected those of 38 bytes"),
+    "index_text_without_lines": _indexed(b"", "found no entries"),
+    "index_text_cut": _indexed(b"d1\t0\t19\nd2\t19\t1", "line 2"),
+    "index_text_cut_at_its_end": _indexed(b"d1\t0\t19\nd2\t19\t19", "line 2"),
+    "index_text_id_with_tab": _indexed(b"d1\t0\t19\nd\t2\t19\t19\n", "line 2"),
+    "index_text_of_ids_like_magic": Made(
+        {DATA: line("ISDZ") + line("ZDSI"), INDEX: b"ISDZ\t0\t15\nZDSI\t15\t15\n"}, {"ISDZ": {}, "ZDSI": {}}, "fine", ""
+    ),
+    "index_length_of_two_lines": _indexed(index((b"d1", 0, 38)), "index.bin"),
+    "index_length_beyond_the_line": _indexed(index((b"d1", 0, 21), (b"d2", 19, 19)), "overlap"),
     "index_header_only_short": _indexed(index()[:10], "index.bin"),
     "index_offset_overflow": _indexed(index(E1, (b"d2", (1 << 64) - 5, 19)), "index.bin"),
     "index_paper_zdsidx": _indexed(

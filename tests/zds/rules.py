@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import struct
@@ -67,14 +68,14 @@ def canonical(document: dict[str, Any]) -> bytes:
 
 
 def _index(packed: bytes | None, data: bytes) -> list[str]:
-    """The index names every line, in file order, lengths with their LF."""
+    """The index names every line, in file order, lengths with their LF; as text, or binary as the seed has it."""
     if packed is None:
         return ["no index.bin"]
     expected, place = [], 0
     for line in data.split(b"\n")[:-1]:
         expected.append((json.loads(line)["_id"], place, len(line) + 1))
         place += len(line) + 1
-    if packed[:4] != b"ISDZ":
+    if b"\0" in packed and packed[:4] != b"ISDZ":
         return [f"the magic of index.bin is {packed[:4]!r}"]
     return [] if oracle.read_index(packed) == expected else ["index.bin differs from the lines"]
 
@@ -172,14 +173,15 @@ def native_documents(data: bytes | None, index: bytes | None) -> oracle.Document
 def pure_python(data: bytes | None, index: bytes | None) -> oracle.Documents:
     """Return what the pure-Python half hands out: a text index is believed, without one each line is parsed.
 
+    It opens any index as text, where lines end as on any system, and strips them.
+
     Raises
     ------
     ValueError
-        Where it fails in opening, too.
+        Where it fails in opening, too; of a binary index as soon as that has a byte from 0x80 on.
     """
     if index is not None:
-        rows = [row.split("\t") for row in index.decode().split("\n")]
-        spans = {row[0]: (int(row[1]), int(row[2])) for row in rows if len(row) == 3}
+        spans = _python_text(index)
         return {id: json.loads((data or b"")[offset : offset + n]) for id, (offset, n) in spans.items()}
     found = {}
     for line in (data or b"").split(b"\n"):
@@ -190,6 +192,11 @@ def pure_python(data: bytes | None, index: bytes | None) -> oracle.Documents:
         if document.get("_id"):
             found[document["_id"]] = document
     return found
+
+
+def _python_text(index: bytes) -> dict[str, tuple[int, int]]:
+    rows = (line.strip().split("\t") for line in io.TextIOWrapper(io.BytesIO(index), "utf-8"))
+    return {row[0]: (int(row[1]), int(row[2])) for row in rows if len(row) == 3}
 
 
 def _refuse(word: str) -> None:

@@ -28,9 +28,9 @@ DATA = (
     + golden.line("d10", x=None)
 )
 LENGTHS = [len(line) + 1 for line in DATA.split(b"\n")[:-1]]
-INDEX = golden.index(*[
-    (name, sum(LENGTHS[:i]), LENGTHS[i]) for i, name in enumerate((b"d1", b"d2", b"d3", b"d10"))
-])  # fmt: skip
+ENTRIES = [(name, sum(LENGTHS[:i]), LENGTHS[i]) for i, name in enumerate((b"d1", b"d2", b"d3", b"d10"))]
+INDEX = golden.index(*ENTRIES)
+TEXT = b"".join(b"%s\t%d\t%d\n" % entry for entry in ENTRIES)
 IDS = ["d1", "d2", "d3", "d10", "inner", "absent"]
 
 Damage = Callable[[bytes], bytes]
@@ -116,20 +116,23 @@ def test_data(damage: Damage, policy: str, indexed: bool) -> None:
         assert all(problem.message for problem in validate(root))
 
 
-@given(damages(), st.sampled_from(["verify", "trust"]))
-@example(lambda data: data[:16], "verify")
-@example(lambda data: data[:8] + b"\xff" * 8 + data[16:], "verify")
-@example(lambda data: data[:20] + b"\xff" * 12 + data[32:], "trust")
-@example(lambda data: data.replace(b"d1", b"d2", 1), "trust")
-@example(lambda data: data[:30], "verify")
-def test_index(damage: Damage, policy: str) -> None:
-    files = {f"{golden.META}/data.jsonl": DATA, f"{golden.META}/index.bin": damage(INDEX)}
+@given(damages(), st.sampled_from(["verify", "trust"]), st.sampled_from([INDEX, TEXT]))
+@example(lambda data: data[:16], "verify", INDEX)
+@example(lambda data: data[:8] + b"\xff" * 8 + data[16:], "verify", INDEX)
+@example(lambda data: data[:20] + b"\xff" * 12 + data[32:], "trust", INDEX)
+@example(lambda data: data.replace(b"d1", b"d2", 1), "trust", INDEX)
+@example(lambda data: data[:30], "verify", INDEX)
+@example(lambda data: data[:-1], "verify", TEXT)
+@example(lambda data: data[:9], "trust", TEXT)
+@example(lambda data: data.replace(b"d1", b"d2", 1), "trust", TEXT)
+def test_index(damage: Damage, policy: str, index: bytes) -> None:
+    files = {f"{golden.META}/data.jsonl": DATA, f"{golden.META}/index.bin": damage(index)}
     with tempfile.TemporaryDirectory() as folder:
         root = golden.write(Path(folder), files)
         check(root, DATA, index=policy)
         validate(root)
         assert reindex(root) == {"train": 4}
-        assert (root / golden.META / "index.bin").read_bytes() == INDEX
+        assert (root / golden.META / "index.bin").read_bytes() == TEXT
         check(root, DATA, strict=True)
 
 

@@ -214,7 +214,7 @@ def test_documents_that_cannot_be_written(document: Any, tmp_path: Path) -> None
 
 def test_a_folder_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "store" / DOCS / "a.json").mkdir(parents=True)
-    with pytest.raises(UnsafeError, match=r"a\.json: something that is not a file is in the way"):
+    with pytest.raises(FormatError, match=r"a\.json: a folder, expected a file"):
         docs.write(Folder(tmp_path / "store"), "train", "a", {})
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import re
 import warnings
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ds_format import lock
 from ds_format.errors import BusyError
-from ds_format.lock import Lock
+from ds_format.lock import Lock, try_lock
+from ds_format.zds import pack
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
+from ds_format.zds.validation import reindex
 
 from .writers import line_of, process
 
@@ -22,6 +28,24 @@ import sys
 from ds_format.zds.store import ZDSStore
 store = ZDSStore.open(sys.argv[1], "train", mode="a")
 print("ready", flush=True)
+sys.stdin.read()
+"""
+TAKES = """
+import os, sys
+from ds_format.errors import BusyError
+from ds_format.lock import Lock
+path, n = sys.argv[1], 0
+while n < 150:
+    try:
+        held = Lock(path, "it")
+    except BusyError:
+        continue
+    inside = os.open(path + ".inside", os.O_CREAT | os.O_EXCL)
+    os.close(inside)
+    os.unlink(path + ".inside")
+    held.release(remove=True)
+    n += 1
+print(n, flush=True)
 sys.stdin.read()
 """
 
@@ -60,7 +84,34 @@ def test_what_was_left_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".zds/train.lock").write_text("pid=1\nhostname=elsewhere\n")
     with ZDSStore.open(tmp_path, "train", mode="a") as store:
         store.put("a", {})
-    assert f"pid={os.getpid()}\n" in (tmp_path / ".zds/train.lock").read_text()
+        assert f"pid={os.getpid()}\n" in (tmp_path / ".zds/train.lock").read_text()
+    assert not (tmp_path / ".zds").exists()
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "docs"])
+def test_nothing_stays_behind(tmp_path: Path, layout: Any) -> None:
+    for mode in ("w", "a", "a"):
+        with ZDSStore.open(tmp_path / "s", "train", mode=mode, layout=layout) as store:
+            store.put("a", {})
+            with store.collection("test") as other:
+                other.put("b", {})
+            assert (tmp_path / "s/.zds/train.lock").exists() and not (tmp_path / "s/.zds/test.lock").exists()
+        assert sorted(path.name for path in (tmp_path / "s").iterdir()) == ["collections", "zds.json"]
+    reindex(tmp_path / "s")
+    with pytest.raises(ZeroDivisionError), ZDSStore.open(tmp_path / "s", "train", mode="w"):
+        raise ZeroDivisionError
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == ["collections", "zds.json"]
+    pack(tmp_path / "s", tmp_path / "s.zds")
+    with zipfile.ZipFile(tmp_path / "s.zds") as archive:
+        assert [name for name in archive.namelist() if ".zds" in name or "lock" in name] == []
+
+
+def test_what_others_keep_there_stays(tmp_path: Path) -> None:
+    (tmp_path / ".zds").mkdir()
+    (tmp_path / ".zds/.zds_write.lock").write_text("pid=1\n")
+    with ZDSStore.open(tmp_path, "train", mode="a") as store:
+        store.put("a", {})
+    assert [path.name for path in (tmp_path / ".zds").iterdir()] == [".zds_write.lock"]
 
 
 def test_a_fork_neither_writes_nor_unlocks(tmp_path: Path) -> None:
@@ -84,11 +135,56 @@ def test_a_fork_neither_writes_nor_unlocks(tmp_path: Path) -> None:
 
 def test_a_removed_lock_file(tmp_path: Path) -> None:
     path = str(tmp_path / "folder" / "lock")
-    lock = Lock(path, "it")
-    lock.release(remove=True)
+    held = Lock(path, "it")
+    held.release(remove=True)
     os.rmdir(tmp_path / "folder")
-    lock = Lock(path, "it")
+    held = Lock(path, "it")
     with pytest.raises(BusyError, match="it: somebody else is writing"):
         Lock(path, "it")
-    lock.release()
-    lock.release()
+    held.release()
+    held.release()
+
+
+def test_a_lock_on_a_file_that_lost_its_name_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner removes the file after another one opened it, and before that one locks it."""
+    path = str(tmp_path / "lock")
+    owner = Lock(path, "it")
+
+    def try_late(fd: int) -> bool:
+        monkeypatch.setattr(lock, "try_lock", try_lock)
+        owner.release(remove=True)
+        return try_lock(fd)
+
+    monkeypatch.setattr(lock, "try_lock", try_late)
+    late = Lock(path, "it")
+    assert os.path.exists(path)
+    with pytest.raises(BusyError):
+        Lock(path, "it")
+    late.release(remove=True)
+    assert not os.path.exists(path)
+
+
+def test_the_lock_of_somebody_else_is_not_removed(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    first = Lock(path, "it")
+    os.unlink(path)
+    second = Lock(path, "it")
+    first.release(remove=True)
+    with pytest.raises(BusyError):
+        Lock(path, "it")
+    second.release(remove=True)
+
+
+def test_a_lock_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "host", lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        ZDSStore.open(tmp_path, "train", mode="a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    """Processes that take a lock, and remove its file, again and again."""
+    with contextlib.ExitStack() as stack:
+        all_of_them = [stack.enter_context(process(TAKES, tmp_path / "folder" / "lock")) for _ in range(3)]
+        assert [line_of(one) for one in all_of_them] == ["150"] * 3
+    assert list((tmp_path / "folder").iterdir()) == []

@@ -27,6 +27,7 @@ from .zips import DATA, LINES
 
 INDEX = f"{golden.META}/index.bin"
 FRESH = golden.index(golden.E1, golden.E2)
+TEXT = b"d1\t0\t19\nd2\t19\t19\n"
 
 
 def content(root: Path) -> dict[str, bytes]:
@@ -181,10 +182,13 @@ SNAPSHOTS: dict[str, tuple[bytes, bytes | None, bytes, bytes | None, str | None]
     "no_newline": (LINES[:-1], None, LINES, None, None),
     "no_newline_with_bom": (b"\xef\xbb\xbf" + golden.D1[:-1], None, b"\xef\xbb\xbf" + golden.D1, None, None),
     "unsorted_index": (LINES, golden.index(golden.E2, golden.E1), LINES, golden.index(golden.E2, golden.E1), None),
-    "text_index": (LINES, b"d1\t0\t19\nd2\t19\t19\n", LINES, FRESH, None),
-    "old_index": (LINES, golden.index(golden.E1), LINES, FRESH, "older than the data"),
-    "broken_index": (LINES, FRESH[:-1], LINES, FRESH, "the index is not used"),
-    "swapped_index": (LINES, golden.index((b"d2", 0, 19), (b"d1", 19, 19)), LINES, FRESH, "is not used any more"),
+    "text_index": (LINES, TEXT, LINES, TEXT, None),
+    "unsorted_text_index": (LINES, TEXT[8:] + TEXT[:8], LINES, TEXT[8:] + TEXT[:8], None),
+    "zdsi_index": (LINES, FRESH.replace(b"ISDZ", b"ZDSI"), LINES, TEXT, None),
+    "empty_index": (LINES, golden.index(), LINES, TEXT, "the index is not used"),
+    "old_index": (LINES, golden.index(golden.E1), LINES, TEXT, "older than the data"),
+    "broken_index": (LINES, FRESH[:-1], LINES, TEXT, "the index is not used"),
+    "swapped_index": (LINES, golden.index((b"d2", 0, 19), (b"d1", 19, 19)), LINES, TEXT, "is not used any more"),
 }
 
 

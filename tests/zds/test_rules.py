@@ -134,4 +134,4 @@ def test_what_is_written_keeps_the_rules(changes: list[tuple[str, str, Any]], la
         if layout == "jsonl":
             data, index = (meta / "data.jsonl").read_bytes(), (meta / "index.bin").read_bytes()
             assert rules.native_documents(data, index) == rules.native_documents(data, None) == expected
-            assert rules.pure_python(data, None) == expected
+            assert rules.pure_python(data, index) == rules.pure_python(data, None) == expected

@@ -47,7 +47,8 @@ class Machine(RuleBasedStateMachine):
         self.open()
 
     def open(self, **options: Any) -> None:
-        self.store = ZDSStore.open(self.path, "train", mode="a", layout=self.layout, **options)  # type: ignore[arg-type]
+        layout = None if options else self.layout
+        self.store = ZDSStore.open(self.path, "train", mode="a", layout=layout, **options)  # type: ignore[arg-type]
 
     def put_in_model(self, key: str, document: dict[str, Any]) -> None:
         self.model[key] = {"_id": key, **document}
@@ -65,8 +66,6 @@ class Machine(RuleBasedStateMachine):
 
     @rule(items=ITEMS, is_file=st.booleans(), feed=st.sampled_from([b"", b"\n"]))
     def write_jsonl(self, items: list[tuple[str, dict[str, Any]]], is_file: bool, feed: bytes) -> None:
-        if self.layout == "docs":
-            return
         lines = b"\n".join(json.dumps({**document, "_id": key}).encode() for key, document in items)
         lines += feed if items else b""
         file = Path(self.folder) / "lines"

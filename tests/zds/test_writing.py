@@ -50,10 +50,9 @@ def test_bytes(tmp_path: Path) -> None:
         ).encode()
     )
     index = data_of(tmp_path).with_name("index.bin").read_bytes()
-    assert index[:16] == b"ISDZ\1\0\0\0\2\0\0\0\0\0\0\0"
-    assert index[16:31] == b"\1\0b" + (0).to_bytes(8, "little") + index[27:31]
+    assert index == b"b\t0\t59\na\t59\t80\n"
     assert sorted(files_of(tmp_path)) == [
-        ".zds/.lock", ".zds/default.lock", "collections/default/meta/data.jsonl", "collections/default/meta/index.bin",
+        "collections/default/meta/data.jsonl", "collections/default/meta/index.bin",
         "collections/default/meta/manifest.json", "zds.json",
     ]  # fmt: skip
 
@@ -178,13 +177,21 @@ def test_files_of_documents(tmp_path: Path) -> None:
         store.put_many([("a", {"x": 2}), {"_id": "c"}])
         with pytest.raises(UnsupportedError):
             store.put("y" * 251, {})
-        with pytest.raises(UnsupportedError):
-            store.write_jsonl(b'{"_id":"a"}')
         del store["c"]
     assert documents_of(tmp_path) == ["a.json", "b.json"]
+
+
+def test_lines_and_files(tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path, mode="w") as store:
+        store.put("c", {})
+    docs = data_of(tmp_path).parents[1] / "docs"
+    docs.mkdir()
+    (docs / "a.json").write_text('{"x": 2}')
+    (docs / "b.json").write_text('{"x": 1}')
     with ZDSStore.open(tmp_path, mode="a") as store:  # what becomes a line has no file any more
         store.put("b", {"x": 3})
         store.put("d", {})
+        del store["c"]
         assert list(store) == ["b", "d", "a"] and len(store) == 3
     assert documents_of(tmp_path) == ["a.json"]
     with ZDSStore.open(tmp_path, mode="a", layout="docs") as store:  # and the other way round

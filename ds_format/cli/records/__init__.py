@@ -37,6 +37,13 @@ COMMAND = Command(
         Option("include", "bench: of a folder or ZIP archive only files whose path matches a pattern.", "PATTERN..."),
         Option("index", "get: number of a record, or { N... }; negative ones count from the end.", "N..."),
         Option("l", "list: print the size in bytes behind each key."),
+        Option(
+            "layout",
+            "ZDS, put, import, sample, shuffle, split, merge: how documents are kept in a new collection, `jsonl` as "
+            "lines of one file, `docs` in a file each. By default lines; copies keep them as their INPUT does. A "
+            "collection with documents stays as it is.",
+            "NAME",
+        ),
         Option("limit", "scan: the first N.", "N"),
         Option(
             "maxstring",

@@ -35,8 +35,8 @@ class _Progress:
             self._progress(self._done, self._total)
 
 
-def _copy(pairs: Pairs, target: str, of: Any, progress: _Progress, *, is_whole: bool = True) -> None:
-    with formats.find(target).writer(target, of, is_whole) as writer:
+def _copy(request: Request, pairs: Pairs, target: str, of: Any, progress: _Progress, *, is_whole: bool = True) -> None:
+    with formats.find(target).writer(target, of, is_whole, formats.layout_of(request)) as writer:
         for key, message in pairs:
             progress.add(writer.write(key, message))
 
@@ -58,7 +58,7 @@ def sample(request: Request) -> Iterable[Any]:
         if not 0 <= n <= len(reader):
             raise ArgumentError(f"{source}: expected a number up to {len(reader)} samples, found {n}")
         order = Shuffler(reader, integer(request, "seed")) if strategy == "random" else reader
-        _copy(order.iter(0, n, yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
+        _copy(request, order.iter(0, n, yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
     return ()
 
 
@@ -75,7 +75,7 @@ def shuffle(request: Request) -> Iterable[Any]:
     with formats.reader(request, source) as reader:
         seed = integer(request, "seed")
         order = QuasiShuffler(reader, **sizes, seed=seed) if sizes else Shuffler(reader, seed)
-        _copy(order.iter(yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
+        _copy(request, order.iter(yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
     return ()
 
 
@@ -96,7 +96,7 @@ def split(request: Request) -> Iterable[Any]:
         if borders != sorted(borders):
             raise ArgumentError(f"{source}: expected ascending numbers up to {len(reader)} samples, found {points}")
         for target, start, stop in zip(targets, borders, borders[1:], strict=False):
-            _copy(reader.iter(start, stop, yield_key=True, raw=True), target, reader, progress)
+            _copy(request, reader.iter(start, stop, yield_key=True, raw=True), target, reader, progress)
     return ()
 
 
@@ -117,7 +117,7 @@ def merge(request: Request) -> Iterable[Any]:
         streams = [iter(order.iter(yield_key=True, raw=True)) for order in orders]
         mixed = _mixed if strategy == "random" else _joined
         pairs = mixed(streams, [len(reader) for reader in readers], seed)
-        _copy(pairs, target, readers[0], _Progress(request, readers), is_whole=len(readers) == 1)
+        _copy(request, pairs, target, readers[0], _Progress(request, readers), is_whole=len(readers) == 1)
     return ()
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
 from ... import drivers
 from ...datadings.base import Reader
+from ...drivers.loss import LossWarning
 from ...drivers.records.zds import inside
 from ...drivers.records.zds.reading import InOrder, open_place
 from ...drivers.records.zds.writing import packed
 from ...errors import MissingError, UnsupportedError
 from ...kernels import json_write
-from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name
-from ...zds.store import ZDSStore
+from ...zds.docfiles import DocFiles
+from ...zds.faults import Silence
+from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name, docs_name
+from ...zds.layouts import LINES, layout_of
+from ...zds.store import Layout, ZDSStore
 from ..arguments import ArgumentError, UsageError
 
 SUFFIX = ".zds"
@@ -114,7 +119,14 @@ class DocumentReader(Reader):
     @property
     def data_size(self) -> int:
         """Bytes of all documents."""
-        return self._size_of(data_name(self.collection)) or 0
+        names = [data_name(self.collection), *self.place.names(f"{docs_name(self.collection)}/")]
+        return sum(self._size_of(name) or 0 for name in names)
+
+    @property
+    def layout(self) -> Any:
+        """Whether documents are lines or files; lines where there are none."""
+        docs = DocFiles(self.place, self.collection, Silence())
+        return layout_of(self.place, self.collection, docs) or LINES
 
     @property
     def companion_path(self) -> str | None:
@@ -208,13 +220,16 @@ class _Writer:
 
 
 @contextlib.contextmanager
-def writer(path: str, of: DocumentReader, is_whole: bool) -> Iterator[_Writer]:
-    """Open an archive to be written with lines of another store; see `formats.RecordFormat`."""
+def writer(path: str, of: DocumentReader, is_whole: bool, layout: Layout | None) -> Iterator[_Writer]:
+    """Open an archive to be written with lines of another store, in its layout; see `formats.RecordFormat`."""
+    layout = layout or of.layout
     with packed(path) as folder:
-        with ZDSStore.open(folder, of.collection, mode="w") as store:
+        with ZDSStore.open(folder, of.collection, mode="w", layout=layout) as store:
             lines = _Writer(store)
             yield lines
             lines.flush()
             n = len(store)
-        if is_whole:
+        if is_whole and layout == LINES:
             inside.carry(of.place, of.collection, len(of), folder, n)
+        elif is_whole and of.companion_path is not None:
+            warnings.warn(f"{of.companion_path}: attributes and dimensions are not kept", LossWarning, stacklevel=3)

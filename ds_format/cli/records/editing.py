@@ -63,7 +63,7 @@ def _writable(request: Request, path: str) -> ZDSStore:
     if wanted is None:
         is_there = os.path.isfile(path) or documents.is_store(path)
         wanted = documents.collection_of(path, None, is_made=True) if is_there else DEFAULT_COLLECTION
-    return ZDSStore.open(path, wanted, mode="a")
+    return ZDSStore.open(path, wanted, mode="a", layout=formats.layout_of(request))
 
 
 def scan(request: Request) -> Iterator[Any]:

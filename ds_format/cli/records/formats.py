@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from ... import drivers
 from ...errors import DriverError
+from ...zds.layouts import LAYOUTS
+from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, text
 from . import documents, samples
 
@@ -27,9 +29,9 @@ class RecordFormat(NamedTuple):
     reader: Callable[..., Any]
     """Path and collection (or None), options → a `datadings.base.Reader` that also has `data_size`, `companion_path`,
     `sizes()`, `files()` and `facts()`."""
-    writer: Callable[[str, Any, bool], AbstractContextManager[Any]]
-    """Path, the reader of the records that will be written, and whether its companion fits them → what has
-    `write(key, message)`, which returns bytes."""
+    writer: Callable[[str, Any, bool, Any], AbstractContextManager[Any]]
+    """Path, the reader of the records that will be written, whether its companion fits them, and the layout (or None) →
+    what has `write(key, message)`, which returns bytes."""
 
 
 DATADINGS = RecordFormat("datadings", ".msgpack", samples.reader, samples.writer)
@@ -71,6 +73,20 @@ def collection_of(request: Request) -> str | None:
     """Return the collection that a request names."""
     found = request.options.get("collection")
     return None if found is None else text(found, "collection")
+
+
+def layout_of(request: Request) -> Any:
+    """Return the layout that a request names.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such one.
+    """
+    found = request.options.get("layout")
+    if found not in {None, *LAYOUTS}:
+        raise ArgumentError(f"layout: expected {' or '.join(LAYOUTS)}, found {pst.encode([found], False)}")
+    return found
 
 
 def check_targets(request: Request, sources: list[str], targets: list[str]) -> None:

@@ -78,8 +78,16 @@ def reader(path: str, collection: str | None, **options: Any) -> SampleReader:
 
 
 @contextlib.contextmanager
-def writer(path: str, of: SampleReader, is_whole: bool) -> Iterator[RawWriter]:
-    """Open a dataset to be written with messages of another one; see `formats.RecordFormat`."""
+def writer(path: str, of: SampleReader, is_whole: bool, layout: str | None) -> Iterator[RawWriter]:
+    """Open a dataset to be written with messages of another one; see `formats.RecordFormat`.
+
+    Raises
+    ------
+    ArgumentError
+        If a layout is asked for.
+    """
+    if layout is not None:
+        raise ArgumentError(f"{path}: layout is not possible with this format")
     with RawWriter(path, overwrite=True) as messages:
         yield messages
     if is_whole:

@@ -32,7 +32,7 @@ class Tool(NamedTuple):
         return run
 
 
-_OF_COPIES = frozenset({"collection", "seed", "y"})
+_OF_COPIES = frozenset({"collection", "layout", "seed", "y"})
 
 TOOLS = {
     "cat": Tool(
@@ -70,11 +70,11 @@ TOOLS = {
         "editing.put",
         2,
         3,
-        frozenset({"collection"}),
+        frozenset({"collection", "layout"}),
     ),
     "delete": Tool("STORE KEY...", "Delete documents.", "editing.delete", 2, None, frozenset({"collection"})),
     "import": Tool(
-        "STORE FILE", "Put documents from lines of JSON.", "editing.import_", 2, 2, frozenset({"collection"})
+        "STORE FILE", "Put documents from lines of JSON.", "editing.import_", 2, 2, frozenset({"collection", "layout"})
     ),
     "export": Tool(
         "INPUT FILE", "Write records as lines of JSON.", "editing.export", 2, 2, frozenset({"collection", "y"})
@@ -94,7 +94,7 @@ TOOLS = {
         "copying.split",
         2,
         None,
-        frozenset({"collection", "outfiles", "y"}),
+        frozenset({"collection", "layout", "outfiles", "y"}),
     ),
     "merge": Tool(
         "INPUT... OUTPUT",

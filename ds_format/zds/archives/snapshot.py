@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...errors import FormatError
-from ...kernels import json_check
+from ...kernels import json_check, zdx_text
 from ...kernels.lines import add_lines
 from ...kernels.zdx import Table
 from .. import format, index
@@ -109,22 +109,22 @@ def _whole_lines(region: Region, faults: Faults) -> tuple[Start, bytes]:
     return Start(region, end), b""
 
 
-def _fitting(lines: Start, files: Files, found: Region, faults: Faults) -> bytes:
-    """Return the content of an index if it fits, else of one that does."""
+def _fitting(lines: Start, files: Files, found: Region, faults: Faults) -> bytes | None:
+    """Return the content of an index if it fits, else of one that does; None if there can be none."""
     stored = found.read(0, found.size)
     table = Table()
     base = 0
     for data in whole_lines(lines.blocks()):
         add_lines(table, data, base, whole=base + len(data) == lines.size)
         base += len(data)
-    if stored == table.encode():
+    if stored in (table.encode(), zdx_text.encode(table)):
         return stored
     reader = LineReader(files._replace(data=lines), "verify", faults)
     for _ in reader.documents():
         pass
-    fitting = reader.table.encode()
     try:
-        same = stored.startswith(format.INDEX_MAGIC) and index.decode(stored, lines.size).encode() == fitting
+        is_read = not index.is_binary(stored) or stored.startswith(format.INDEX_MAGIC)
+        same = is_read and index.decode(stored, lines.size).encode() == reader.table.encode()
     except FormatError:
         same = False
-    return stored if same else fitting
+    return stored if same else zdx_text.encode(reader.table)

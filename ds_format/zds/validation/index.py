@@ -50,7 +50,7 @@ def check_index(
 
     try:
         table = index.decode(region.read(0, region.size), data.size)
-        index.check(table)
+        index.check(table, 0 if is_own else lines.end)
     except FormatError as error:
         add(error.message, ERROR)
         return Verdict()
@@ -94,7 +94,7 @@ def _is_line(data: Region, offset: int, length: int, id: str) -> bool:
         return False
     line, _, _ = piece[offset - start :].partition(b"\n")
     status = json_check.check_line(line)[0]
-    if status != json_check.VALID or length < len(line.rstrip(b"\r")):
+    if status != json_check.VALID or not len(line.rstrip(b"\r")) <= length <= len(line) + 1:
         return False
     try:
         return bool(load(line).get(format.ID) == id)

@@ -6,10 +6,8 @@ import contextlib
 import os
 
 from ...errors import FormatError, UnsupportedError
-from ...kernels import files
 from ...kernels.zdx import Table
-from ...lock import Lock
-from .. import docs, format, manifest
+from .. import docs, format, index, locks, manifest
 from ..faults import Faults, Silence
 from ..lines import Scan
 from ..places import FileRegion, Folder
@@ -59,8 +57,9 @@ def reindex(
     ...     size = file.write('{"_id":"a","x":1}\n{"_id":"b"}\n')
     >>> reindex("store")
     {'train': 2}
-    >>> os.path.getsize("store/collections/train/meta/index.bin")
-    46
+    >>> with open("store/collections/train/meta/index.bin") as file:
+    ...     file.read()
+    'a\t0\t18\nb\t18\t12\n'
     """
     name = os.fspath(path)
     if not os.path.isdir(name) and os.path.exists(name):
@@ -79,7 +78,7 @@ def reindex(
 
 
 def _reindex(place: Folder, collection: str, cut: bool, durable: bool) -> int:
-    lock = Lock(place.locate(format.lock_name(collection)), f"{place.path}, collection {collection}")
+    lock = locks.lock(place.locate(format.lock_name(collection)), f"{place.path}, collection {collection}")
     try:
         ids = docs.list_ids(place, collection, Silence())
         count = len(ids)
@@ -89,12 +88,12 @@ def _reindex(place: Folder, collection: str, cut: bool, durable: bool) -> int:
             count = len(table) + sum(not table.has(id) for id in ids)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(place.locate(format.aside_name(collection)))
-            files.write_file(place.locate(format.index_name(collection)), [table.encode()], True, durable)
+            index.write(place.locate(format.index_name(collection)), table, durable)
         old = manifest.read_manifest(place, collection, Silence()) or {}
         manifest.write_manifest(place, collection, old, count, old.get("strict") is True, durable)
         return count
     finally:
-        lock.release()
+        locks.unlock(lock)
 
 
 def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool) -> Table:
