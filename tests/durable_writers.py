@@ -1,11 +1,14 @@
 """All that writes files and can be told to flush them to the disk, as a program for the recorder of calls.
 
 ``python -m tests.durable_writers FOLDER`` runs each of `WRITERS` twice, in the folders `FOLDER/NAME/durable` and
-`FOLDER/NAME/fast`. What counts lies between the making of the files `.begin` and `.end` in each of them.
+`FOLDER/NAME/fast`. What counts lies between the making of the files `.begin` and `.end` in each of them. With the name
+of a call and names of writers behind it, these are run in `FOLDER/NAME` while that call fails; see `fail`.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import sys
 import warnings
@@ -79,9 +82,13 @@ def stream(suffix: str) -> Writer:
         path = folder / f"out{suffix}"
         with open_subset(folder / "in.ds") as source:
             sink = drivers.load(drivers.find(path)).create(path, source.meta, durable=durable)
-            for key in ("key", "x", "flag"):
-                sink.write(key, source.blocks(key, 1))
-            sink.commit()
+            try:
+                for key in ("key", "x", "flag"):
+                    sink.write(key, source.blocks(key, 1))
+                sink.commit()
+            except OSError:
+                sink.abort()
+                raise
 
     return run
 
@@ -102,6 +109,14 @@ def through_a_link(folder: Path, durable: bool) -> Iterator[None]:
     (folder / "out.ds").symlink_to("inner/real.ds")
     yield
     ds.write(folder / "out.ds", DATASET, durable=durable)
+
+
+def in_the_working_folder(folder: Path, durable: bool) -> Iterator[None]:
+    os.chdir(folder)
+    yield
+    ds.write("out.ds", DATASET, durable=durable)
+    ds.write("out.json", DATASET, durable=durable)
+    portable.write_file("out", [b"a"], True, durable)
 
 
 def pickled(**options: Any) -> Writer:
@@ -226,6 +241,7 @@ WRITERS: dict[str, Writer] = {
     **{f"write-straight{suffix}": write(suffix, atomic=False) for suffix in (".ds", ".json", ".csv", ".bpk")},
     **{f"convert-straight{suffix}": convert(suffix, atomic=False) for suffix in (".ds", ".json", ".csv", ".bpk")},
     "write-through-a-link": through_a_link,
+    "write-in-the-working-folder": in_the_working_folder,
     "pickle": pickled(),
     "pickle-mappable": pickled(mappable=True),
     "pickle-compressed": pickled(codec="gz", version=2),
@@ -257,7 +273,6 @@ WRITERS: dict[str, Writer] = {
 
 
 def main(folder: Path) -> None:
-    warnings.simplefilter("ignore")
     for name, writer in WRITERS.items():
         for durable in (True, False):
             inner = folder / name / ("durable" if durable else "fast")
@@ -272,5 +287,33 @@ def main(folder: Path) -> None:
                 pass
 
 
+def fail(folder: Path, call: str, names: list[str]) -> None:
+    """Run writers while calls of a name fail, and write down for each the error, and which files are not as before."""
+    told: dict[str, tuple[str, list[str]]] = {}
+    for name in names:
+        inner = folder / name
+        inner.mkdir(parents=True)
+        steps = WRITERS[name](inner, True)
+        next(steps)
+        before, error = contents(inner), "none"
+        os.environ["SYSTEM_CALLS_FAIL"] = call
+        try:
+            next(steps, None)
+        except OSError as found:
+            error = f"{errno.errorcode[found.errno or 0]} {os.path.basename(os.fsdecode(found.filename or ''))}"
+        os.environ["SYSTEM_CALLS_FAIL"] = ""
+        after = contents(inner)
+        told[name] = error, sorted(path for path in before | after if before.get(path) != after.get(path))
+    (folder / "told").write_text(json.dumps(told))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 if __name__ == "__main__":
-    main(Path(os.path.realpath(sys.argv[1])))
+    warnings.simplefilter("ignore")
+    if sys.argv[2:]:
+        fail(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])
+    else:
+        main(Path(sys.argv[1]))

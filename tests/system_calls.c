@@ -1,7 +1,7 @@
 /* Loaded before the C library: writes down the calls that decide what a power cut leaves, one on each line.
 
    The file to write to is named by SYSTEM_CALLS. A line is `call TAB path TAB path LF`, the second path empty but for
-   calls that have two. Calls that fail are not told of. */
+   calls that have two. Calls that fail are not told of. Those of one name can be made to fail. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,6 +20,18 @@
 #include <unistd.h>
 
 #define NEXT(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+
+/* Whether a call is to fail: SYSTEM_CALLS_FAIL is its name, and files whose names begin with `.out` or `out` count. */
+static int fails(const char *call, const char *path) {
+    const char *wanted = getenv("SYSTEM_CALLS_FAIL"), *name = strrchr(path, '/');
+    if (!wanted || strcmp(wanted, call) || !name)
+        return 0;
+    name += name[1] == '.' ? 2 : 1;
+    if (strncmp(name, "out", 3))
+        return 0;
+    errno = EIO;
+    return 1;
+}
 
 static void tell(const char *call, const char *path, const char *to) {
     char line[2 * PATH_MAX + 64];
@@ -68,6 +80,9 @@ static void tell_at(const char *call, int folder, const char *name, int to_folde
 /* Calls on an open file. */
 #define ON_FD(call, type, name, declared, fd, ...)                                                                     \
     type name declared {                                                                                               \
+        char path[PATH_MAX];                                                                                           \
+        if (fails(call, of_fd(fd, path)))                                                                              \
+            return -1;                                                                                                 \
         type result = NEXT(name)(__VA_ARGS__);                                                                         \
         if (result >= 0)                                                                                               \
             tell_fd(call, fd);                                                                                         \
@@ -88,6 +103,16 @@ ON_FD("write", ssize_t, copy_file_range,
 ON_FD("write", ssize_t, sendfile, (int fd, int source, off_t *from, size_t size), fd, fd, source, from, size)
 ON_FD("write", ssize_t, sendfile64, (int fd, int source, off64_t *from, size_t size), fd, fd, source, from, size)
 
+/* Closes the file in any case, as the system does. */
+int close(int fd) {
+    char path[PATH_MAX];
+    int number = fails("close", of_fd(fd, path)) ? errno : 0;
+    int result = NEXT(close)(fd);
+    if (number)
+        errno = number;
+    return number ? -1 : result;
+}
+
 /* Calls on names. What was open under a name has another one after them. */
 #define ON_NAME(call, name, declared, folder, path, ...)                                                               \
     int name declared {                                                                                                \
@@ -98,6 +123,9 @@ ON_FD("write", ssize_t, sendfile64, (int fd, int source, off64_t *from, size_t s
     }
 #define ON_NAMES(call, name, declared, folder, path, to_folder, to, ...)                                               \
     int name declared {                                                                                                \
+        char room[PATH_MAX];                                                                                           \
+        if (fails(call, at(folder, path, room)))                                                                       \
+            return -1;                                                                                                 \
         int result = NEXT(name)(__VA_ARGS__);                                                                          \
         if (result == 0)                                                                                               \
             tell_at(call, folder, path, to_folder, to);                                                                \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -67,3 +68,35 @@ def test_an_index_comes_when_its_data_are_on_the_disk(calls: list[Call], name: s
         if call.name == "rename" and call.to.endswith(INDEXES):
             folder = os.path.dirname(call.to)
             assert all(touched.get(f"{folder}/{data}", -1) < i for data in ("out.msgpack", "data.jsonl"))
+
+
+WHOLE = [
+    name
+    for name in WRITERS
+    if name.endswith((".ds", ".json", ".csv", ".tsv", ".bpk", ".zds")) or name.startswith(("pickle", "elsewhere"))
+]
+"""Writers of one file."""
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[str, list[str]]]]:
+    """What each of `WHOLE` says, and changes, while a call fails."""
+    told = {}
+    for call in ("write", "fsync", "close", "rename"):
+        folder = Path(os.path.realpath(tmp_path_factory.mktemp(call)))
+        record("tests.durable_writers", folder, folder / "w", call, *WHOLE)
+        told[call] = json.loads((folder / "w" / "told").read_text())
+    return told
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "close", "rename"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_no_error_of_the_system_is_missed(
+    failed: dict[str, dict[str, tuple[str, list[str]]]], call: str, name: str
+) -> None:
+    error, changed = failed[call][name]
+    if call == "rename" and "straight" in name:
+        assert error == "none"
+        return
+    assert error.startswith("EIO out")
+    assert not changed

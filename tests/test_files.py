@@ -122,6 +122,8 @@ def test_an_open_file(path: Path) -> None:
         (1.5, "found 1.5 as index"),
         (True, "found True as index"),
         ([[0]], "found 2-d int64 as index"),
+        ([0.5, 1.0], "found 1-d float64 as index"),
+        (["0"], "found 1-d <U1 as index"),
         (None, "found None as index"),
     ],
 )
