@@ -21,13 +21,14 @@
 
 #define NEXT(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
 
-/* Whether a call is to fail: SYSTEM_CALLS_FAIL is its name, and files whose names begin with `.out` or `out` count. */
+/* Whether a call is to fail: SYSTEM_CALLS_FAIL is its name, and files `out`, with or without a dot and more behind
+   it, and before it, count. */
 static int fails(const char *call, const char *path) {
     const char *wanted = getenv("SYSTEM_CALLS_FAIL"), *name = strrchr(path, '/');
     if (!wanted || strcmp(wanted, call) || !name)
         return 0;
     name += name[1] == '.' ? 2 : 1;
-    if (strncmp(name, "out", 3))
+    if (strncmp(name, "out", 3) || (name[3] && name[3] != '.'))
         return 0;
     errno = EIO;
     return 1;

@@ -33,8 +33,8 @@ class Call(NamedTuple):
 def record(module: str, folder: Path, *arguments: object) -> list[Call]:
     """Run a module as a program, and return its calls. Where they cannot be seen, the test is skipped.
 
-    What the program has in SYSTEM_CALLS_FAIL, the name of a call or close, fails with EIO for files whose names begin
-    with `out` or `.out`.
+    What the program has in SYSTEM_CALLS_FAIL, the name of a call or close, fails with EIO for files with names like
+    `out`, `out.ds` and `.out.ds.tmp`.
     """
     library, log = _library(folder), folder / "calls"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SYSTEM_CALLS": str(log), "LD_PRELOAD": str(library)}
