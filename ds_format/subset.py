@@ -16,7 +16,7 @@ from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
 from .opened import Opened
-from .selection import Index, normalize, resolve, shape_of, take
+from .selection import Index, as_slice, normalize, resolve, shape_of, take
 
 STRING_SIZE = 128
 """Bytes of memory that a string is reckoned to take."""
@@ -236,13 +236,9 @@ def _pick(item: Any, wanted: Any) -> Any:
         return item.start + item.step * wanted
     if isinstance(wanted, range):
         if isinstance(item, range):
-            return item[wanted.start : _stop(wanted) : wanted.step]
+            return item[as_slice(wanted)]
         return item[np.array(wanted, np.int64)]
     return int(item[wanted]) if isinstance(wanted, int) else item[wanted]
-
-
-def _stop(item: range) -> int | None:
-    return None if item.step < 0 and item.stop < 0 else item.stop
 
 
 def keys_of(variables: str | Iterable[str]) -> dict[str, None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
 import pickle
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import ds_format as ds
 from ds_format import modes
+from ds_format.subset import Subset
 
 from .same import same_data
 
@@ -120,6 +122,8 @@ def test_an_open_file(path: Path) -> None:
         (1.5, "found 1.5 as index"),
         (True, "found True as index"),
         ([[0]], "found 2-d int64 as index"),
+        ([0.5, 1.0], "found 1-d float64 as index"),
+        (["0"], "found 1-d <U1 as index"),
         (None, "found None as index"),
     ],
 )
@@ -279,3 +283,11 @@ def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
 def test_errors_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(ds.FormatError("wrong", path="x.ds", variable="x")))
     assert str(error) == 'x.ds: variable "x": wrong'
+
+
+def test_progress_of_a_conversion_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Subset, "blocks", functools.partialmethod(Subset.blocks, budget=16))
+    ds.write(tmp_path / "a.ds", {"x": np.arange(4.0), "nothing": None, "y": np.arange(8, dtype="i2"), "z": 1.5})
+    told: list[tuple[int, int]] = []
+    ds.convert(tmp_path / "a.ds", tmp_path / "b.json", progress=lambda *both: told.append(both))
+    assert told == [(16, 56), (32, 56), (48, 56), (56, 56)]

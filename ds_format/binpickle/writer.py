@@ -137,7 +137,8 @@ class BinPickler:
             try:
                 self._write(fd, obj)
             finally:
-                os.close(fd)
+                with naming(self.filename):
+                    os.close(fd)
             with naming(self.filename):
                 target.commit()
         except BaseException as error:

@@ -43,6 +43,7 @@ def pack(
     compression: str = "store",
     *,
     stamp: datetime = EPOCH,
+    durable: bool = False,
 ) -> None:
     r"""Put a store that lies in a folder into an archive.
 
@@ -58,6 +59,8 @@ def pack(
         "store": as they are, so that they can be read in place. "deflate": compressed.
     stamp : datetime
         The time of all members, by default the first one that an archive can tell of.
+    durable : bool
+        Flush the archive and its folder to the disk.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def pack(
     for one in place.unused():
         if not _is_skipped(one.name):
             Faults().tell(place.path, f"left out {one}")
-    target = Target(archive)
+    target = Target(archive, durable=durable)
     names = _chosen(place, target.final)
     with naming(archive):
         try:

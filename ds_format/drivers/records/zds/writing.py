@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....errors import DsError, UnsupportedError
-from ....kernels import files
 from ....kernels.portable import temporary_name
 from ....names import unescape
 from ....target import naming, resolve
@@ -65,11 +64,7 @@ def packed(path: str, *, durable: bool = False) -> Iterator[str]:
         with naming(path):
             os.makedirs(root)
             yield root
-            pack(root, path)
-            if durable:
-                with open(path, "rb") as file:
-                    os.fsync(file.fileno())
-                files.sync_folder(path)
+            pack(root, path, durable=durable)
     except DsError as error:
         if error.path is not None and error.path.startswith(root):
             error.path = path + error.path.removeprefix(root).replace(os.sep, "!", 1)
