@@ -29,6 +29,11 @@ SYSTEM_ERRORS = {
 """Numbers of errors that are the system's: for damaged files the libraries make up others."""
 
 
+def locks_files() -> bool:
+    """Return whether the HDF5 library locks the files that it writes."""
+    return os.environ.get("HDF5_USE_FILE_LOCKING", "TRUE").upper() not in {"FALSE", "0"}
+
+
 @contextmanager
 def guarded(
     error: type[DsError], path: str, variable: str | None, told: Callable[[Exception], str | None]

@@ -89,7 +89,7 @@ class LineWriter:
     def _create(self) -> None:
         self._target = Target(self.path, durable=self._durable)
         with naming(self.path):
-            self._file = RawFile(self._target.written, _FLAGS | os.O_CREAT | os.O_EXCL)
+            self._file = RawFile.of(self._target.create(), self._target.written)
         self._table = Table()
         self._is_own = True
 
@@ -305,7 +305,7 @@ class LineWriter:
         target = Target(self.path, durable=self._durable)
         try:
             with naming(self.path):
-                file = RawFile(target.written, _FLAGS | os.O_CREAT | os.O_EXCL)
+                file = RawFile.of(target.create(), target.written)
                 size = repair.copy_lines(table, self._file, file)
         except BaseException:
             target.abort()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -67,13 +66,6 @@ def open_file(path: str) -> Node:
 
 
 def create_file(path: str) -> Node:
-    """Create a file that does not exist yet; what it holds is listed in the order in which it was made.
-
-    Raises
-    ------
-    OSError
-        As `open` in mode `x` would.
-    """
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    """Begin a file anew; what it holds is listed in the order in which it was made."""
     with library(DsError, path):
         return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)

@@ -76,7 +76,7 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
 
 
 def create_file(path: str, format: str, target: str) -> Group:
-    """Create a file that does not exist yet.
+    """Begin a file anew.
 
     Parameters
     ----------
@@ -84,17 +84,7 @@ def create_file(path: str, format: str, target: str) -> Group:
     format : str
     target : str
         The name for messages.
-
-    Raises
-    ------
-    OSError
-        As `open` in mode `x` would.
     """
-    try:
-        # the library reports a missing folder as a lack of permission
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, target) from None
     with library(DsError, target):
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import struct
 import zipfile
@@ -13,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
-from ...kernels.portable import temporary_name
 from ...target import Target, naming
+from ...workfolder import WorkFolder
 from .. import format
 from ..faults import Faults
 from ..places import Folder, is_litter
@@ -97,7 +96,7 @@ def pack(
     names = _chosen(place, target.final)
     with naming(archive):
         try:
-            with zipfile.ZipFile(target.written, "x", METHODS[compression]) as file:
+            with open(target.create(), "w+b") as raw, zipfile.ZipFile(raw, "w", METHODS[compression]) as file:
                 for name in names:
                     _add(file, place, name, stamp)
             target.commit()
@@ -252,15 +251,9 @@ def unpack(
         raise error.at(path=place.path)
     for one in place.unused():
         Faults().tell(place.path, f"left out {one}")
-    written = temporary_name(final)
-    with naming(folder):
-        os.mkdir(written)
-        try:
-            _write_files(place, written)
-            _move(written, final)
-        except BaseException:
-            shutil.rmtree(written, ignore_errors=True)
-            raise
+    with naming(folder), WorkFolder(final, "unpacked") as written:
+        _write_files(place, written)
+        _move(written, final)
 
 
 def _write_files(place: Archive, folder: str) -> None:
