@@ -144,8 +144,9 @@ def test_text_as_numpy_has_it(path: Path) -> None:
     assert text.tolist() == ["a", "ž"]
     with ds.open(path, strings="numpy") as file:
         assert file["temperature"][1:].tolist() == ["ž"]
-    ds.write(path, {"x": text})
+    ds.write(path, {"x": text, "bytes": masked(np.array([b"a", b""], object), [False, True])})
     assert ds.read(path)["x"].tolist() == ["a", "ž"]
+    assert ds.read(path, strings="numpy")["bytes"].tolist() == [b"a", None]
     with pytest.raises(ValueError, match="strings: found 'nonsense'"):
         ds.read(path, strings="nonsense")
 
