@@ -1,8 +1,8 @@
 """The file that a sink writes: under a temporary name until it is whole.
 
 The temporary name is always the same for one target, and its file is locked while it is written. So what a killed
-writer left is found, without listing a folder, by the next one of this target, which removes it. Where the name is taken
-by a living writer, or there are no locks, a name is made that nobody else uses; no other writer touches such a file.
+writer left is found, without listing a folder, by the next one of this target, which removes it. Where the name is
+taken by a living writer, or there are no locks, a name is made that nobody else uses; no writer touches such a file.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ class Target(Opened):
     def _unlock(self) -> None:
         fd, self._lock = self._lock, -1
         if fd >= 0:
-            os.close(fd)
+            with contextlib.suppress(OSError):  # nothing was written to it
+                os.close(fd)
 
     def __del__(self) -> None:
         self._unlock()

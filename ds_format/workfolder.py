@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 
@@ -18,6 +19,9 @@ class WorkFolder(Opened):
         What is going to be written.
     use : str
         What the folder is for, as part of its name.
+    mode : int
+        Permissions before those that the process denies. By default only the owner may look: what is in it may replace
+        a file that is private.
 
     Attributes
     ----------
@@ -27,18 +31,20 @@ class WorkFolder(Opened):
 
     _fd = -1
 
-    def __init__(self, path: str, use: str):
-        self.path, self._fd = claim(f"{path}.{use}", _make, shutil.rmtree)
+    def __init__(self, path: str, use: str, mode: int = 0o700):
+        self.path, self._fd = claim(f"{path}.{use}", lambda name: _make(name, mode), shutil.rmtree)
 
     def close(self) -> None:
         """Remove the folder, unless it got another name."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):  # of closing what it has opened
+            shutil.rmtree(self.path, ignore_errors=True)
         self._unlock()
 
     def _unlock(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            with contextlib.suppress(OSError):  # nothing was written to it
+                os.close(fd)
 
     def __enter__(self) -> str:
         return self.path
@@ -50,6 +56,6 @@ class WorkFolder(Opened):
         self._unlock()
 
 
-def _make(name: str) -> int:
-    os.mkdir(name)
+def _make(name: str, mode: int) -> int:
+    os.mkdir(name, mode)
     return os.open(name, os.O_RDONLY)

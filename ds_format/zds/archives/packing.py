@@ -251,7 +251,7 @@ def unpack(
         raise error.at(path=place.path)
     for one in place.unused():
         Faults().tell(place.path, f"left out {one}")
-    with naming(folder), WorkFolder(final, "unpacked") as written:
+    with naming(folder), WorkFolder(final, "unpacked", 0o777) as written:
         _write_files(place, written)
         _move(written, final)
 
