@@ -1,21 +1,16 @@
-"""What the doors to the netCDF4 library and to h5py share: one lock, and which errors to believe.
-
-NetCDF and HDF5 files may share one HDF5 library, which two threads must not enter at once.
-"""
+"""What the doors to the netCDF4 library and to h5py share: one lock, and which errors to believe."""
 
 from __future__ import annotations
 
 import errno
 import os
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..errors import DsError, FormatError, TruncatedError
+from .library_lock import LOCK
 from .loss import LossWarning
-
-LOCK = threading.RLock()
 
 ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
 """What the libraries raise for files and data that they do not like."""

@@ -15,7 +15,7 @@ from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
 from .caches import fit, release
-from .calls import library, open_file, warn
+from .calls import drop, library, open_file, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
 
@@ -59,6 +59,11 @@ class NetCDFSource:
             self.close()
             raise
 
+    def __del__(self) -> None:
+        file = getattr(self, "_file", None)
+        if file is not None and file.isopen():
+            drop(file)
+
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
 
@@ -92,16 +97,15 @@ class NetCDFSource:
         left = math.prod(entry.shape)
         with library(FormatError, self._path, entry.name):
             fit(entry.variable)
-        try:
-            for slices in block_slices(entry.shape, size, budget, entry.chunk):
-                block = self._decode(entry, self._fetch(entry, slices), counts)
-                left -= block.size
-                if not left:
-                    # before the last block: who has counted does not come back
-                    self._warn_of_several(entry, counts)
-                yield block
-        finally:
-            self._release()
+        for slices in block_slices(entry.shape, size, budget, entry.chunk):
+            block = self._decode(entry, self._fetch(entry, slices), counts)
+            left -= block.size
+            if not left:
+                # before the last block: who has counted does not come back
+                self._warn_of_several(entry, counts)
+            yield block
+        # not in a finally: a generator may be dropped in any thread, also in one that must not wait for the library
+        self._release()
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
