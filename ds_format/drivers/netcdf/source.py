@@ -14,6 +14,7 @@ from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
+from . import extents
 from .caches import fit, release
 from .calls import drop, library, open_file, warn
 from .catalog import Entry, read_catalog
@@ -49,6 +50,7 @@ class NetCDFSource:
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
         self._cached: Entry | None = None
+        self._extents: dict[str, extents.Extent] = {}
         self._ends = variable_ends(self._path)
         self._size = os.path.getsize(self._path)
         self._file, skipped = open_file(self._path)
@@ -133,12 +135,20 @@ class NetCDFSource:
         if entry.kind == "char" and entry.variable.ndim:
             slices = (*slices, slice(0, entry.variable.shape[-1]))
         with library(FormatError, self._path, entry.name):
-            raw = entry.variable[slices if slices else ...]
-        array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
-        array = array.reshape([s.stop - s.start for s in slices])
+            array = self._fetch_growing(entry, slices) if entry.growing else _raw(entry, slices)
         if entry.kind == "char" and slices:
             return strings.joined(array)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+    def _fetch_growing(self, entry: Entry, slices: Slices) -> NDArray[Any]:
+        """Return a slab of a variable that may be shorter than its dimensions."""
+
+        def fetch(slices: Slices) -> NDArray[Any]:
+            return _raw(entry, slices)
+
+        if entry.name not in self._extents:
+            self._extents[entry.name] = extents.find(self._path, entry.name, entry.variable, entry.growing, fetch)
+        return extents.read(fetch, slices, self._extents[entry.name], entry.growing)
 
     def _decode(self, entry: Entry, raw: NDArray[Any], counts: list[int]) -> NDArray[Any]:
         """Return values as ds has them; add to `counts` how many equal each sentinel."""
@@ -194,3 +204,10 @@ class NetCDFSource:
         if entry is not None and entry.chunk is not None and self._file.isopen():
             with library(FormatError, self._path, entry.name):
                 release(entry.variable)
+
+
+def _raw(entry: Entry, slices: Slices) -> NDArray[Any]:
+    """Return a slab as the library does, of full rank."""
+    raw = entry.variable[slices if slices else ...]
+    array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
+    return array.reshape([s.stop - s.start for s in slices])
