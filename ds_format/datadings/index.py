@@ -8,6 +8,7 @@ import threading
 from typing import Any, NamedTuple
 
 from ..errors import FormatError, MissingError
+from ..forks import renew_lock
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
 from . import bloom, format, hashes, keys, legacy, offsets, parts, scan
@@ -72,6 +73,7 @@ class Index:
     def __init__(self, path: Any):
         self.path = format.data_path(path)
         self._lock = threading.RLock()
+        renew_lock(self, threading.RLock)
         self._forget()
         self._open()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import h5py
@@ -35,9 +34,9 @@ def warn(message: str, path: str | None = None, variable: str | None = None) -> 
     libraries.warn(HDF5Warning, message, path, variable)
 
 
-def library(error: type[DsError], path: str, variable: str | None = None) -> AbstractContextManager[None]:
-    """Guard calls of the library; see `libraries.guarded`."""
-    return libraries.guarded(error, path, variable, _told)
+def library(error: type[DsError], path: str, variable: str | None = None) -> libraries.Guard:
+    """Guard calls of the library; see `libraries.Guard`."""
+    return libraries.Guard(error, path, variable, _told)
 
 
 def _told(error: Exception) -> str:

@@ -22,7 +22,7 @@ from ..spool import Spool
 from ..times import as_written, blocks_as_written, is_time, time_coding
 from .attributes import write_attributes
 from .caches import fit, release
-from .calls import create_file, library, warn
+from .calls import create_file, drop, library, warn
 from .definition import Definer, Target, define_enum
 from .groups import split
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
@@ -98,6 +98,11 @@ class NetCDFSink(Opened):
         except BaseException:
             self.abort()
             raise
+
+    def __del__(self) -> None:
+        definer = getattr(self, "_open", None)
+        if definer is not None:
+            drop(definer.file)
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable; see `Sink.write`.
