@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from .. import signatures
-from ..errors import DsError, FormatError, TruncatedError
+from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ..target import Target, naming
 from .library_lock import LOCK
 from .loss import LossWarning
 
@@ -23,6 +24,10 @@ SYSTEM_ERRORS = {
     if hasattr(errno, name)
 }
 """Numbers of errors that are the system's: for damaged files the libraries make up others."""
+
+
+PROBE = 4 * 1024 * 1024
+"""Bytes that a disk which is not full has room for."""
 
 
 def locks_files() -> bool:
@@ -73,6 +78,34 @@ class Guard:
         text = self.told(caught) or type(caught).__name__
         kind = TruncatedError if self.error is FormatError and "truncated file" in text else self.error
         raise kind(text, path=self.path, variable=self.variable) from caught
+
+
+@contextmanager
+def telling_of_a_full_disk(target: Target, path: str) -> Iterator[None]:
+    """Let the system say why a file cannot be written, where a library only says that it cannot.
+
+    Parameters
+    ----------
+    target : Target
+        The file being written, which is of no more use after an error.
+    path : str
+        Its name for people.
+    """
+    try:
+        yield
+    except DsError as error:
+        if not isinstance(error, OSError | UnsupportedError) and hasattr(os, "posix_fallocate"):
+            with naming(path):
+                _ask_for_more(target.written)
+        raise
+
+
+def _ask_for_more(written: str) -> None:
+    fd = os.open(written, os.O_WRONLY)
+    try:
+        os.posix_fallocate(fd, os.fstat(fd).st_size, PROBE)
+    finally:
+        os.close(fd)
 
 
 @contextmanager

@@ -94,6 +94,15 @@ def create_file(path: str, format: str, target: str) -> Group:
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
+def close_file(file: Group) -> None:
+    """Close a file, once: what cannot be closed the library would close again when Python finds it unused, and crash."""
+    try:
+        file.close()
+    except BaseException:
+        cast("Any", netCDF4.Dataset)._isopen.__set__(file, 0)  # noqa: SLF001 - setattr would make an attribute in the file
+        raise
+
+
 def drop(file: Group) -> None:
     """Close a file that its owner forgot to close.
 
@@ -103,7 +112,7 @@ def drop(file: Group) -> None:
     def close() -> None:
         with contextlib.suppress(*libraries.ERRORS):
             if file.isopen():
-                file.close()
+                close_file(file)
 
     LOCK.later(close)
 

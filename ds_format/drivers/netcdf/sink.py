@@ -15,14 +15,14 @@ from ...opened import Opened
 from ...target import Target as TargetFile
 from ...target import naming
 from ..base import Metadata
-from ..libraries import locks_files
+from ..libraries import locks_files, telling_of_a_full_disk
 from ..settings import HDF5, as_netcdf, setting
 from ..slabs import slab_runs
 from ..spool import Spool
 from ..times import as_written, blocks_as_written, is_time, time_coding
 from .attributes import write_attributes
 from .caches import fit, release
-from .calls import create_file, drop, library, warn
+from .calls import close_file, create_file, drop, library, warn
 from .definition import Definer, Target, define_enum
 from .groups import split
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
@@ -124,11 +124,15 @@ class NetCDFSink(Opened):
         plan = self._plan.variables[name]
         if name in self._time_keys:
             blocks = blocks_as_written(blocks, self._times, plan.name, self._path)
+        with telling_of_a_full_disk(self._file, self._path):
+            self._write(name, plan, blocks)
+
+    def _write(self, name: str, plan: VariablePlan, blocks: Iterable[Any]) -> None:
         target = self._targets.get(name)
         if target is not None:
             self._write_blocks(target, blocks)
             return
-        spool = Spool(blocks, plan.total, os.path.dirname(self._file.written) or ".")
+        spool = Spool(blocks, plan.total, os.path.dirname(self._file.final) or ".")
         try:
             try:
                 facts = survey(spool, plan.type)
@@ -156,7 +160,8 @@ class NetCDFSink(Opened):
                 if written != plan.total:
                     message = f"found {written} values, expected {plan.total}"
                     raise UnsupportedError(message, path=self._path, variable=plan.name)
-            self._close()
+            with telling_of_a_full_disk(self._file, self._path):
+                self._close()
             with naming(self._path):
                 self._file.commit()
         except BaseException:
@@ -178,7 +183,7 @@ class NetCDFSink(Opened):
         self._targets.clear()
         if definer is not None:
             with library(DsError, self._path):
-                definer.file.close()
+                close_file(definer.file)
 
     @property
     def _definer(self) -> Definer:

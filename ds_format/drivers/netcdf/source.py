@@ -17,7 +17,7 @@ from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
 from . import extents
 from .caches import fit, release
-from .calls import drop, library, open_file, warn
+from .calls import close_file, drop, library, open_file, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
 
@@ -114,7 +114,7 @@ class NetCDFSource(Opened):
         """Close the file; closing twice is no error."""
         if self._file.isopen():
             with library(DsError, self._path):
-                self._file.close()
+                close_file(self._file)
 
     def _entry(self, name: str) -> Entry:
         entry = self._entries[name]
