@@ -3,6 +3,7 @@
 From low to high::
 
     codecs      what buffers go through: descriptions, bounded decoders, encoders
+    index       what the index says, checked
     format      header, index and trailer, in the order of the file, and every check that they allow
     checksums   Adler-32 and SHA-256
     machine     pickles without unpickling: what they may contain is a table, nothing in them is looked up or called

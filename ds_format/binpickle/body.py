@@ -9,7 +9,7 @@ from ..kernels import ranges
 from ..opened import Opened
 from ..target import naming
 from . import checksums
-from .format import HEADER, Entry, Header, Trailer, encode_index, flags
+from .format import HEADER, FileHeader, FileTrailer, IndexEntry, encode_index, flags
 
 GATHERED = 1 << 18
 """Bytes to which small buffers are gathered."""
@@ -33,13 +33,13 @@ class Body(Opened):
 
     Attributes
     ----------
-    entries : list of Entry
+    entries : list of IndexEntry
         What the index will say: whoever adds a buffer adds its entry, in the order of the pickle.
     """
 
     def __init__(self, path: str, fd: int, *, align: bool, version: int):
         self.path, self.fd, self.version = path, fd, version
-        self.entries: list[Entry] = []
+        self.entries: list[IndexEntry] = []
         self._align = align
         self._pending = bytearray(HEADER.size)
         self._start = 0
@@ -88,13 +88,13 @@ class Body(Opened):
 
     def finish(self, *, is_mappable: bool) -> None:
         """Write index, trailer and header, when all buffers and the pickle are there."""
-        index = encode_index(self.entries, self.version)
-        trailer = Trailer(self.end, len(index), checksums.OF[self.version](index))
+        index = encode_index(self.entries)
+        trailer = FileTrailer(self.end, len(index), checksums.OF[self.version](index))
         self._pending += index
-        self._pending += trailer.encode(self.version)
+        self._pending += trailer.encode()
         self._flush()
         set_flags = flags(is_mappable=is_mappable) if self.version == 2 else 0
-        self.write_at(0, Header(self.version, set_flags, self._start).encode())
+        self.write_at(0, FileHeader(self.version, self._start, set_flags).encode())
 
     def write_at(self, offset: int, data: Any) -> int:
         """Write bytes at a place; return how many these are."""
@@ -128,7 +128,7 @@ class Piecewise:
             self.end += self._body.write_at(self.end, piece)
         return len(view)
 
-    def entry(self, info: Any = None) -> Entry:
+    def entry(self, info: Any = None) -> IndexEntry:
         """Return what the index says of it."""
         size = self.end - self.offset
-        return Entry(self.offset, size, size, self.checksum, None, info)
+        return IndexEntry(self.offset, size, size, self.checksum, None, info)

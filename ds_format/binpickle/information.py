@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import FormatError
 from ..regular import NO_FILE, open_binary
-from .format import HEADER, decode_header
+from .format import HEADER, FileHeader
 
 
 class FileStatus(Enum):
@@ -69,7 +69,8 @@ def file_info(file: Any) -> FileInfo:
     """
     try:
         with open_binary(file, 0) as opened:
-            header = decode_header(opened.read(HEADER.size), os.fstat(opened.fileno()).st_size)
+            header = FileHeader.decode(opened.read(HEADER.size))
+            header.check_length(os.fstat(opened.fileno()).st_size)
     except FileNotFoundError:
         return FileInfo(FileStatus.MISSING)
     except FormatError:

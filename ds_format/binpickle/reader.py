@@ -11,7 +11,7 @@ from typing import Any, Self
 from ..errors import DsError, FormatError, IntegrityError
 from ..opened import Opened
 from . import checksums, machine
-from .format import HEADER, MAX_TRAILER_SIZE, Entry, Trailer, decode_header, decode_index, decode_trailers
+from .format import HEADER, MAX_TRAILER_SIZE, FileHeader, FileTrailer, IndexEntry, decode_index, decode_trailers
 from .source import Source, open_source, scan
 
 RATIO, LEAST = 1100, 1 << 26
@@ -90,9 +90,9 @@ class BinPickleFile(Opened):
     Attributes
     ----------
     filename : str
-    header : Header
-    trailer : Trailer
-    entries : list of Entry
+    header : FileHeader
+    trailer : FileTrailer
+    entries : list of IndexEntry
         One for each buffer, the pickle last.
 
     Raises
@@ -133,9 +133,10 @@ class BinPickleFile(Opened):
         self._source: Source | None = None
         source = open_source(self.filename, direct=bool(direct))
         try:
-            self.header = decode_header(bytes(source.read(0, min(HEADER.size, source.size))), source.size)
+            self.header = FileHeader.decode(source.read(0, min(HEADER.size, source.size)))
+            self.header.check_length(source.size)
             self.trailer, index = self._read_index(source)
-            self.entries = decode_index(index, self.header, self.trailer.index_offset)
+            self.entries = decode_index(index, self.header, self.trailer.offset)
         except BaseException as error:
             source.close()
             if isinstance(error, DsError):
@@ -143,13 +144,13 @@ class BinPickleFile(Opened):
             raise
         self._source = source
 
-    def _read_index(self, source: Source) -> tuple[Trailer, bytes]:
+    def _read_index(self, source: Source) -> tuple[FileTrailer, bytes]:
         """Return the trailer and the index, which are those that fit each other."""
         length = self.header.length
         tail = bytes(source.read(max(length - MAX_TRAILER_SIZE, 0), min(length, MAX_TRAILER_SIZE)))
         trailers = decode_trailers(tail, self.header)
         for trailer in trailers:
-            index = bytes(source.read(trailer.index_offset, trailer.index_length))
+            index = bytes(source.read(trailer.offset, trailer.length))
             found = checksums.OF[self.header.version](index)
             if found == trailer.checksum or self._verify is False:
                 return trailer, index
@@ -229,7 +230,7 @@ class BinPickleFile(Opened):
             error.at(path=self.filename)
             raise
 
-    def _check_size(self, entries: Sequence[Entry]) -> None:
+    def _check_size(self, entries: Sequence[IndexEntry]) -> None:
         size = sum(entry.dec_length for entry in entries)
         if size > self.max_size:
             raise FormatError(
@@ -258,7 +259,7 @@ class BinPickleFile(Opened):
         source, version, errors = self._opened(), self.header.version, []
         if source.size > self.header.length:
             errors.append(f"header: length: found {self.header.length}, expected {source.size}, the size of the file")
-        index = source.read(self.trailer.index_offset, self.trailer.index_length)
+        index = source.read(self.trailer.offset, self.trailer.length)
         if checksums.OF[version](index) != self.trailer.checksum:
             errors.append("index: checksum differs")
         is_bounded = True

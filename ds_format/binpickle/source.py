@@ -19,7 +19,7 @@ from ..opened import Opened
 from ..regular import open_binary
 from . import checksums
 from .codecs.decoders import decode
-from .format import Entry
+from .format import IndexEntry
 
 SMALL = 1 << 16
 """Bytes below which buffers are read together with their neighbours."""
@@ -42,7 +42,7 @@ class Source(Protocol):
             If it has become shorter.
         """
 
-    def buffers(self, entries: Sequence[Entry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
+    def buffers(self, entries: Sequence[IndexEntry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
         """Iterate over the decoded bytes of some of the entries; `verify` as `BinPickleFile` takes it.
 
         Raises
@@ -86,11 +86,12 @@ class Copied(Opened):
         if found < len(data):
             raise TruncatedError(f"the file has become shorter: it has no byte {offset + found} any more")
 
-    def buffers(self, entries: Sequence[Entry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
+    def buffers(self, entries: Sequence[IndexEntry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
         """Iterate over the decoded bytes of entries, writable."""
         window, start, sum_of = memoryview(b""), 0, checksums.OF[version]
         for i in which:
-            offset, size, _, checksum, _, _, steps = entry = entries[i]
+            offset, size, _, checksum, codec, _ = entry = entries[i]
+            steps = entry.steps if codec else ()
             if size >= SMALL:
                 data = self._large(i, entry, version, verify is not False)
                 yield _decoded(i, entry, data) if steps else data
@@ -104,7 +105,7 @@ class Copied(Opened):
                 raise _differs(i, entry, sum_of(data))
             yield _decoded(i, entry, data) if steps else bytearray(data)
 
-    def _large(self, i: int, entry: Entry, version: int, verify: bool) -> memoryview:
+    def _large(self, i: int, entry: IndexEntry, version: int, verify: bool) -> memoryview:
         """Read an entry in blocks, each of which gets its checksum while it is in the cache."""
         data = np.empty(entry.enc_length, np.uint8).data
         if not verify:
@@ -139,11 +140,12 @@ class Mapped(Opened):
         """Return a view."""
         return self._view[offset : offset + size]
 
-    def buffers(self, entries: Sequence[Entry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
+    def buffers(self, entries: Sequence[IndexEntry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
         """Iterate over views of entries that are stored as they are, and copies of the others."""
         view, sum_of = self._view, checksums.OF[version]
         for i in which:
-            offset, size, _, checksum, _, _, steps = entry = entries[i]
+            offset, size, _, checksum, codec, _ = entry = entries[i]
+            steps = entry.steps if codec else ()
             data = view[offset : offset + size]
             if (verify or (verify is None and steps)) and sum_of(data) != checksum:
                 raise _differs(i, entry, sum_of(data))
@@ -154,7 +156,7 @@ class Mapped(Opened):
         self._view = memoryview(b"")
 
 
-def scan(source: Source, i: int, entry: Entry, version: int) -> None:
+def scan(source: Source, i: int, entry: IndexEntry, version: int) -> None:
     """Compare the checksum of an entry, in blocks.
 
     Raises
@@ -169,19 +171,19 @@ def scan(source: Source, i: int, entry: Entry, version: int) -> None:
         raise _differs(i, entry, sum_.result())
 
 
-def _differs(i: int, entry: Entry, found: int | bytes) -> IntegrityError:
+def _differs(i: int, entry: IndexEntry, found: int | bytes) -> IntegrityError:
     expected = checksums.shown(entry.checksum)
     return IntegrityError(f"entry {i}: checksum: found {checksums.shown(found)}, expected {expected}")
 
 
-def _decoded(i: int, entry: Entry, data: Any) -> bytearray:
+def _decoded(i: int, entry: IndexEntry, data: Any) -> bytearray:
     try:
         return decode(entry.steps, data, entry.dec_length)
     except DsError as error:
         raise type(error)(f"entry {i}: {error.message}") from None
 
 
-def _end_of_run(entries: Sequence[Entry], which: range) -> int:
+def _end_of_run(entries: Sequence[IndexEntry], which: range) -> int:
     """Return where the last of the small entries ends that are read together with the first one."""
     start, end = entries[which[0]].offset, entries[which[0]].end
     for i in which[1:]:

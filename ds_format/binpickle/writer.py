@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import DsError, VersionError
+from ..errors import DsError, UnsupportedError, VersionError
 from ..target import Target, naming
 from .body import Body
 from .codecs.encoders import GZ, described, make_codec
-from .format import VERSIONS, Entry
+from .format import VERSIONS, IndexEntry
 
 PROTOCOL = 5
 """Of the pickle: the first one, and as yet the last, that has buffers of their own."""
@@ -184,15 +184,23 @@ class _Buffers:
         encoded, codec = (raw, None) if self._codec is None else self._encode(buffer, raw)
         offset, checksum = self._body.put(encoded)
         info = _info(buffer) if self._body.version == 2 else None
-        self._body.entries.append(Entry(offset, encoded.nbytes, raw.nbytes, checksum, codec, info))
+        self._body.entries.append(IndexEntry(offset, encoded.nbytes, raw.nbytes, checksum, codec, info))
 
     def _encode(self, buffer: Any, raw: memoryview) -> tuple[memoryview, Any]:
-        """Return the bytes to be written, and what the index says of their codec. There is none for no bytes."""
+        """Return the bytes to be written, and what the index says of their codec.
+
+        No bytes have none in version 2, and in version 1 none that makes nothing of them that can be read.
+        """
         codec, version = make_codec(self._codec, buffer), self._body.version
         index, steps = described(codec, version)
-        if not raw.nbytes:
+        if not raw.nbytes and version == 2:
             return raw, None if steps else index
-        return pickle.PickleBuffer(codec.encode(_typed(buffer, raw), version)).raw(), index
+        try:
+            return pickle.PickleBuffer(codec.encode(_typed(buffer, raw), version)).raw(), index
+        except UnsupportedError:
+            if raw.nbytes:
+                raise
+            return raw, None
 
 
 def _exporter(buffer: Any) -> Any:
@@ -208,6 +216,8 @@ def _info(buffer: Any) -> list[Any] | None:
 
 
 def _typed(buffer: Any, raw: memoryview) -> Any:
-    """Return the bytes, (n,), as numbers of the array they are from, by which codecs shuffle and take differences."""
+    """Return the bytes as the array they are from: by its numbers codecs shuffle and take differences."""
     array = _exporter(buffer)
-    return np.frombuffer(raw, np.uint8 if array is None or not array.dtype.itemsize else array.dtype)
+    if array is None or not array.dtype.itemsize:
+        return np.frombuffer(raw, np.uint8)
+    return np.frombuffer(raw, array.dtype).reshape(array.shape)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 import re
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import DsError, FormatError
 from ..kernels.bits import unpack_bits
+from ..names import unescape
 from .body import Body
 from .decode import Decoder, decode
 from .header import VarHeader
@@ -71,19 +72,51 @@ def _true_length(var: VarHeader, body: Body, version: str) -> int:
     return Decoder(var, locate(var, body.size), body).end - var.offset
 
 
-def warn_of_masks(variables: Iterable[VarHeader], body: Body) -> None:
-    """Warn if the masks of a 2.0.1 file may stand with the wrong variables.
+def warn_of_masks(variables: dict[str, VarHeader], body: Body) -> None:
+    """Warn if masks of a 2.0.1 file may stand with the wrong variables.
 
-    ds-format 2.0.1 stores with each variable the mask of the one before it. That does no harm only if all are equal.
+    ds-format 2.0.1 stores with each variable the mask of the one before it, with the first that of the last, and writes
+    no file where a variable with a mask follows one without. Whether a file is such a one shows in `.len`, which
+    counts the values that the right mask leaves. Nothing is wrong where both masks are the same.
     """
-    masks = set()
-    for var in variables:
-        if var.missing and var.size is not None:
-            with contextlib.suppress(FormatError):
-                place = locate(var, body.size)
-                masks.add(body.view(place.start, place.values - place.start).tobytes())
-    if len(masks) > 1:
-        warnings.warn("ds-format 2.0.1 mixes up the masks of variables: missing values may be elsewhere", stacklevel=3)
+    ring = [(key, var) for key, var in variables.items() if var.type and var.size is not None and 0 not in var.size]
+    moved = []
+    with contextlib.suppress(FormatError):
+        for i, (key, var) in enumerate(ring):
+            before, after = ring[i - 1][1], ring[(i + 1) % len(ring)][1]
+            if var.missing and not before.missing and _mask(var, var, body).any():
+                return
+            if var.missing and after.missing:
+                stored, right = _mask(var, var, body), _mask(after, var, body)
+                if not _is_right(var, right, before):
+                    return
+                if not np.array_equal(stored, right):
+                    moved.append(key)
+    if moved:
+        names = ", ".join(map(unescape, moved[:5])) + ("" if len(moved) <= 5 else f" and {len(moved) - 5} more")
+        warnings.warn(
+            f"the masks of {names} may be those of other variables, as ds-format 2.0.1 mixes them up: values may be "
+            "missing elsewhere",
+            stacklevel=3,
+        )
+
+
+def _mask(place: VarHeader, var: VarHeader, body: Body) -> NDArray[np.bool_]:
+    """Return what is stored with one variable as the mask of another, (n,)."""
+    n = math.prod(var.size or ())
+    flags = np.zeros(n, np.bool_)
+    if place.offset + (n + 7) // 8 > body.size:
+        raise FormatError(f".offset: found {place.offset}, expected room for a mask of {n} values")
+    unpack_bits(body.view(place.offset, (n + 7) // 8), flags.view(np.uint8))
+    return flags
+
+
+def _is_right(var: VarHeader, mask: NDArray[np.bool_], before: VarHeader) -> bool:
+    """Return whether `.len` agrees with the mask of a variable, where that of the one before it is stored with it."""
+    if var.type is None or var.type.is_string:
+        return True
+    present = mask.size - int(np.count_nonzero(mask))
+    return var.length == (math.prod(before.size or ()) + 7) // 8 + (present * var.type.bits + 7) // 8
 
 
 def check_mask(var: VarHeader, body: Body) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import bz2
 import gzip
+import json
 import lzma
+import re
 import struct
 import sys
 import zlib
@@ -44,8 +46,10 @@ EXACT: list[dict[str, Any]] = [
     {"id": "gzip"},
     {"id": "jenkins_lookup3"},
     {"id": "jenkins_lookup3", "initval": 5},
+    {"id": "json2"},
     {"id": "lz4"},
     {"id": "lzma"},
+    {"id": "msgpack2"},
     {"id": "quantize", "digits": 3, "dtype": "<f8"},
     {"id": "shuffle", "elementsize": 8},
     {"id": "zlib"},
@@ -195,11 +199,101 @@ def test_options_are_checked(step: Step) -> None:
         decode([step], DATA, len(DATA))
 
 
-@pytest.mark.parametrize("id_", ["json2", "msgpack2", "vlen-utf8", "vlen-bytes", "vlen-array", "categorize", "x" * 999])
+@pytest.mark.parametrize("id_", ["vlen-utf8", "vlen-bytes", "vlen-array", "categorize", "x" * 999])
 def test_ids_that_are_not_in_the_table(id_: str) -> None:
     with pytest.raises(UnsupportedError, match="found no such one, expected one of adler32, astype") as caught:
         decode([Step(id_, {})], DATA, len(DATA))
     assert len(str(caught.value)) < 400
+
+
+ARRAYS = [
+    np.arange(6.0).reshape(2, 3),
+    np.asfortranarray(np.arange(6).reshape(2, 3)),
+    np.arange(24, dtype=">i2").reshape(2, 3, 4).transpose(1, 0, 2),
+    np.array([0, 2**64 - 1], "u8"),
+    np.array([-(2**63), 2**63 - 1]),
+    np.array([0.1, np.nan, -np.inf, -0.0], "f4"),
+    np.array([1.5, 2], ">f2"),
+    np.array([True, False]),
+    np.array(["a", "", "äöü", "a\0b"]),
+    np.array(5.0),
+    np.empty((2, 0)),
+    np.empty(0, "U3"),
+]
+
+
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype.str}-{array.shape}")
+@pytest.mark.parametrize("id_", ["json2", "msgpack2"])
+def test_arrays_as_lists(id_: str, array: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for version in (1, 2):
+        for codec in (id_, [id_, "gz"]):
+            binpickle.dump([array, "text"], path, codec=codec, version=version)
+            found, text = binpickle.load(path)
+            assert (found.dtype, found.shape, text) == (array.dtype, array.shape, "text")
+            assert found.tobytes() == array.tobytes()
+
+
+def test_byte_strings_as_lists(tmp_path: Path) -> None:
+    array = np.array([b"a", b"", b"\xff\0b"])
+    binpickle.dump(array, tmp_path / "x", codec="msgpack2")
+    assert binpickle.load(tmp_path / "x").tolist() == array.tolist()
+    for codec, wrong in [("json2", array), ("json2", np.zeros(2, "i4,f8")), ("msgpack2", np.zeros(2, "c16"))]:
+        with pytest.raises(UnsupportedError, match=f"codec '{codec}': "):
+            binpickle.dump(wrong, tmp_path / "y", codec=codec)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (7, "expected an array of elements, type and shape"),
+        ([[1]], "expected an array of elements, type and shape"),
+        ([1, "|O", [1]], "type: found '|O'"),
+        ([1, "<M8[s]", [1]], "type: found '<M8"),
+        ([1, 7, [1]], "type: found 7"),
+        ([1, "<i4", 1], "shape: found 1"),
+        ([1, "<i4", ["1"]], "shape: found an array of 1"),
+        ([1, "<i4", [2]], "another shape than"),
+        ([[1], [1, 2], "<i4", [2, 1]], "another shape than"),
+        ([[1], 1, "<i4", [2, 1]], "another shape than"),
+        ([1, "<i4", [1] * 65], "shape: found an array of 65"),
+        ([1.5, "<i4", [1]], "elements that are not of the type"),
+        ([True, "<i4", [1]], "elements that are not of the type"),
+        ([2**31, "<i4", [1]], ""),
+        (["a", "<f8", [1]], "elements that are not of the type"),
+        (["abc", "<U2", [1]], "longer than the type"),
+        (["a", "<U99999999", [1]], "decodes to 399999996 bytes, at most 8 are expected"),
+        ([1, 2, 3, "<i4", [3]], "decodes to 12 bytes, at most 8 are expected"),
+    ],
+    ids=str,
+)
+def test_wrong_lists(value: Any, message: str) -> None:
+    for id_, data in (("json2", json.dumps(value).encode()), ("msgpack2", msgpack.packb(value))):
+        with pytest.raises(FormatError, match=f"codec '{id_}': .*{re.escape(message)}"):
+            decode([Step(id_, {})], data, 8)
+
+
+def test_lists_are_not_followed_without_end() -> None:
+    for id_, data in (("json2", b"[" * 100_000), ("msgpack2", b"\x91" * 100_000), ("json2", b"1" * 5000)):
+        with pytest.raises(FormatError, match=f"codec '{id_}'"):
+            decode([Step(id_, {})], data, 100)
+
+
+def test_no_bytes_are_encoded_as_binpickle_does(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for codec, expected in [
+        ("gz", zlib.compress(b"", 9)),
+        ([numcodecs.Zlib(1), "lz4"], numcodecs.LZ4().encode(zlib.compress(b"", 1))),
+        ("json2", b'["<f8",[0,3]]'),
+        *[(id_, b"") for id_ in ("lz4", "zstd", ["base64", "lz4"], numcodecs.Delta("u1"), "null")],
+    ]:
+        binpickle.dump(np.empty((0, 3)), path, codec=codec if codec != "null" else lambda buffer: None)
+        with binpickle.BinPickleFile(path) as file:
+            entry = file.entries[0]
+            assert path.read_bytes()[entry.offset : entry.end] == expected, codec
+            assert (entry.codec is None) == (not expected and codec != "null")
+            assert file.load().shape == (0, 3)
 
 
 def test_the_codec_pickle_is_never_used(tmp_path: Path) -> None:
@@ -207,8 +301,8 @@ def test_the_codec_pickle_is_never_used(tmp_path: Path) -> None:
         decode([Step("pickle", {})], DATA, len(DATA))
     with pytest.raises(UnsafeError, match="codec 'pickle'"):
         binpickle.dump([1], tmp_path / "x", codec={"id": "pickle"})
-    with pytest.raises(UnsupportedError, match="codec 'json2'"):
-        binpickle.dump([1], tmp_path / "x", codec="json2", version=2)
+    with pytest.raises(UnsupportedError, match="codec 'vlen-utf8'"):
+        binpickle.dump([1], tmp_path / "x", codec="vlen-utf8", version=2)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -259,7 +353,9 @@ def test_all_that_describes_a_codec(codec: Any, version: int, tmp_path: Path) ->
     assert found["a"].flags.writeable
     with binpickle.BinPickleFile(path) as file:
         assert file.find_errors() == []
-        assert file.entries[2].enc_length == 0
+        empty = file.entries[2]
+        assert empty.dec_length == 0
+        assert version == 1 or empty.enc_length == 0
 
 
 @pytest.mark.parametrize(

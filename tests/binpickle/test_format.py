@@ -13,10 +13,9 @@ import pytest
 from ds_format.binpickle.format import (
     MAPPABLE,
     MAX_TRAILER_SIZE,
-    Entry,
-    Header,
-    Trailer,
-    decode_header,
+    FileHeader,
+    FileTrailer,
+    IndexEntry,
     decode_index,
     decode_trailers,
     encode_index,
@@ -36,12 +35,13 @@ NONE = bytes.fromhex(
 
 
 def test_the_smallest_object() -> None:
-    header = decode_header(NONE[:16], len(NONE))
+    header = FileHeader.decode(NONE[:16])
+    assert header.trailer_pos() == len(NONE) - 16
     (trailer,) = decode_trailers(NONE[-MAX_TRAILER_SIZE:], header)
-    entries = decode_index(NONE[20:75], header, trailer.index_offset)
-    assert (header, trailer) == (Header(1, 0, 91), Trailer(20, 55, 0x86CF16E2))
-    assert entries == [Entry(16, 4, 4, 0x02DD0102)]
-    assert header.encode() + b"\x80\x05N." + encode_index(entries, 1) + trailer.encode(1) == NONE
+    entries = decode_index(NONE[20:75], header, trailer.offset)
+    assert (header, trailer) == (FileHeader(1, 91), FileTrailer(20, 55, 0x86CF16E2))
+    assert entries == [IndexEntry(16, 4, 4, 0x02DD0102)]
+    assert header.encode() + b"\x80\x05N." + encode_index(entries) + trailer.encode() == NONE
 
 
 @pytest.mark.parametrize("name", golden.FILES)
@@ -51,17 +51,17 @@ def test_golden_files_are_read_and_written(name: str) -> None:
         header, trailer, entries = file.header, file.trailer, file.entries
         assert file.find_errors() == []
     told = expected["header"]
-    assert header == Header(told["version"], told["flags"], told["length"])
+    assert header == FileHeader(told["version"], told["length"], told["flags"])
     told = expected["trailer"]
     sum_ = struct.pack(">I", trailer.checksum) if isinstance(trailer.checksum, int) else trailer.checksum
-    assert (trailer.index_offset, trailer.index_length) == (told["index_offset"], told["index_length"])
+    assert (trailer.offset, trailer.length) == (told["index_offset"], told["index_length"])
     assert sum_.hex() == told["index_check"]
-    assert encode_index(entries, header.version).hex() == expected["index_hex"]
-    plain = json.loads(json.dumps([entry.encode(header.version) for entry in entries], default=_tagged))
+    assert encode_index(entries).hex() == expected["index_hex"]
+    plain = json.loads(json.dumps([entry.to_repr() for entry in entries], default=_tagged))
     assert plain == expected["entries"]
     data = (golden.FOLDER / name).read_bytes()
     assert data[:16] == header.encode()
-    assert data[header.length - told["size"] :][:44] == trailer.encode(header.version)
+    assert data[header.length - told["size"] :][:44] == trailer.encode()
 
 
 def _tagged(value: bytes) -> dict[str, str]:
@@ -92,14 +92,46 @@ def test_flags() -> None:
 )
 def test_wrong_headers(data: bytes, size: int, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        decode_header(data[:16], size)
+        FileHeader.decode(data[:16]).check_length(size)
 
 
 def test_more_than_the_header_says_is_left_alone() -> None:
-    assert decode_header(NONE[:16], 1000).length == 91
+    FileHeader.decode(NONE[:16]).check_length(1000)
 
 
-def opened(path: Path, data: bytes) -> list[Entry]:
+def test_words_of_the_format() -> None:
+    unfinished = FileHeader()
+    assert FileHeader.decode(unfinished.encode()) == unfinished == (1, -1, 0)
+    assert unfinished.trailer_pos() is None
+    assert FileHeader.decode(b"XXXX\0\7" + bytes(10), verify=False) == (7, 0, 0)
+    assert FileHeader(2, 100).trailer_pos() == 56
+    with pytest.raises(FormatError, match="length: found 5, expected 32 bytes or more"):
+        FileHeader(length=5).trailer_pos()
+    for trailer in (FileTrailer(20, 55, 7), FileTrailer(offset=20, length=55, checksum=b"7" * 32)):
+        assert FileTrailer.decode(trailer.encode()) == trailer
+    signed = FileTrailer(20, 55, b"7" * 32).encode() + b"s" * 32
+    assert FileTrailer.decode(signed, verify=False).checksum == b"7" * 32
+    with pytest.raises(FormatError, match="reserved: found a signature"):
+        FileTrailer.decode(signed)
+    with pytest.raises(TruncatedError, match="found 12 bytes, expected 16, 44, 76"):
+        FileTrailer.decode(bytes(12))
+
+
+def test_words_of_the_index() -> None:
+    entry = IndexEntry(16, 19, 16, 7, ("gz", {"level": 9}))
+    assert list(entry.to_repr()) == ["offset", "enc_length", "dec_length", "checksum", "codec"]
+    assert IndexEntry.from_repr(entry.to_repr()) == entry
+    assert [step.id for step in entry.steps] == ["zlib"]
+    newer = IndexEntry(16, 4, 4, b"7" * 32, info=["ndarray", "int32", [1]])
+    assert list(newer.to_repr()) == ["offset", "enc_length", "dec_length", "hash", "info", "codecs"]
+    assert IndexEntry.from_repr(newer.to_repr()).to_repr() == newer.to_repr()
+    with pytest.raises(FormatError, match="entry 0: found 'offset', expected"):
+        IndexEntry.from_repr({"offset": 16})
+    with pytest.raises(FormatError, match="entry 0: found an array of 1, expected a map"):
+        IndexEntry.from_repr([1])  # type: ignore[arg-type]
+
+
+def opened(path: Path, data: bytes) -> list[IndexEntry]:
     path.write_bytes(data)
     with BinPickleFile(path) as file:
         return file.entries

@@ -35,7 +35,12 @@ OBJECTS = {
     "many": [rng.random(i % 7) for i in range(3000)],
 }
 """
-WAYS = {"stored": {}, "mappable": {"mappable": True}}
+WAYS: dict[str, dict[str, Any]] = {
+    "stored": {"codec": None},
+    "mappable": {"codec": None, "mappable": True},
+    "gz": {"codec": "gz"},
+    "chain": {"codec": [("gz", {"level": 1}), "gz"]},
+}
 
 
 @pytest.fixture
@@ -65,7 +70,7 @@ def test_the_same_bytes(python: str, tmp_path: Path) -> None:
 import binpickle, sys
 for name, obj in OBJECTS.items():
     for way, options in {WAYS!r}.items():
-        binpickle.dump(obj, f"{{name}}-{{way}}", codec=None, **options)
+        binpickle.dump(obj, f"{{name}}-{{way}}", **options)
     with binpickle.BinPickler(name + "-null", codec="null") as one:
         one.dump(obj)
 print(np.__version__, sys.version_info[:2])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import ds_format as ds
 
@@ -76,3 +78,52 @@ def test_every_type(tmp_path: Path) -> None:
     assert found.keys() == {ds.unescape(key) for key in dataset}
     for key, data in dataset.items():
         assert found[ds.unescape(key)] == np.ma.asanyarray(data).reshape(-1).tolist()
+
+
+def of_another_writer(path: Path, dataset: dict[str, Any]) -> Path:
+    """Write a file whose masks are right, by another program than this one, as far as the file tells."""
+    ds.write(path, dataset, version="2.0.1")
+    line, _, body = path.read_bytes().partition(b"\n")
+    header = json.loads(line)
+    assert header["."].pop(".writer")
+    path.write_bytes(json.dumps(header).encode() + b"\n" + body)
+    return path
+
+
+A, B, C = ([1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [1, 1, 0, 0, 0])
+NUMBERS = np.arange(5)
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        {"a": masked(NUMBERS, A), "b": masked(NUMBERS, C)},
+        {"time": NUMBERS, "a": masked(NUMBERS, A), "b": masked(NUMBERS, B)},
+        {"a": masked(NUMBERS, A), "b": masked(NUMBERS, B), "text": np.array(["a", "b"], object)},
+        {"a": masked(NUMBERS, A), "b": masked(np.arange(50), np.arange(50) == 1)},
+        {"a": masked(NUMBERS, A), "b": masked(NUMBERS, A), "c": masked(5, False)},
+        {"a": masked(NUMBERS, B), "b": masked(NUMBERS.astype("f4"), B)},
+        {"a": masked(NUMBERS, A), "b": masked(np.int16(5), True), "c": masked(NUMBERS, A)},
+    ],
+)
+def test_right_masks_are_not_warned_of(dataset: dict[str, Any], tmp_path: Path) -> None:
+    path = of_another_writer(tmp_path / "x.ds", dataset)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ds.read(path)
+    for key, data in dataset.items():
+        assert np.ma.asanyarray(found[key]).tolist() == np.ma.asanyarray(data).tolist()
+
+
+@pytest.mark.parametrize(
+    ("dataset", "names"),
+    [
+        ({"a": masked(NUMBERS, A), "b": masked(NUMBERS, B)}, "a, b"),
+        ({"a": masked(NUMBERS, A), "b": masked(NUMBERS, A), "c": masked(NUMBERS, B)}, "b, c"),
+        ({"a": masked(NUMBERS, A), "t": masked(np.array(list("abcde"), object), B)}, "a, t"),
+    ],
+)
+def test_masks_that_may_be_wrong_are_warned_of(dataset: dict[str, Any], names: str, tmp_path: Path) -> None:
+    path = of_another_writer(tmp_path / "x.ds", dataset)
+    with pytest.warns(UserWarning, match=f"the masks of {names} may be those of other variables"):
+        ds.read(path)

@@ -26,6 +26,7 @@ from ...errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
 from ...kernels import walk
 from ...kernels.adler import adler32
 from ...messagepack import unpackb
+from . import lists
 from .libraries import decompress_blosc, numcodecs
 from .steps import FRAMES, Step, shown
 
@@ -312,12 +313,14 @@ DECODERS: dict[str, Decoder] = {
     "fletcher32": _fletcher32,
     "gzip": _stream(_gzip),
     "jenkins_lookup3": _jenkins,
+    "json2": lists.decode_json,
     "lz4": _lz4,
     "lzma": _raw_lzma,
+    "msgpack2": lists.decode_msgpack,
     "packbits": _bits,
     "quantize": _converted("astype", "dtype"),
     "shuffle": _shuffle,
     "zlib": _stream(zlib.decompressobj),
     "zstd": _zstd,
 }
-"""Id of numcodecs → decoder. Not here: codecs of objects, which are no buffers, and those of rare libraries."""
+"""Id of numcodecs → decoder. Not here: codecs of objects only, which are no buffers, and those of rare libraries."""

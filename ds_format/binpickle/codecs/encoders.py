@@ -15,11 +15,13 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...messagepack import packb
-from . import decoders
+from . import decoders, lists
 from .libraries import compress_blosc, numcodecs
 from .steps import Step, parse
 
 Config = dict[str, Any]
+NEVER_EMPTY = frozenset({"blosc", "lz4", "zstd"})
+"""Ids of codecs whose encoding of no bytes the library does not decode."""
 MAX_BLOSC_SIZE = (1 << 31) - 17
 """Bytes that one frame can hold."""
 
@@ -37,7 +39,7 @@ class Codec(Protocol):
         """Return what the index of version 2 has: configurations of codecs of numcodecs."""
 
     def encode(self, data: Any, version: int = 1) -> Any:
-        """Return the encoded bytes, as a contiguous buffer, of an array, (n,) of any type, or of bytes."""
+        """Return the encoded bytes, as a contiguous buffer, of an array of any type in C order, or of bytes."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Blosc:
         UnsupportedError
             If the library is not installed, or one frame cannot hold the bytes.
         """
-        data = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+        data = data.reshape(-1) if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
         if version == 1:
             n = max(min(self.blocksize, MAX_BLOSC_SIZE) // data.itemsize, 1)
             frames = [self._frame(data[start : start + n]) for start in range(0, max(len(data), 1), n)]
@@ -177,8 +179,28 @@ class NC:
         return [self.config()]
 
     def encode(self, data: Any, version: int = 1) -> Any:
-        """Return what the codec makes of the data."""
-        return self.codec.encode(data)
+        """Return what the codec makes of the data.
+
+        Raises
+        ------
+        UnsupportedError
+            If these are data which it cannot encode, or not so that the library decodes them again.
+        """
+        id_ = self.codec.codec_id
+        if id_ in NEVER_EMPTY and not memoryview(data).nbytes:
+            raise UnsupportedError(f"codec {id_!r}: numcodecs does not decode what it makes of no bytes")
+        try:
+            return self.codec.encode(_shaped(id_, data) if isinstance(data, np.ndarray) else data)
+        except decoders.ERRORS as error:
+            raise UnsupportedError(f"codec {id_!r}: {error}") from error
+
+
+def _shaped(id_: str, array: Any) -> Any:
+    """Return an array in the shape in which a codec takes it: two of them write the shape down."""
+    if id_ not in lists.IDS:
+        return array.reshape(-1)
+    lists.check(array.dtype)
+    return np.atleast_1d(array) if id_ == "msgpack2" else array
 
 
 class Chain:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...binpickle.body import Body, Piecewise
-from ...binpickle.format import VERSIONS, Entry
+from ...binpickle.format import VERSIONS, IndexEntry
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import type_of
 from ...codec.header import PRIVATE
@@ -38,8 +38,8 @@ class Stored(NamedTuple):
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    values: Entry
-    mask: Entry | None
+    values: IndexEntry
+    mask: IndexEntry | None
 
 
 class BinPickleSink(Opened):
@@ -171,10 +171,10 @@ class BinPickleSink(Opened):
         entry = self._entry_of_mask(mask, arrays)
         return texts if entry is None else Masked(texts, Stored(np.dtype("?"), arrays.shape, entry, None))
 
-    def _entry_of_mask(self, mask: _Mask, arrays: _Arrays) -> Entry | None:
+    def _entry_of_mask(self, mask: _Mask, arrays: _Arrays) -> IndexEntry | None:
         return None if mask.stored is None else self._entry(mask.stored, np.dtype("?"), arrays.shape)
 
-    def _entry(self, stored: Piecewise, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Entry:
+    def _entry(self, stored: Piecewise, dtype: np.dtype[Any], shape: tuple[int, ...]) -> IndexEntry:
         return stored.entry(["ndarray", str(dtype), shape] if self._body.version == 2 else None)
 
     def commit(self) -> None:
@@ -222,7 +222,7 @@ class _Views:
 
     def __init__(self, fd: int):
         self._map = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY) if os.fstat(fd).st_size else None
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, IndexEntry] = {}
 
     def of(self, made: Any) -> Any:
         """Return what a variable is in the object."""
@@ -233,12 +233,12 @@ class _Views:
         data = self._array(made.dtype, made.shape, made.values)
         return data if made.mask is None else Masked(data, self._array(np.dtype("?"), made.shape, made.mask))
 
-    def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...], entry: Entry) -> Any:
+    def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...], entry: IndexEntry) -> Any:
         array: Any = np.ndarray(shape, dtype, self._map, entry.offset)
         self._entries[array.ctypes.data] = entry
         return array
 
-    def entry(self, raw: memoryview) -> Entry | None:
+    def entry(self, raw: memoryview) -> IndexEntry | None:
         """Return the entry of the bytes of an array, if they are in the file."""
         return self._entries.get(np.frombuffer(raw, np.uint8).ctypes.data) if raw.nbytes else None
 

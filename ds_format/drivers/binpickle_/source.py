@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...binpickle import checksums
-from ...binpickle.format import Entry
+from ...binpickle.format import IndexEntry
 from ...binpickle.reader import BinPickleFile
 from ...dataset import META
 from ...errors import DsError, IntegrityError, MissingError
@@ -132,7 +132,7 @@ class BinPickleSource(Opened):
 class _Check:
     """The checksum of an array in the file, on its way to be compared."""
 
-    def __init__(self, path: str, variable: str, buffer: Any, entry: Entry, version: int):
+    def __init__(self, path: str, variable: str, buffer: Any, entry: IndexEntry, version: int):
         self._path, self._variable, self._buffer, self._entry = path, variable, buffer, entry
         self._version = version
         self._sum = checksums.new(version)
@@ -164,9 +164,9 @@ class _Check:
             raise IntegrityError(message, path=self._path, variable=self._variable)
 
 
-def _stored(file: BinPickleFile) -> dict[int, tuple[Any, Entry]]:
+def _stored(file: BinPickleFile) -> dict[int, tuple[Any, IndexEntry]]:
     """Return what of a mapped file is in memory as it is in the file: address → buffer and entry."""
-    found: dict[int, tuple[Any, Entry]] = {}
+    found: dict[int, tuple[Any, IndexEntry]] = {}
     for i, entry in enumerate(file.entries[:-1]):
         if entry.enc_length and not entry.steps:
             buffer = file.read_entry(i)

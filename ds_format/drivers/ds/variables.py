@@ -46,7 +46,7 @@ def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
     """Return the headers of all variables but damaged ones, with the wrong offsets of older writers put right."""
     every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}
     if header.version == "2.0.1" and WRITER not in header.attributes:
-        legacy.warn_of_masks(every.values(), body)
+        legacy.warn_of_masks(every, body)
     if header.is_doubtful and len(every) == len(header.keys):
         return legacy.true_offsets(every, body, header.version)
     return every

@@ -14,16 +14,18 @@ from ...codec.line import Header, attributes, build, find_end, metadata, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
-from ...kernels import files
+from ...kernels import files, ranges
 from ...names import unescape
 from ...regular import open_file
-from ...target import resolve
+from ...target import Target, naming, resolve
 from ..base import Metadata
 from ..ds_header import read_header
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
 from .variables import decode_variable, read_headers
 
+LOCKED_SIZE = 1 << 20
+"""Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
 WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
 
@@ -119,14 +121,37 @@ def write(
         As `kernels.files.write_file`.
     """
     try:
-        buffers = _encode_all(arrays, meta, version)
+        buffers, size = _encode_all(arrays, meta, version)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
-    if not files.write_file(path, buffers, atomic, durable):
+    if atomic and size >= LOCKED_SIZE:
+        _write_large(path, buffers, durable)
+    elif not files.write_file(path, buffers, atomic, durable):
         files.write_file(resolve(path)[0], buffers, atomic, durable)
 
 
-def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str) -> list[Any]:
+def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
+    """Write what may take long enough for the writer to be killed meanwhile, so that it is found later."""
+    target = Target(path, durable=durable)
+    try:
+        with naming(path):
+            fd = target.create()
+            try:
+                end = 0
+                for buffer in buffers:
+                    end += ranges.write_at(fd, end, buffer)
+            finally:
+                os.close(fd)
+            target.commit()
+    except BaseException:
+        target.abort()
+        raise
+
+
+def _encode_all(
+    arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str
+) -> tuple[list[Any], int]:
+    """Return the buffers of a file, and the bytes of its body."""
     entries: dict[str, Any] = {}
     buffers: list[Any] = [b""]
     end = 0
@@ -149,4 +174,4 @@ def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]
             var = VarHeader(encoded.type, array.shape, offset, encoded.size, big, encoded.mask is not None)
         entries[header_key(key, version)] = entry_of(key, entry, var, version)
     buffers[0] = build(entries, dataset_entry(meta.get(".", {}), version), version)
-    return buffers
+    return buffers, end

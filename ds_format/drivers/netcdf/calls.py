@@ -95,7 +95,7 @@ def create_file(path: str, format: str, target: str) -> Group:
 
 
 def close_file(file: Group) -> None:
-    """Close a file, once: what cannot be closed the library would close again when Python finds it unused, and crash."""
+    """Close a file, once: the library would close what it cannot close again when Python drops it, and crash."""
     try:
         file.close()
     except BaseException:
