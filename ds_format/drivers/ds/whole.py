@@ -24,7 +24,7 @@ from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
 from .variables import decode_variable, read_headers
 
-LOCKED_SIZE = 1 << 20
+LOCKED_SIZE = 4 << 20
 """Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
 WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
