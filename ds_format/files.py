@@ -26,7 +26,7 @@ def read(
     full: bool = False,
     jd: bool = False,
     *,
-    unpack: bool = False,
+    unpack: bool | None = None,
     mmap: bool = False,
     strings: str = "object",
 ) -> Dataset:
@@ -57,10 +57,12 @@ def read(
     jd : bool
         Whether variables with units of time become Julian dates: days since -4713-11-24 12:00 UTC of the proleptic
         Gregorian calendar, float64. One that cannot be converted stays as it is, with a warning.
-    unpack : bool
+    unpack : bool, optional
         Whether packed integers become what they stand for: multiplied by their attribute `scale_factor`, plus
         `add_offset`, in the type that NumPy promotes to. These attributes leave, and those which tell of packed values:
-        `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`.
+        `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`. By default those of NetCDF and HDF5
+        files do, also where they were converted to another format since, and integers that other files were
+        written with do not.
     mmap : bool
         Map a ds file copy-on-write instead of reading it: large arrays without missing values are views of the file,
         which do not change when it is replaced. Changing them does not change the file.
@@ -96,11 +98,11 @@ def read(
     >>> read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
-    if not (sel or range_ or at or between or mmap or jd or unpack):
+    if not (sel or range_ or at or between or mmap or jd):
         module = drivers.of_existing(filename)
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
-            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings))
+            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings), unpack)
             if keys is not None and len(dataset) <= len(keys):
                 say_missing(filename, keys, dataset)
             return dataset
@@ -125,12 +127,12 @@ def _as_numpy(strings: str) -> bool:
     return True
 
 
-def open(filename: Path, *, mmap: bool = False, strings: str = "object") -> File:
+def open(filename: Path, *, unpack: bool | None = None, mmap: bool = False, strings: str = "object") -> File:
     """Open a file whose variables are read when they are indexed.
 
     Parameters
     ----------
-    filename, mmap, strings
+    filename, unpack, mmap, strings
         As `read`.
 
     Returns
@@ -151,7 +153,8 @@ def open(filename: Path, *, mmap: bool = False, strings: str = "object") -> File
     ...     file["height"].dims, file["height"].shape, file["height"][-1, :2]
     (('time', 'buoy'), (3, 4), array([8., 9.]))
     """
-    return File(drivers.open_source(filename, mmap=mmap, strings=_as_numpy(strings)), os.fsdecode(filename))
+    source = open_subset(filename, unpack=unpack, mmap=mmap, strings=_as_numpy(strings))
+    return File(source, source.path)
 
 
 def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
@@ -224,7 +227,7 @@ def from_netcdf(
     full: bool = False,
     jd: bool = False,
     *,
-    unpack: bool = False,
+    unpack: bool | None = None,
 ) -> Dataset:
     """Read a NetCDF file, whatever its suffix; see `read`.
 

@@ -33,7 +33,7 @@ def open_subset(
     between: Mapping[str, Any] | None = None,
     jd: bool = False,
     *,
-    unpack: bool = False,
+    unpack: bool | None = False,
     **options: Any,
 ) -> Subset:
     """Open a part of a file.
@@ -48,8 +48,9 @@ def open_subset(
     jd : bool
         Whether variables of time become Julian dates. These are read at once; one that cannot be converted stays as it
         is, with a warning.
-    unpack : bool
+    unpack : bool or None
         Whether packed numbers become what they stand for when they are read. The attributes that tell of packing leave.
+        None: where that is the convention of the file which they are from.
     **options
         As `drivers.open_source`.
 
@@ -89,7 +90,7 @@ class Subset(Opened):
         variables: str | Iterable[str] | None,
         selectors: tuple[Selector, Selector, Selector, Selector],
         jd: bool,
-        unpack: bool,
+        unpack: bool | None,
     ):
         self.source = source
         self.path = os.fsdecode(path)
@@ -104,7 +105,7 @@ class Subset(Opened):
             if jd and (dates := self._julian(key, index)) is not None:
                 self._dates[key] = dates
                 self.meta[key] = _julian_meta(self.meta[key])
-            elif unpack and _is_packed(self.meta[key]):
+            elif packing.is_unpacked_by(unpack, self.meta[key]):
                 self._packed.add(key)
                 self.meta[key] = packing.unpacked_meta(self.meta[key])
         self.meta[META] = dict(source.meta.get(META, {}))
