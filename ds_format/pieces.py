@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from . import drivers, modes, packing
 from .codec.encode import describe
-from .dataset import META, Dataset, arrays_of, as_array, metadata_of
+from .dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from .drivers.base import Metadata
 from .files import read
 from .merging import Input, assemble, size_along
@@ -43,7 +43,7 @@ class SourcePiece:
         """Return one variable."""
         source = drivers.open_source(self.paths[0])
         try:
-            return as_array(source.read(key))[None]
+            return _as_read(self.paths[0], as_array(source.read(key)))[None]
         finally:
             source.close()
 
@@ -63,7 +63,11 @@ class DatasetPiece:
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        return self._arrays[key][None]
+        return _as_read(self.paths[0], self._arrays[key])[None]
+
+
+def _as_read(path: str, array: Any) -> Any:
+    return as_masked(array) if drivers.find_existing(path).masks else array
 
 
 class UnpackedPiece:

@@ -140,12 +140,12 @@ def test_what_netcdf_and_hdf5_packed_is_unpacked_wherever_it_went(
     some = ds.read(path, ["x"], full=True)
     assert (some["x"].dtype, some["."]["t"][".type"]) == (np.float64, "int16")
     with ds.open(path) as file:
-        assert (file["x"].dtype, file["x"].type, file["s"].dtype) == (np.float64, "float64", np.uint8)
+        assert (file["x"].dtype.name, file["x"].type, file["s"].dtype.name) == ("float64", "float64", "uint8")
         assert file["x"][2].tolist() == [12.0, 12.5]
         assert np.ma.concatenate([*file["x"].blocks(32)]).tolist() == expected["x"].tolist()
         assert "scale_factor" not in file["x"].attrs
     with ds.open(path, unpack=False) as file:
-        assert (file["x"].dtype, file["x"][2].tolist()) == (np.int16, [4, 5])
+        assert (file["x"].dtype.name, file["x"][2].tolist()) == ("int16", [4, 5])
 
 
 @pytest.mark.parametrize("suffix", ["ds", "json", "bpk"])
@@ -156,9 +156,9 @@ def test_what_was_packed_by_somebody_else_stays_as_it_is(tmp_path: Path, suffix:
         assert ds.attr(found, "scale_factor", var="x") == 0.5
     assert ds.read_many([path, path], dim="t")["x"].dtype == np.int16
     with ds.open(path) as file:
-        assert (file["x"].dtype, file["x"][2].tolist()) == (np.int16, [4, 5])
+        assert (file["x"].dtype.name, file["x"][2].tolist()) == ("int16", [4, 5])
     with ds.open(path, unpack=True) as file:
-        assert (file["x"].dtype, file["x"][2].tolist()) == (np.float64, [12.0, 12.5])
+        assert (file["x"].dtype.name, file["x"][2].tolist()) == ("float64", [12.0, 12.5])
     assert [found["x"].dtype for found in ds.read_many([path, path], unpack=True)] == [np.float64] * 2
     assert ds.read_many([path, path], "x", dim="t", unpack=True)["x"][-1].tolist() == [13.0, 13.5]
 
@@ -176,7 +176,7 @@ def test_many_files_are_unpacked(tmp_path: Path, suffix: str) -> None:
     assert [same_data(found["x"], once) for found in ds.readdir(folder)] == [True, True]
     for merged in (ds.read_many(paths, dim="t"), ds.readdir(folder, merge="t"), ds.readdir(folder, merge="t", jd=True)):
         assert same_data(merged["x"], twice)
-        assert "scale_factor" not in ds.attrs(merged, "x")
+        assert "scale_factor" not in merged["."]["x"]
     for merged in (
         ds.read_many(paths, dim="t", unpack=False),
         ds.readdir(folder, merge="t", unpack=False),
