@@ -16,13 +16,14 @@ from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels import files, ranges
 from ...names import unescape
+from ...packing import unpack_all
 from ...regular import open_file
 from ...target import Target, naming, resolve
 from ..base import Metadata
 from ..ds_header import read_header
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
-from .variables import decode_variable, read_headers
+from .variables import decode_variable, may_unpack, read_headers
 
 LOCKED_SIZE = 4 << 20
 """Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
@@ -30,7 +31,7 @@ WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
     """Read a dataset: a small file in one piece, of a large one the header and the variables that are wanted.
 
     Parameters
@@ -42,43 +43,51 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> 
         Whether to return the metadata of the other variables, too.
     strings : bool
         As `codec.decode`.
+    unpack : bool or None
+        As `packing.is_unpacked_by`.
     """
     try:
         data = files.read_file(path, WHOLE_SIZE)
         if data is None:
-            return _read_large(path, keys, full, strings)
+            return _read_large(path, keys, full, strings, unpack)
         header = parse(data, find_end(data, whole=True))
-        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full, strings)
+        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
 
 
-def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None) -> Dataset:
-    """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` are those of `read`."""
+def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
+    """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` and `unpack` as of `read`."""
     try:
         header = parse(data, find_end(data, whole=True))
-        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full=False, strings=False)
+        return _decode(
+            header, MemoryBody(data, header.body, keys is None), keys, full=False, strings=False, unpack=unpack
+        )
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
 
 
-def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
     fd, status = open_file(path)
     size = status.st_size
     try:
         header = read_header(fd, size)
-        return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings)
+        return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings, unpack)
     finally:
         os.close(fd)
 
 
-def _decode(header: Header, body: Body, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+def _decode(
+    header: Header, body: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> Dataset:
     wanted = header.keys if keys is None else [key for key in header.keys if key in keys]
     variables = read_headers(header, body, wanted)
     dataset = Dataset()
     for key, var in variables.items():
         dataset[key] = decode_variable(header, key, var, body, strings)
     dataset["."] = dataset_metadata(header, header.keys if full else wanted)
+    if may_unpack(header, unpack):
+        unpack_all(dataset, dataset["."], unpack)
     return dataset
 
 

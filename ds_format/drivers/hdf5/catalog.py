@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ... import packing
 from ...dataset import escape
-from ...dtypes import TYPES
+from ...dtypes import PACKED, TYPES
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
@@ -176,7 +177,10 @@ class _Reader:
             mark=mark if isinstance(mark, str) and TYPES[type_name].is_string else None,
             extent=None if extent == full else extent,
         )
-        return entry, {**_properties(entry, dims, dataset, marker), **{escape(k): v for k, v in attributes.items()}}
+        properties = _properties(entry, dims, dataset, marker)
+        if packing.is_packed(attributes, type_name):
+            properties[PROPERTY] = {**properties.get(PROPERTY, {}), PACKED: True}
+        return entry, {**properties, **{escape(k): v for k, v in attributes.items()}}
 
     def _dims(self, path_name: str, dataset: Node, marker: Marker) -> list[str] | None:
         if not dataset.shape:

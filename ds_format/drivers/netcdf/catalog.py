@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ... import packing
 from ...dataset import escape
+from ...dtypes import PACKED
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
@@ -142,6 +144,8 @@ class _Reader:
         record = read_storage(variable, kind, attributes)
         if strings:
             record["strings"] = strings
+        if packing.is_packed(attributes, type_name):
+            record[PACKED] = True
         found: missing.Sentinels = []
         if kind in ("number", "bool"):
             dtype = variable.dtype.newbyteorder("=")
