@@ -13,6 +13,7 @@ From low to high::
     docs, docfiles    documents in files of their own
     layouts      whether documents are lines or files
     schemas      the shape of documents, where all have the same
+    json_schemas what zds.json and manifest.json may say
     manifest     zds.json and manifest.json
     repair, writer, bulk      lines added, removed, written anew
     docimport    lines that become files
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .archives.packing import pack, unpack
     from .datasets import ZDataset
+    from .json_schemas import json_schema
     from .store import ZDSStore
     from .streams import ZIterableDataset
     from .tables.arrow_ import from_arrow, to_arrow
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from .tables.pandas_ import read_zds, to_zds
     from .validation import Problem, validate
     from .warnings_ import ZdsWarning
+    from .workspace import list_collections
 
 _HOMES = {
     "Problem": "validation",
@@ -51,6 +54,8 @@ _HOMES = {
     "ZIterableDataset": "streams",
     "ZdsWarning": "warnings_",
     "from_arrow": "tables.arrow_",
+    "json_schema": "json_schemas",
+    "list_collections": "workspace",
     "pack": "archives.packing",
     "read_zds": "tables.pandas_",
     "sql": "tables.duckdb_",
@@ -67,6 +72,8 @@ __all__ = [
     "ZIterableDataset",
     "ZdsWarning",
     "from_arrow",
+    "json_schema",
+    "list_collections",
     "pack",
     "read_zds",
     "sql",

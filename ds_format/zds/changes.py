@@ -63,11 +63,14 @@ class Changes:
         self._workspace, self._place, self._collection = workspace, place, collection
         self._is_new, self._faults, self._durable = is_new, faults, durable
         self._is_released = False
+        self._told: dict[str, str] = {}
         self._data_path = place.locate(format.data_name(collection))
         self._meta = os.path.dirname(self._data_path)
         self._lock = locks.lock(place.locate(format.lock_name(collection)), f"{place.path}: {collection}")
         try:
             self._facts = manifest.read_manifest(place, collection, faults)
+            if is_new and self._facts:
+                self._facts.pop("schema_count", None)
             self._is_strict = bool((self._facts or {}).get("strict", is_strict))
             self._changed = is_new or collection not in place.collections()
             self._schema: Any = None
@@ -194,6 +197,11 @@ class Changes:
         if self._schema is None:
             self._schema = schema_of(document)
 
+    def describe(self, facts: dict[str, str]) -> None:
+        """Have zds.json say something of the store, when this is closed."""
+        self._told |= facts
+        self._changed = True
+
     def flush(self, durable: bool) -> None:
         """Hand all changes to the system; see `LineWriter.flush`."""
         if isinstance(self.lines, LineWriter):
@@ -241,7 +249,7 @@ class Changes:
         if self._tells:
             facts = self._facts or {}
             manifest.write_manifest(self._place, self._collection, facts, count, self._is_strict, self._durable)
-        manifest.write_store(self._place, self._workspace.name, {self._collection: count}, self._durable)
+        manifest.write_store(self._place, self._workspace.name, {self._collection: count}, self._durable, self._told)
 
     def release(self) -> None:
         """Let others write, and forget what was not flushed."""

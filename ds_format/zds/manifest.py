@@ -80,22 +80,25 @@ def write_manifest(place: Folder, collection: str, old: Facts, count: int, is_st
     count : int
         Documents.
     is_strict : bool
-        Whether all have one schema. Else schemas are not counted, and their number is 0.
+        Whether all have one schema. Else schemas are not counted: their number stays what another program told, or
+        is 0.
     durable : bool
     """
+    n_schemas = old.get("schema_count")
+    n_schemas = n_schemas if type(n_schemas) is int and n_schemas > 0 else 0
     facts = {
         "version": format.MANIFEST_VERSION,
         "collection": collection,
         "strict": is_strict,
         "created_at": now(),
         "doc_count": count,
-        "schema_count": int(is_strict and count > 0),
+        "schema_count": min(count, 1 if is_strict else n_schemas),
     }
     kept = {key: old[key] for key in ("version", "created_at") if isinstance(old.get(key), str)}
     _write(place, format.manifest_name(collection), facts | old | facts | kept, durable)
 
 
-def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool) -> None:
+def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool, told: Facts | None = None) -> None:
     """Write zds.json. Other keys than those of the format are kept, and the counts of other collections.
 
     Parameters
@@ -106,17 +109,19 @@ def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool)
     counts : dict
         Documents of collections, as they are known now.
     durable : bool
+    told : dict, optional
+        What else is to be said, in place of what was.
     """
     lock = _wait_for_lock(place)
     try:
         old = read_store(place, Faults())
         if old is None:
             return
-        told = old.get("collections")
-        told = told if isinstance(told, dict) else {}
+        entries = old.get("collections")
+        entries = entries if isinstance(entries, dict) else {}
         known = {}
         for collection in filter(format.is_name, place.collections()):
-            entry = told.get(collection)
+            entry = entries.get(collection)
             entry = entry if isinstance(entry, dict) else {}
             if collection in counts or "count" not in entry:
                 entry = {**entry, "count": counts.get(collection, _count_of(place, collection))}
@@ -124,7 +129,9 @@ def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool)
         stamp = now()
         name = os.fsencode(name).decode("utf-8", "replace")  # the name of a file need not be text
         facts = {"$schema": format.SCHEMA_URL, "version": format.STORE_VERSION, "name": name, "created": stamp}
-        _write(place, format.STORE_FILE, facts | old | {"modified": stamp, "collections": known}, durable)
+        _write(
+            place, format.STORE_FILE, facts | old | (told or {}) | {"modified": stamp, "collections": known}, durable
+        )
     finally:
         locks.unlock(lock)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import warnings
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from .layouts import LAYOUTS
 from .places import Place
 from .reader import LineReader, open_files
 from .validation import ERROR, validate
-from .workspace import Workspace, open_place
+from .workspace import Workspace, open_store
 
 Mode = Literal["r", "a", "w"]
 Layout = Literal["jsonl", "docs"]
@@ -131,12 +130,8 @@ class ZDSStore(Documents):
         return cls(os.fspath(root_or_archive), format.check_collection(collection), mode, options)
 
     def _open_to_read(self) -> None:
-        if not os.path.exists(self.path):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
         strict = self._faults.strict
-        self._place = open_place(self.path, strict=strict)
-        if not self._place.is_store():
-            raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=self.path)
+        self._place = open_store(self.path, strict=strict)
         names = self._place.collections()
         if self.name not in names:
             told = ", ".join(names[:10]) or "none"
@@ -278,6 +273,28 @@ class ZDSStore(Documents):
     def compact(self) -> None:
         """Leave nothing in data.jsonl but one line for each id. `close` does so, too, after changes."""
         self._to_write().compact()
+
+    def describe(self, *, name: str | None = None, description: str | None = None) -> None:
+        """Set what zds.json calls the store, and says of it, when this is closed.
+
+        Parameters
+        ----------
+        name, description : str, optional
+            None: it stays as it is. A new store has the name of its folder or archive.
+
+        Raises
+        ------
+        UnsupportedError
+            If this is open for reading only.
+        TypeError
+            If one is no text.
+        """
+        changes = self._to_write()
+        facts = {"name": name, "description": description}
+        for key, text in facts.items():
+            if text is not None and not isinstance(text, str):
+                raise TypeError(f"{key}: found {type(text).__name__}, expected str")
+        changes.describe({key: text for key, text in facts.items() if text is not None})
 
     def collections(self) -> list[str]:
         """Return the names of all collections of the store, sorted."""

@@ -5,11 +5,13 @@ What archives need is imported when there is one.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import shutil
 from typing import Any
 
+from ..errors import FormatError
 from ..lock import Lock
 from ..opened import Opened
 from . import format, locks
@@ -33,6 +35,56 @@ def open_archive(path: str, *, strict: bool | None = False) -> Place:
 def open_place(path: str, *, strict: bool | None = False) -> Place:
     """Open a store for reading, in a folder or an archive."""
     return open_archive(path, strict=strict) if is_archive(path) else Folder(path)
+
+
+def list_collections(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the collections of a store, sorted, without opening any.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        A folder or an archive.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is nothing.
+    FormatError
+        If it is no store.
+
+    Examples
+    --------
+    >>> from ds_format.zds import ZDSStore, list_collections
+    >>> with ZDSStore.open("letters", "upper", mode="w") as store, store.collection("lower") as other:
+    ...     store.put("A", {}), other.put("a", {})
+    (None, None)
+    >>> list_collections("letters")
+    ['lower', 'upper']
+    """
+    place = open_store(os.fspath(path), strict=False)
+    try:
+        return list(filter(format.is_name, place.collections()))
+    finally:
+        place.close()
+
+
+def open_store(path: str, *, strict: bool | None) -> Place:
+    """Open a store that is there for reading; as `open_place`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is nothing.
+    FormatError
+        If it is no store.
+    """
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    place = open_place(path, strict=strict)
+    if not place.is_store():
+        place.close()
+        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=path)
+    return place
 
 
 def _archives(name: str) -> Any:

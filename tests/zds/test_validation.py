@@ -228,3 +228,62 @@ def test_reindex_beside_a_writer(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError, match="pid"):
             reindex(tmp_path / "s")
     assert reindex(tmp_path / "s") == {"train": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "severity", "message"),
+    [
+        (MANIFEST, {"version": 1}, WARNING, "version: found 1, expected a string"),
+        (MANIFEST, {"version": "2.0"}, WARNING, "version: found '2.0', expected '0.1.0' or the like"),
+        (MANIFEST, {"strict": "no"}, WARNING, "strict: found 'no', expected true or false"),
+        (MANIFEST, {"created_at": "yesterday"}, WARNING, "created_at: found 'yesterday', expected '2025-"),
+        (MANIFEST, {"doc_count": "1"}, WARNING, "doc_count: found '1', expected an integer"),
+        (MANIFEST, {"doc_count": True}, WARNING, "doc_count: found True, expected an integer"),
+        (MANIFEST, {"schema_count": -1}, WARNING, "schema_count: found -1, expected 0 or more"),
+        ("zds.json", {"version": "2.0"}, ERROR, "version: found '2.0', expected '1.0' or the like"),
+        ("zds.json", {"version": None}, ERROR, "version: found None, expected a string"),
+        ("zds.json", {"name": 5}, WARNING, "name: found 5, expected a string"),
+        ("zds.json", {"modified": "2025-01-15"}, WARNING, "modified: found '2025-01-15', expected"),
+        ("zds.json", {"collections": []}, WARNING, "collections: found [], expected an object"),
+        ("zds.json", {"collections": {"train": 5}}, WARNING, "collections.train: found 5, expected an object"),
+        (
+            "zds.json",
+            {"collections": {"train": {"count": "1"}}},
+            WARNING,
+            "collections.train.count: found '1', expected",
+        ),
+    ],
+)
+def test_types_and_versions(name: str, value: Any, severity: str, message: str, tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path, "train", mode="w") as store:
+        store.put("a", {})
+    path = tmp_path / name
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | value))
+    ((found, _, text),) = told(tmp_path)
+    assert (found, text[: len(message)]) == (severity, message)
+
+
+def test_the_version_of_a_store_is_needed(tmp_path: Path) -> None:
+    golden.write(tmp_path, {DATA: golden.line("a"), "zds.json": b"{}"})
+    assert told(tmp_path) == [(ERROR, None, "version: not found")]
+
+
+def test_ids_that_are_read_and_not_written(tmp_path: Path) -> None:
+    """The specification allows dots anywhere; zippy refuses some of them when a document is put, and so is it here."""
+    ids = [".x", "a..b", "x" * 255, "y" * 251, "v1.0.json"]
+    golden.write(tmp_path, {DATA: b"".join(golden.line(id, n=i) for i, id in enumerate(ids))})
+    found = told(tmp_path)
+    assert [(severity, line) for severity, line, _ in found] == [(ERROR, 1), (ERROR, 2)]
+    assert all("no dot at the start, no .. inside" in message for _, _, message in found)
+    with ZDSStore.open(tmp_path, "train") as store, pytest.warns(ZdsWarning, match="unusual"):
+        assert ([store[id]["n"] for id in ids], list(store)) == (list(range(5)), ids)
+    store = ZDSStore.open(tmp_path, "train", mode="a")
+    with pytest.warns(ZdsWarning, match="unusual"):
+        store.delete(ids[0])
+    for id in ids[2:]:
+        store.put(id, {"n": -1})
+    with pytest.raises(UnsupportedError, match="cannot be the id of a document"):
+        store.put(ids[1], {})
+    store.close()
+    with ZDSStore.open(tmp_path, "train") as store:
+        assert sorted(store) == sorted(ids[1:])

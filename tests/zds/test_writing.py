@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,45 @@ def test_manifests(tmp_path: Path) -> None:
     manifest, told = json.loads(manifest_path.read_bytes()), json.loads((path / "zds.json").read_bytes())
     assert (manifest["created_at"], manifest["doc_count"], manifest["own"]) == ("2001-01-01T00:00:00Z", 2, [1])
     assert told["collections"] == {"test": {"count": 1}, "train": {"count": 2, "x": 1}} and told["description"] == "all"
+
+
+@pytest.mark.parametrize("name", ["animals", "animals.zds"])
+def test_name_and_description(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+
+    def told() -> dict[str, Any]:
+        data = (path / "zds.json").read_bytes() if path.is_dir() else zipfile.ZipFile(path).read("zds.json")
+        found: dict[str, Any] = json.loads(data)
+        return found
+
+    with ZDSStore.open(path, mode="w") as store:
+        store.put("a", {})
+    assert told()["name"] == "animals" and "description" not in told()
+    with ZDSStore.open(path, mode="a") as store:
+        store.describe(name="Zoo", description="all that live there")
+    with ZDSStore.open(path, mode="a") as store:
+        store.put("b", {})
+        store.describe(description="žirafy")
+        with pytest.raises(TypeError, match="name: found int, expected str"):
+            store.describe(name=5)  # type: ignore[arg-type]
+    assert (told()["name"], told()["description"]) == ("Zoo", "žirafy")
+    assert told()["collections"] == {"default": {"count": 2}}
+    with ZDSStore.open(path) as store, pytest.raises(UnsupportedError, match="open for reading only"):
+        store.describe(name="x")
+    assert validate(path, strict=True) == []
+
+
+def test_the_number_of_schemas_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "collections/default/meta/manifest.json"
+    for strict, told, mode, expected in [
+        (False, 3, "a", 3), (False, "3", "a", 0), (False, -1, "a", 0), (True, 3, "a", 1), (False, 3, "w", 0),
+    ]:  # fmt: skip
+        with ZDSStore.open(tmp_path, mode="w") as store:
+            store.put_many({"_id": f"d{i}"} for i in range(5))
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), "strict": strict, "schema_count": told}))
+        with ZDSStore.open(tmp_path, mode=mode) as store:  # type: ignore[arg-type]
+            store.put("x", {})
+        assert json.loads(path.read_bytes())["schema_count"] == expected, (strict, told, mode)
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: repr(value)[:20])

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import format, schemas
 from .. import manifest as facts
+from ..json_schemas import json_schema, wrong_values
 from ..places import Place
 from .problems import ERROR, WARNING, Problems, load_region
 
@@ -24,9 +25,8 @@ def check_manifest(place: Place, collection: str, problems: Problems) -> dict[st
 
 
 def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
-    for key, kind, expected in (("collection", str, "a string"), ("strict", bool, "true or false")):
-        if key in manifest and type(manifest[key]) is not kind:
-            yield f"{key}: found {manifest[key]!r:.100}, expected {expected}"
+    for key, wrong in wrong_values(manifest, json_schema(format.MANIFEST)):
+        yield f"{key}: {wrong}"
     told = manifest.get("collection", collection)
     if told != collection:
         yield f"collection: found {told!r:.100}, expected {collection!r} as the folder says"
@@ -37,7 +37,7 @@ def check_count(
 ) -> None:
     """Check how many documents manifest.json tells of."""
     told = (manifest or {}).get("doc_count", n_documents)
-    region = place.open(format.manifest_name(collection)) if told != n_documents else None
+    region = place.open(format.manifest_name(collection)) if type(told) is int and told != n_documents else None
     if region is not None:
         message = f"doc_count: found {told!r:.100}, there are {n_documents}"
         problems.add(region.path, message, collection=collection, severity=WARNING)
@@ -49,15 +49,15 @@ def check_store_file(place: Place, n_documents: dict[str, int | None], problems:
     entry = None if region is None else load_region(region, problems, None, facts.MAX_SIZE)
     if region is None or entry is None:
         return
-    version = entry.get("version")
-    if not isinstance(version, str) or version.partition(".")[0] != format.STORE_VERSION.partition(".")[0]:
-        problems.add(region.path, f"version: found {version!r:.100}, expected {format.STORE_VERSION!r}", severity=ERROR)
+    for key, wrong in wrong_values(entry, json_schema(format.STORE_FILE)):
+        severity = ERROR if key == "version" else WARNING
+        problems.add(region.path, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
     told = entry.get("collections", {})
     if not isinstance(told, dict):
-        problems.add(region.path, "collections: found no object", severity=WARNING)
         return
     for name, value in told.items():
         count = value.get("count") if isinstance(value, dict) else None
+        count = count if type(count) is int else None
         if name not in n_documents:
             message = f"there is no collection {name!r:.100}"
         elif count not in {None, n_documents[name]} and n_documents[name] is not None:
