@@ -23,7 +23,7 @@ class Measure:
         self._sizes: dict[tuple[int, bool], int | str] = {}
         """Of lists, by identity, and whether arrays may be in them; or what is wrong with them."""
         self._arrays: dict[int, int] = {}
-        """Values of arrays, by address."""
+        """Values of arrays, by address; of those that are not in memory by the complement of their number."""
         self._held: list[Any] = []
         """What must not go, since others would get its identity."""
         self._n = self._total = 0
@@ -52,6 +52,20 @@ class Measure:
             return
         self._compare(total)
         self._total = total
+
+    def check_array(self, number: int, size: int) -> None:
+        """Count an array of `size` values that is buffer `number` of the file, and not in memory; as `check`."""
+        total = self._total + self._known(~number, size)
+        self._compare(total)
+        self._total = total
+
+    def _known(self, place: int, size: int) -> int:
+        """Return the size of an array at some place, after it was counted there."""
+        known = self._arrays.get(place, 0)
+        if size > known:
+            self._arrays[place] = size
+            self._n += size - known
+        return size
 
     def _compare(self, size: int) -> None:
         if size > max(TIMES * self._n, REPEATED):
@@ -90,12 +104,8 @@ class Measure:
 
     def _size_of_array(self, array: Any) -> int:
         """Return how many values an array has; of objects, with those that are inside of them."""
-        size: int = array.size
-        known = self._arrays.get(array.ctypes.data, 0)
-        if size > known:
-            self._arrays[array.ctypes.data] = size
-            self._held.append(array)
-            self._n += size - known
+        size = self._known(array.ctypes.data, array.size)
+        self._held.append(array)
         if array.dtype.kind == "O":
             nested = [part for part in np.ma.getdata(array).ravel().tolist() if type(part) in CONTAINERS]
             size += sum(self._size(part, 1, arrays=True) for part in nested)
