@@ -23,6 +23,7 @@ masked = np.ma.MaskedArray(values, values % 3 == 0)
 texts = np.array([f"text {i}" for i in range(1000)], object)
 dataset = {"x": values, "m": masked, "t": texts, ".": {"x": {".dims": ["a", "b"]}}}
 plain = {"x": values, "m": values, ".": {name: {".dims": ["a", "b"]} for name in "xm"}}
+PAGE = 1 << 16  # behind it a map has nothing, and zeros where a file ends within a page
 def cut(path, size=100):
     os.truncate(path, size)
 def store(path):
@@ -71,12 +72,12 @@ READERS: dict[str, tuple[str, str, str]] = {
     ),
     "keys": (
         "samples('a.msgpack', 100_000); file = MsgpackReader('a.msgpack')",
-        "cut('a.msgpack.keys')",
+        "cut('a.msgpack.keys', PAGE)",
         "lambda: file.find_key(70_000), lambda: file.find('a rather long key 70000')",
     ),
     "hashes and filter": (
         "samples('a.msgpack', 150_000); file = Index('a.msgpack')",
-        "cut('a.msgpack.key_hashes'), cut('a.msgpack.keys')",
+        "cut('a.msgpack.key_hashes', PAGE), cut('a.msgpack.keys', PAGE)",
         "lambda: file.find('a rather long key 70000'), lambda: file.key(70_000)",
     ),
     "store": (

@@ -28,6 +28,9 @@ class PostponedArray(NamedTuple):
     axes: tuple[int, ...]
     """For each axis of the array, which one it is in the buffer."""
 
+    def __hash__(self) -> int:
+        raise TypeError("unhashable, as arrays are")
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array."""
@@ -48,6 +51,9 @@ class PostponedMasked(NamedTuple):
 
     data: PostponedArray
     mask: PostponedArray
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable, as arrays are")
 
     @property
     def shape(self) -> tuple[int, ...]:

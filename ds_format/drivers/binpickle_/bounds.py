@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
 from ...errors import UnsupportedError
 from ...nesting import CONTAINERS, DEPTH
 
@@ -13,6 +14,7 @@ REPEATED = 1 << 20
 """Values that may come of repeated parts, in all."""
 TIMES = 16
 """How often each part may be there, where that makes more."""
+POSTPONED = (PostponedArray, PostponedMasked)
 PLAIN = (str, bytes, bool, int, float, type(None), np.generic)
 
 
@@ -99,7 +101,8 @@ class Measure:
             self._n += 1
             return 1
         if not arrays:
-            raise UnsupportedError(f"a list holds {type(item).__name__}; expected plain values")
+            found = "arrays" if isinstance(item, (np.ndarray, *POSTPONED)) else type(item).__name__
+            raise UnsupportedError(f"a list holds {found}; expected plain values")
         return self._size_of_array(item) if isinstance(item, np.ndarray) else 1
 
     def _size_of_array(self, array: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
+from ...binpickle.machine.postponed import PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
 from ...codec.header import PRIVATE, check_dims
@@ -20,7 +20,7 @@ from ...errors import DsError, FormatError, UnsupportedError
 from ...names import escape, unescape
 from ..base import Metadata
 from ..strings import check_kind
-from .bounds import Measure
+from .bounds import POSTPONED, Measure
 from .frames import VALUES, array_of, columns, is_frame
 
 UNITS = {
@@ -34,7 +34,6 @@ UNITS = {
 }
 """Units of NumPy's dates and differences of dates → those of attributes."""
 EPOCH = "1970-01-01"
-POSTPONED = (PostponedArray, PostponedMasked)
 
 
 class Variables(NamedTuple):

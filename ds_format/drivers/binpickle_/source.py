@@ -142,6 +142,6 @@ class BinPickleSource:
 def _native(array: Any) -> Any:
     """Return a copy in native byte order, strings as objects."""
     if array.dtype.kind in "SU":
-        return array.astype(object)
+        return (np.asarray(array) if isinstance(array, np.generic) else array).astype(object)
     copied = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
     return copied if isinstance(array, np.ma.MaskedArray) else np.asarray(copied)
