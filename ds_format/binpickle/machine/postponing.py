@@ -17,7 +17,8 @@ FROM_BUFFER = frozenset(both("numeric:_frombuffer"))
 MASKED = frozenset({"numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"})
 METADATA = "."
 """The entry of a dataset whose arrays are attributes."""
-CONTAINERS = (dict, list, tuple, set, frozenset, Call)
+CONTAINERS = frozenset({dict, list, tuple, set, frozenset, Call})
+WALKED = CONTAINERS | {Buffer}
 
 
 def postponable(pickle: Any, sizes: Iterable[int]) -> set[int]:
@@ -35,26 +36,30 @@ def postponable(pickle: Any, sizes: Iterable[int]) -> set[int]:
         As `outline` raises them.
     """
     sizes = list(sizes)
+    if not sizes:
+        return set()
     found: set[int] = set()
     needed: set[int] = set()
     seen: set[tuple[int, bool]] = set()
     todo: list[tuple[Any, bool]] = [(outline(pickle, sizes), True)]
     while todo:
         value, is_open = todo.pop()
-        if type(value) is Buffer:
+        kind = type(value)
+        if kind is Buffer:
             needed.add(value.number)
-        if type(value) not in CONTAINERS or (id(value), is_open) in seen:
+        if kind not in CONTAINERS or (id(value), is_open) in seen:
             continue
         seen.add((id(value), is_open))
-        if type(value) is dict:
-            todo += [(key, False) for key in value]
-            todo += [(part, is_open and key != METADATA) for key, part in value.items()]
-        elif type(value) is not Call:
-            todo += [(part, is_open and type(value) in (list, tuple)) for part in value]
-        elif is_open and (numbers := _numbers(value)):
+        if kind is Call and is_open and (numbers := _numbers(value)):
             found.update(numbers)
-        else:
+        elif kind is Call:
             todo += [(part, False) for part in (value.function, *value.args, value.state, *value.items)]
+        elif kind is dict:
+            todo += [(key, False) for key in value if type(key) in WALKED]
+            todo += [(part, is_open and key != METADATA) for key, part in value.items() if type(part) in WALKED]
+        else:
+            is_open = is_open and kind in (list, tuple)
+            todo += [(part, is_open) for part in value if type(part) in WALKED]
     return {number for number in found - needed if sizes[number]}
 
 

@@ -70,7 +70,7 @@ class Measure:
         return size
 
     def _compare(self, size: int) -> None:
-        if size > max(TIMES * self._n, REPEATED):
+        if size > REPEATED and size > TIMES * self._n:
             raise UnsupportedError(f"found lists that repeat their parts: {size} values")
 
     def _size(self, value: Any, depth: int, arrays: bool) -> int:
@@ -84,8 +84,13 @@ class Measure:
             size = 1
             try:
                 for part in value.values() if type(value) is dict else value:
-                    is_nested = type(part) in CONTAINERS
-                    size += self._size(part, depth + 1, arrays) if is_nested else self._leaf(part, arrays)
+                    if type(part) in CONTAINERS:
+                        size += self._size(part, depth + 1, arrays)
+                    elif isinstance(part, PLAIN):
+                        self._n += 1
+                        size += 1
+                    else:
+                        size += self._other(part, arrays)
             except UnsupportedError as error:
                 self._sizes[key] = error.message
                 raise
@@ -96,10 +101,7 @@ class Measure:
         self._compare(found)
         return found
 
-    def _leaf(self, item: Any, arrays: bool) -> int:
-        if isinstance(item, PLAIN):
-            self._n += 1
-            return 1
+    def _other(self, item: Any, arrays: bool) -> int:
         if not arrays:
             found = "arrays" if isinstance(item, (np.ndarray, *POSTPONED)) else type(item).__name__
             raise UnsupportedError(f"a list holds {found}; expected plain values")

@@ -44,22 +44,26 @@ class Arrays:
         self._decoded = {}
 
     def whole(self, array: PostponedArray) -> NDArray[Any]:
-        """Return an array, its checksum compared: its own if it was in the file as it is, else not to be changed.
+        """Return an array that may be changed, its checksum compared.
 
         Raises
         ------
         IntegrityError, TruncatedError, FormatError
             If the bytes are not those that were written; the message names file and entry.
         """
-        if not self._file.entries[array.number].steps:
-            return array.over(self._file.read_entry(array.number))
+        if self._file.entries[array.number].steps:
+            return self._decode(array).copy()
+        return array.over(self._file.read_entry(array.number))
+
+    def _decode(self, array: PostponedArray) -> NDArray[Any]:
+        """Return an array of what is decoded, which others have, too."""
         with self._lock:
             if array.number not in self._decoded:
                 self._decoded[array.number] = self._file.read_entry(array.number)
             return array.over(self._decoded[array.number])
 
     def part(self, array: PostponedArray, index: Sequence[Any]) -> NDArray[Any]:
-        """Return the part of an array that a normalized index selects; all of it as `whole`.
+        """Return the part of an array that a normalized index selects, which may be changed; all of it as `whole`.
 
         Raises
         ------
@@ -69,8 +73,7 @@ class Arrays:
         if is_whole(index, array.shape):
             return self.whole(array)
         if self._file.entries[array.number].steps:
-            part: NDArray[Any] = take(self.whole(array), index)
-            return part
+            return np.array(take(self._decode(array), index))
         stored = [index[array.axes.index(axis)] for axis in range(len(array.axes))]
         found = read_part(
             lambda slices: self._slab(array, slices), array.stored, stored, array.dtype.itemsize, chunk=None
@@ -79,7 +82,7 @@ class Arrays:
         return found.transpose(np.argsort(np.argsort(kept)))
 
     def blocks(self, array: PostponedArray, item_size: int, budget: int) -> Iterator[NDArray[Any]]:
-        """Yield an array in blocks, as `block_slices` says.
+        """Yield an array in blocks that may be changed, as `block_slices` says.
 
         Raises
         ------
@@ -93,7 +96,7 @@ class Arrays:
         sum_ = checksums.new(self._file.header.version)
         for slices in block_slices(array.shape, item_size, budget):
             if entry.steps:
-                yield self.whole(array)[slices]
+                yield self._decode(array)[slices].copy()
                 continue
             block = self._slab(array, slices) if is_in_order else self._piece(array, slices)
             if is_in_order:

@@ -18,6 +18,7 @@ from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
+from .bounds import POSTPONED
 from .foreign import variables
 from .reading import Arrays
 
@@ -83,7 +84,7 @@ class BinPickleSource:
         if array is None:
             return None
         try:
-            part = _native(self._part(array, index))
+            part = _native(self._part(array, index), copy=not isinstance(array, POSTPONED))
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         masked = isinstance(part, np.ma.MaskedArray)
@@ -113,7 +114,8 @@ class BinPickleSource:
             return
         item_size = OBJECT_SIZE if array.dtype.kind in "OSU" else array.dtype.itemsize
         try:
-            yield from map(_native, self._blocks(array, item_size, budget))
+            for block in self._blocks(array, item_size, budget):
+                yield _native(block, copy=not isinstance(array, POSTPONED))
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
 
@@ -139,9 +141,9 @@ class BinPickleSource:
         self._stored.close()
 
 
-def _native(array: Any) -> Any:
-    """Return a copy in native byte order, strings as objects."""
+def _native(array: Any, *, copy: bool) -> Any:
+    """Return values in native byte order and in C order, strings as objects; a copy if that is needed, or wanted."""
     if array.dtype.kind in "SU":
         return (np.asarray(array) if isinstance(array, np.generic) else array).astype(object)
-    copied = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
-    return copied if isinstance(array, np.ma.MaskedArray) else np.asarray(copied)
+    native = array.astype(array.dtype.newbyteorder("="), order="C", copy=copy)
+    return native if isinstance(native, np.ma.MaskedArray) else np.asarray(native)
