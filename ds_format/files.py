@@ -65,7 +65,9 @@ def read(
         written with do not.
     mmap : bool
         Map a ds file copy-on-write instead of reading it: large arrays without missing values are views of the file,
-        which do not change when it is replaced. Changing them does not change the file.
+        which do not change when it is replaced. Changing them does not change the file. Only for files that nobody
+        shortens in place meanwhile: that takes their memory away, and the system ends this process. No file is mapped
+        without this.
     strings : {"object", "numpy"}
         Text as object arrays of `str`, or as NumPy's StringDType.
 

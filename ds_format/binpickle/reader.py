@@ -8,10 +8,15 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import DsError, FormatError, IntegrityError
 from ..opened import Opened
 from . import checksums, machine
 from .format import HEADER, MAX_TRAILER_SIZE, FileHeader, FileTrailer, IndexEntry, decode_index, decode_trailers
+from .machine.postponed import Postponed
+from .machine.postponing import postponable
 from .source import Source, open_source, scan
 
 RATIO, LEAST = 1100, 1 << 26
@@ -194,6 +199,31 @@ class BinPickleFile(Opened):
             error.at(path=self.filename)
             raise
 
+    def load_postponed(self) -> Any:
+        """Load the object without the arrays that are only parts of it, whose bytes stay in the file.
+
+        Returns
+        -------
+        object
+            As `load` returns it, with a `PostponedArray` or `PostponedMasked` for each array in dictionaries and lists.
+            `read_entry` and `fill` have their bytes.
+
+        Raises
+        ------
+        FormatError, TruncatedError, IntegrityError, UnsafeError, UnsupportedError, OSError, ValueError
+            As `load` raises them.
+        """
+        pickled = self.read_pickle()
+        sizes = [entry.dec_length for entry in self.entries[:-1]]
+        try:
+            self._check_size(self.entries)
+            later = postponable(pickled, sizes)
+            buffers = (Postponed(i, size) if i in later else self.read_entry(i) for i, size in enumerate(sizes))
+            return machine.load(pickled, buffers, budget=self._max_size)
+        except DsError as error:
+            error.at(path=self.filename)
+            raise
+
     def read_pickle(self) -> Any:
         """Return the pickle, decoded, as a buffer, and do nothing with it.
 
@@ -220,6 +250,40 @@ class BinPickleFile(Opened):
             As `load` raises them.
         """
         return self._read(i, self._verify)
+
+    def fill(self, i: int, starts: NDArray[np.int64], size: int, out: Any) -> None:
+        """Fill a buffer with stretches of an entry that is stored as it is; no checksum is compared.
+
+        Parameters
+        ----------
+        i : int
+            Of `entries`.
+        starts : (n,) int64
+            Where each stretch begins, in bytes from the start of the entry.
+        size : int
+            Bytes of each.
+        out : writable, C-contiguous buffer of n * size bytes
+
+        Raises
+        ------
+        TruncatedError
+            If the file has become shorter.
+        OSError, ValueError
+            As `load` raises them.
+        """
+        try:
+            self._opened().fill(starts + self.entries[i].offset, size, out)
+        except DsError as error:
+            error.at(path=self.filename)
+            raise
+
+    def verify_entry(self, i: int) -> None:
+        """Compare the checksum of one entry, in blocks; IntegrityError if it differs, otherwise as `fill`."""
+        try:
+            scan(self._opened(), i, self.entries[i], self.header.version)
+        except DsError as error:
+            error.at(path=self.filename)
+            raise
 
     def _read(self, i: int, verify: bool | None) -> Any:
         source = self._opened()

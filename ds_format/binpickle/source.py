@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DsError, IntegrityError, TruncatedError
 from ..kernels import ranges
 from ..opened import Opened
+from ..rawfile import RawFile
 from ..regular import open_binary
 from . import checksums
 from .codecs.decoders import decode
@@ -53,6 +55,15 @@ class Source(Protocol):
             If they cannot be decoded; all messages name the entry.
         """
 
+    def fill(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
+        """Fill a buffer with stretches of `size` bytes each, one after another.
+
+        Raises
+        ------
+        TruncatedError
+            If the file has become shorter.
+        """
+
     def close(self) -> None:
         """Let go of the file."""
 
@@ -72,8 +83,14 @@ class Copied(Opened):
     """A file that is read."""
 
     def __init__(self, path: str):
-        self._file = open_binary(path, 0)
-        self.size = os.fstat(self._file.fileno()).st_size
+        self._path = path
+        self._file: RawFile | None = RawFile(path)
+        self.size = self._file.size()
+
+    def _opened(self) -> RawFile:
+        if self._file is None:
+            raise ValueError(f"{self._path}: the file is closed")
+        return self._file
 
     def read(self, offset: int, size: int) -> Any:
         """Return bytes of the file, writable."""
@@ -82,9 +99,17 @@ class Copied(Opened):
         return data
 
     def _fill(self, offset: int, data: Any) -> None:
-        found = ranges.read_at(self._file.fileno(), offset, data)
+        file = self._opened()  # which is held until it has been read
+        found = ranges.read_at(file.fd, offset, data)
         if found < len(data):
-            raise TruncatedError(f"the file has become shorter: it has no byte {offset + found} any more")
+            raise _shorter(offset + found)
+
+    def fill(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
+        """Read stretches of one size."""
+        file = self._opened()
+        found = ranges.read_ranges(file.fd, offsets, size, out)
+        if found < len(offsets) * size:
+            raise _shorter(int(offsets[found // size]) + found % size)
 
     def buffers(self, entries: Sequence[IndexEntry], which: range, version: int, verify: bool | None) -> Iterator[Any]:
         """Iterate over the decoded bytes of entries, writable."""
@@ -121,8 +146,8 @@ class Copied(Opened):
         return data
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Let go of the file, which is closed when nobody reads it any more."""
+        self._file = None
 
 
 class Mapped(Opened):
@@ -151,6 +176,12 @@ class Mapped(Opened):
                 raise _differs(i, entry, sum_of(data))
             yield _decoded(i, entry, data) if steps else data
 
+    def fill(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
+        """Copy stretches of one size."""
+        target = memoryview(out).cast("B")
+        for i, offset in enumerate(offsets.tolist()):
+            target[i * size : (i + 1) * size] = self._view[offset : offset + size]
+
     def close(self) -> None:
         """Let go of the map."""
         self._view = memoryview(b"")
@@ -169,6 +200,10 @@ def scan(source: Source, i: int, entry: IndexEntry, version: int) -> None:
         sum_.update(source.read(start, min(entry.end - start, BLOCK)))
     if sum_.result() != entry.checksum:
         raise _differs(i, entry, sum_.result())
+
+
+def _shorter(place: int) -> TruncatedError:
+    return TruncatedError(f"the file has become shorter: it has no byte {place} any more")
 
 
 def _differs(i: int, entry: IndexEntry, found: int | bytes) -> IntegrityError:

@@ -262,7 +262,7 @@ def describe(entry: Any, version: str) -> Described:
         if key not in PRIVATE:
             if type(value) not in FLAT and key != ".dims" and key != ".size":
                 is_flat = False
-                if is_too_deep(value):
+                if not (type(value) is list and FLAT.issuperset(map(type, value))) and is_too_deep(value):
                     deep = key
                     continue
             meta[key] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import threading
 from typing import Any, NamedTuple
@@ -20,20 +21,20 @@ SMALL = 4096
 
 
 class _Files(NamedTuple):
-    """The bytes of the index files; None: there is no such file."""
+    """The index files; None: there is no such file."""
 
-    offsets: Any
-    keys: Any
-    hashes: Any
-    filter: Any
+    offsets: parts.Part
+    keys: parts.Part | None
+    hashes: parts.Part | None
+    filter: parts.Part | None
 
 
 class Index:
     """The index of a dataset.
 
-    Opening compares sizes and reads the ends of the offsets. Large files are mapped, and their parts come into memory
-    when they are asked for. An index that is open stays valid when the dataset is replaced or appended to. Any number
-    of threads may share it. A copy by pickle opens the files anew.
+    Opening reads the offsets and compares sizes. Other files that are large are read when they are asked for. An index
+    that is open stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by
+    pickle opens the files anew.
 
     The keys decide: what hashes and filter say is compared with them. Without `.keys` they are taken from the samples,
     without `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
@@ -42,6 +43,9 @@ class Index:
     ----------
     path : str, bytes or PathLike
         The data file.
+    mmap : bool
+        Map large files into memory, which processes then share. Only where nobody shortens them in place: the system
+        would end this process.
 
     Attributes
     ----------
@@ -70,8 +74,9 @@ class Index:
     (2, (14, 28), 'b', 1, False)
     """
 
-    def __init__(self, path: Any):
+    def __init__(self, path: Any, *, mmap: bool = False):
         self.path = format.data_path(path)
+        self._mmap = mmap
         self._lock = threading.RLock()
         renew_lock(self, threading.RLock)
         self._forget()
@@ -91,13 +96,13 @@ class Index:
         with self._lock:
             if self._files is None:
                 self.size = os.stat(self.path).st_size
-                files = _load(self.path, self.size)
-                self._n = offsets.check(files.offsets, self.path, self.size)
+                files = _load(self.path, self.size, self._mmap)
+                self._n = offsets.check(files.offsets.data, self.path, self.size)
                 if files.keys is not None:
-                    keys.check_count(files.keys, self.path, self._n)
+                    keys.check_count(files.keys.start(keys.HEADER_SIZE), self.path, self._n)
                 if files.hashes is not None:
                     expected = format.HASH_SIZE * (self._n + 1)
-                    parts.check_size(self.path + format.KEY_HASHES, len(files.hashes), expected, self._n)
+                    parts.check_size(self.path + format.KEY_HASHES, files.hashes.size, expected, self._n)
                 self._files = files
             return self._files
 
@@ -105,12 +110,12 @@ class Index:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Index, (self.path,)
+        return functools.partial(Index, mmap=self._mmap), (self.path,)
 
     @property
     def offsets(self) -> Any:
         """The bytes of the offsets, n + 1 integers of 64 bits, big-endian."""
-        return (self._files or self._open()).offsets
+        return (self._files or self._open()).offsets.data
 
     def bounds(self, i: int) -> tuple[int, int]:
         """Return where sample i, of 0 to n - 1, starts and ends in the data file, in bytes.
@@ -125,14 +130,14 @@ class Index:
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
         files = self._files or self._open()
-        return offsets.bounds(files.offsets, i, self.path, self.size)
+        return offsets.bounds(files.offsets.data, i, self.path, self.size)
 
     def spans(self, start: int, stop: int) -> list[int]:
         """Return where the samples from `start` to `stop` - 1 start, and where the last of them ends; as `bounds`."""
         if not 0 <= start <= stop <= self._n:
             raise IndexError(f"no samples {start} to {stop} among {self._n}")
         files = self._files or self._open()
-        return offsets.spans(files.offsets, start, stop, self.path, self.size)
+        return offsets.spans(files.offsets.data, start, stop, self.path, self.size)
 
     def key(self, i: int) -> str:
         """Return the key of sample i, of 0 to n - 1.
@@ -160,7 +165,8 @@ class Index:
         with self._lock:
             if self._keys is None:
                 files = self._open()
-                data = scan.keys_of(self.path, files.offsets) if files.keys is None else files.keys
+                own = files.offsets.data
+                data = scan.keys_of(self.path, own) if files.keys is None else files.keys.data
                 self._keys = keys.open_keys(data, self.path)
             return self._keys
 
@@ -209,7 +215,8 @@ class Index:
         with self._lock:
             if self._lookup is None:
                 names = self._load_keys()
-                data = self._open().hashes
+                part = self._open().hashes
+                data = None if part is None else part.data
                 if data is None:
                     data = hashes.encode(names.encoded(0, self._n), self._n, distinct=False)
                 lookup = Lookup(data, hashes.SECRET)
@@ -238,8 +245,8 @@ class Index:
     def _load_filter(self) -> bloom.Filter | None:
         with self._lock:
             if not self._is_filter_loaded:
-                data = self._open().filter
-                found = None if data is None else bloom.decode(data, self.path)
+                part = self._open().filter
+                found = None if part is None else bloom.decode(part.data, self.path)
                 for i in {0, self._n - 1} if self._n and found else ():
                     if found and not bloom.may_have(found, self.key(i).encode()):
                         path = self.path + format.FILTER
@@ -254,17 +261,18 @@ class Index:
             self._forget()
 
 
-def _load(path: str, size: int) -> _Files:
+def _load(path: str, size: int, mmap: bool) -> _Files:
     """Open the index files of a data file of some size, in bytes."""
-    own = parts.load_if(path + format.OFFSETS)
-    key_file = parts.load_if(path + format.KEYS)
+    own = parts.open_if(path + format.OFFSETS, mmap=mmap)
+    key_file = parts.open_if(path + format.KEYS, mmap=mmap)
     if own is None or key_file is None:
         old = parts.load_if(path + format.LEGACY_INDEX)
         if old is not None:
-            old_offsets, old_keys = legacy.decode(old, path, size)
+            old_offsets, old_keys = map(parts.Part, legacy.decode(old, path, size))
             own = old_offsets if own is None else own
             key_file = old_keys if key_file is None else key_file
     if own is None:
         reason = f"{os.strerror(errno.ENOENT)}; {parts.REPAIR}"
         raise FileNotFoundError(errno.ENOENT, reason, path + format.OFFSETS)
-    return _Files(own, key_file, parts.load_if(path + format.KEY_HASHES), parts.load_if(path + format.FILTER))
+    hash_file = parts.open_if(path + format.KEY_HASHES, mmap=mmap)
+    return _Files(own, key_file, hash_file, parts.open_if(path + format.FILTER, mmap=mmap))

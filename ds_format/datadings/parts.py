@@ -1,16 +1,16 @@
-"""The bytes of an index file: of a small one in memory, of a large one mapped."""
+"""The bytes of an index file: of a small one in memory, of a large one when they are wanted, or mapped."""
 
 from __future__ import annotations
 
-import mmap
 import os
 from typing import Any
 
 from ..errors import FormatError, TruncatedError
-from ..regular import open_file
+from ..rawfile import MappedFile, RawFile
+from ..regular import open_binary
 
-MAPPED_SIZE = 1 << 16
-"""Bytes from which on a file is mapped; a smaller one is read, and keeps no file open."""
+SMALL_SIZE = 1 << 20
+"""Bytes up to which a file is read at once, and not kept open."""
 REPAIR = "`reindex` makes it from the data"
 
 
@@ -22,21 +22,48 @@ def file_size(path: str) -> int | None:
         return None
 
 
-def load(path: str) -> Any:
-    """Return the bytes of a file, as `bytes` or as a map that is read only.
+def load(path: str) -> bytes:
+    """Return the bytes of a file.
 
     Raises
     ------
     OSError
         If it cannot be opened, or is no file.
     """
-    fd, status = open_file(path)
-    try:
-        if status.st_size < MAPPED_SIZE:
-            return os.read(fd, MAPPED_SIZE)
-        return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ)
-    finally:
-        os.close(fd)
+    with open_binary(path, 0) as file:
+        return file.read()
+
+
+class Part:
+    """An index file as it was when it was opened, whatever stands under its name later.
+
+    Parameters
+    ----------
+    file : RawFile, MappedFile or bytes
+        A file, which is read when its bytes are wanted first; one that is mapped; or what it holds.
+
+    Attributes
+    ----------
+    size : int
+        Bytes.
+    """
+
+    def __init__(self, file: RawFile | MappedFile | bytes):
+        self._file = file
+        self.size = len(file) if isinstance(file, bytes) else file.size()
+
+    @property
+    def data(self) -> Any:
+        """The bytes of the file; TruncatedError if it has become shorter."""
+        file = self._file
+        if isinstance(file, RawFile):
+            file = self._file = file.read(0, self.size)
+        return file if isinstance(file, bytes) else file.read(0, self.size)
+
+    def start(self, size: int) -> Any:
+        """Return the first bytes."""
+        file, end = self._file, min(size, self.size)
+        return file[:end] if isinstance(file, bytes) else file.read(0, end)
 
 
 def check_size(path: str, found: int, expected: int, n: int) -> None:
@@ -52,9 +79,21 @@ def check_size(path: str, found: int, expected: int, n: int) -> None:
         raise error(f"found {found} bytes, expected {expected} for {n} samples; {REPAIR}", path=path)
 
 
-def load_if(path: str) -> Any:
+def load_if(path: str) -> bytes | None:
     """Return the bytes of a file as `load` does, or None if there is none."""
     try:
         return load(path)
     except FileNotFoundError:
         return None
+
+
+def open_if(path: str, *, mmap: bool) -> Part | None:
+    """Open a file, or return None if there is none. A large one is mapped, if that was asked for."""
+    try:
+        file = RawFile(path)
+    except FileNotFoundError:
+        return None
+    size = file.size()
+    if size <= SMALL_SIZE:
+        return Part(file.read(0, size))
+    return Part(MappedFile(path) if mmap else file)

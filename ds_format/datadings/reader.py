@@ -46,8 +46,9 @@ class MsgpackReader(Reader):
     writable : bool
         Decode arrays that can be changed; else they are read only, which saves a copy.
     mmap : bool
-        Map the data file into memory, which makes random access faster. Only for files that nobody shortens or writes
-        anew in place meanwhile, as datadings does: the system would end this process. `FileWriter` does not.
+        Map the data file and large files of its index into memory, which makes random access faster, and processes
+        share them. Only for files that nobody shortens or writes anew in place meanwhile, as datadings does: the system
+        would end this process. `FileWriter` does not.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class MsgpackReader(Reader):
         opened = self._opened
         if opened is None:
             file = MappedFile(self.path) if self.mmap else RawFile(self.path)
-            index = Index(self.path)
+            index = Index(self.path, mmap=self.mmap)
             if file.size() != index.size:
                 raise FormatError("the dataset is replaced while it is opened", path=self.path)
             if self._n not in {-1, len(index)}:

@@ -67,28 +67,27 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
 
 def _samples(path: str, cut: bool) -> tuple[list[str], Any]:
     """Return the keys of all samples, and where they end, (n,) int64."""
-    data = parts.load(path)
-    if not len(data) and _n_keys(path):
+    every = scan.Messages(path)
+    if not every.size and _n_keys(path):
         raise FormatError("is empty, but its index has samples", path=path)
-    found: list[scan.Block] = []
-    n = 0
-    for block in scan.blocks(data):
-        found.append(block)
-        n += len(block.ends)
-    ends = np.concatenate([block.ends for block in found]) if found else np.empty(0, np.int64)
-    places = np.concatenate([block.keys for block in found]) if found else np.empty(0, np.int64)
+    blocks = list(every)
+    ends = np.concatenate([block.ends for block in blocks]) if blocks else np.empty(0, np.int64)
     if not cut:
-        scan.check_whole(data, int(ends[-1]) if n else 0, n, path)
-    if (places < 0).any():
-        other = _other_keys(path, n)
+        every.check_whole()
+    if any(block.is_absent for block in blocks):
+        other = _other_keys(path, every.n)
         if other is not None:
             return other, ends
-        if cut:
-            n = int(np.argmax(places < 0))
-    if cut and not n and len(data):
+    names: list[str] = []
+    for block in blocks:
+        if block.fault or not cut:
+            scan.check_keys(block, len(names), path)
+        names += block.keys
+        if block.is_absent:
+            break
+    if cut and not names and every.size:
         raise FormatError("begins with no sample that has a key, and would be cut to nothing", path=path)
-    block = scan.Block(ends[:n], places[:n])
-    return scan.names(data, block, 0, path), block.ends
+    return names, ends[: len(names)]
 
 
 def _n_keys(path: str) -> int:

@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 from ..errors import FormatError
 from ..kernels.keys import strings_at
 from ..kernels.walk import find_messages, measure
+from ..rawfile import RawFile
 from . import format, keys, messages, parts
 
 BLOCK = 1 << 16
 """Messages that are found at once."""
+WINDOW = 1 << 22
+"""Bytes that are read at once, if they hold a whole message."""
+CUT_OFF = 1
+"""What `kernels.walk.measure` says of a message that goes on behind the bytes it was given."""
 
 
 class Block(NamedTuple):
@@ -22,52 +27,76 @@ class Block(NamedTuple):
 
     ends: NDArray[np.int64]
     """(n,): where each ends, in bytes of the data file."""
-    keys: NDArray[np.int64]
-    """(n,): where the string of the entry `key` starts; -1: there is none."""
+    keys: list[str]
+    """Strings of the entries `key`, up to the first message that has none, or a wrong one."""
+    is_absent: bool
+    """Whether a message has none."""
+    fault: str
+    """What is wrong with the key behind these, if it is there."""
 
 
-def blocks(data: Any) -> Iterator[Block]:
-    """Find all messages, many at a time, up to the end or to the first that is wrong.
+class Messages:
+    """All messages of a data file, in blocks, up to the end or to the first that is wrong.
 
     Parameters
     ----------
-    data : bytes-like
-        The data file.
+    path : str
+        The data file, which is read in pieces.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the file.
+    end : int
+        Where the last message found ends, in bytes.
+    n : int
+        How many were found.
     """
-    start = 0
-    while start < len(data):
-        block = Block(np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
-        n = find_messages(data, start, block.ends, block.keys)
-        if not n:
-            return
-        yield Block(block.ends[:n], block.keys[:n])
-        start = int(block.ends[n - 1])
+
+    def __init__(self, path: str):
+        self.path = path
+        self._file = RawFile(path)
+        self.size = self._file.size()
+        self.end = self.n = 0
+
+    def __iter__(self) -> Iterator[Block]:
+        room = WINDOW
+        while self.end < self.size:
+            data = self._file.read(self.end, min(self.end + room, self.size))
+            ends, keys = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            n = find_messages(data, 0, ends, keys)
+            if n:
+                yield self._block(data, ends[:n], keys[:n])
+                room = WINDOW
+            elif measure(data, 0)[1] == CUT_OFF and len(data) < self.size - self.end:
+                room *= 4
+            else:
+                return
+
+    def _block(self, data: bytes, ends: NDArray[np.int64], places: NDArray[np.int64]) -> Block:
+        n_keys = int(np.argmax(places < 0)) if (places < 0).any() else len(places)
+        found, wrong = strings_at(data, places[:n_keys])
+        start = self.end
+        self.end += int(ends[-1])
+        self.n += len(ends)
+        fault = f"its key, at byte {start + places[len(found)]}: {wrong}" if wrong else ""
+        return Block(ends + start, found, n_keys < len(places), fault)
+
+    def check_whole(self) -> None:
+        """Raise the error that says what is wrong where the messages ended, if the file goes on there."""
+        if self.end < self.size:
+            at, fault = measure(self._file.read(self.end, self.size), 0)
+            error = messages.fault(fault, at)
+            raise type(error)(f"sample {self.n} at byte {self.end}: {error.message}", path=self.path)
 
 
-def check_whole(data: Any, end: int, n: int, path: str) -> None:
-    """Raise the error that says what is wrong where `blocks` ended, after n messages, if the data go on there."""
-    if end < len(data):
-        at, fault = measure(data, end)
-        error = messages.fault(fault, at - end)
-        raise type(error)(f"sample {n} at byte {end}: {error.message}", path=path)
-
-
-def names(data: Any, block: Block, first: int, path: str) -> list[str]:
-    """Return the keys of the messages of a block, the first of which is number `first`.
-
-    Raises
-    ------
-    FormatError
-        If a message has no key, or one that is not UTF-8.
-    """
-    absent = np.flatnonzero(block.keys < 0)
-    if len(absent):
-        raise FormatError(f"sample {first + absent[0]} has no entry {format.KEY!r} with a string", path=path)
-    found, wrong = strings_at(data, block.keys)
-    if wrong:
-        where = f"sample {first + len(found)}: its key, at byte {block.keys[len(found)]}"
-        raise FormatError(f"{where}: {wrong}", path=path)
-    return found
+def check_keys(block: Block, first: int, path: str) -> None:
+    """Raise a FormatError unless all messages of a block, the first of which is number `first`, have keys."""
+    i = first + len(block.keys)
+    if block.fault:
+        raise FormatError(f"sample {i}: {block.fault}", path=path)
+    if block.is_absent:
+        raise FormatError(f"sample {i} has no entry {format.KEY!r} with a string", path=path)
 
 
 def keys_of(path: str, offsets_data: Any) -> bytes:
@@ -85,15 +114,14 @@ def keys_of(path: str, offsets_data: Any) -> bytes:
     FormatError
         If the samples are not where the offsets say, or one has no key.
     """
-    data = parts.load(path)
     offsets = np.frombuffer(offsets_data, ">u8")
     found: list[str] = []
-    end = 0
-    for block in blocks(data):
+    every = Messages(path)
+    for block in every:
         n = len(found)
         if not np.array_equal(offsets[n + 1 : n + 1 + len(block.ends)], block.ends.astype(">u8")):
             raise FormatError(f"samples are not where the index says; {parts.REPAIR}", path=path + format.OFFSETS)
-        found += names(data, block, n, path)
-        end = int(block.ends[-1])
-    check_whole(data, end, len(found), path)
+        check_keys(block, n, path)
+        found += block.keys
+    every.check_whole()
     return keys.encode(found)

@@ -30,7 +30,7 @@ cdef bint _is_line(const char* p, Py_ssize_t size) noexcept nogil:
     return p[0] == LINE_FEED and memchr(p + 1, LINE_FEED, size - 1) == p + size - 1
 
 
-def fetch_document(Table table not None, int fd, object loads not None, str id not None):
+def fetch_document(Table table not None, int fd, int64_t start, object loads not None, str id not None):
     """Return the document of an id: where it is, its bytes, and what they mean, with no other object between.
 
     Parameters
@@ -38,6 +38,8 @@ def fetch_document(Table table not None, int fd, object loads not None, str id n
     table : Table
     fd : int
         File descriptor, which the caller keeps open.
+    start : int
+        Where the lines begin in the file, in bytes.
     loads : callable
         Decodes bytes, and raises ValueError if it cannot. It is not called for integers that need more than 64 bits.
     id : str
@@ -63,7 +65,7 @@ def fetch_document(Table table not None, int fd, object loads not None, str id n
     line = PyBytes_FromStringAndSize(NULL, size)
     p = PyBytes_AS_STRING(line)
     with nogil:
-        got = pread(fd, p, size, <int64_t> entry.offset - 1)
+        got = pread(fd, p, size, start + <int64_t> entry.offset - 1)
     if got != size or not _is_line(p, size) or has_big_number(<const uint8_t*> p, size):
         return False
     try:

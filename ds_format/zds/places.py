@@ -84,20 +84,11 @@ class Region(Protocol):
             As for `read`. A checksum that differs is found before the last block is handed out.
         """
 
-    def view(self) -> memoryview | None:
-        """Return all bytes, mapped into memory and with no checksum compared; None where that cannot be done safely.
+    def place(self) -> tuple[int, int] | None:
+        """Return the descriptor of a file that holds these bytes as they are, and where they begin; None if none does.
 
-        Who shortens the file later takes memory away from this process, which the system then ends. Archives are
-        replaced and not changed, so theirs are mapped; the files of a folder are not.
-
-        Raises
-        ------
-        TruncatedError
-            If the file became shorter.
+        No checksum is compared of what is read there.
         """
-
-    def fileno(self) -> int | None:
-        """Return the descriptor of a file that holds just these bytes, if there is one."""
 
     def close(self) -> None:
         """Let go of the file. It is closed when nobody uses it any more."""
@@ -211,12 +202,9 @@ class FileRegion:
         for place in range(start, self.size, size):
             yield file.read(place, min(place + size, self.size))
 
-    def view(self) -> None:
-        """Return no map: the files of a folder may be shortened by who writes them."""
-
-    def fileno(self) -> int:
-        """Return the descriptor."""
-        return self._opened().fd
+    def place(self) -> tuple[int, int]:
+        """Return the descriptor, and 0."""
+        return self._opened().fd, 0
 
     def close(self) -> None:
         """Let go of the file."""

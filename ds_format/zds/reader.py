@@ -23,7 +23,7 @@ if os.name == "posix":
 else:
 
     def fetch_document(
-        table: Table, fd: int, loads: Callable[[bytes], Any], id: str
+        table: Table, fd: int, start: int, loads: Callable[[bytes], Any], id: str
     ) -> Document | Literal[False] | None:
         """Leave it to the long way."""
         return False if table.has(id) else None
@@ -100,10 +100,10 @@ def open_index(place: Place, collection: str) -> tuple[Region | None, bool]:
 
 def _identity(region: Region | None, is_own: bool) -> tuple[int, int, int, bool] | None:
     """Return what tells an index from another one; one that is put aside remains the same file."""
-    fd = None if region is None else region.fileno()
-    if fd is None:
+    place = None if region is None else region.place()
+    if place is None:
         return None
-    status = os.fstat(fd)
+    status = os.fstat(place[0])
     return status.st_ino, status.st_mtime_ns, status.st_size, is_own
 
 
@@ -133,13 +133,10 @@ class LineReader:
         renew_lock(self, threading.RLock)
         self._table = table
         self._is_read = is_read
-        self._fd = -1
         self._use(files.data)
 
     def _use(self, region: Region | None) -> None:
-        fd = None if region is None else region.fileno()
-        self._region, self._fd = region, -1 if fd is None else fd
-        self._view = None if region is None else region.view()
+        self._region, self._place = region, None if region is None else region.place()
         self._path = "" if region is None else region.path
 
     @property
@@ -164,9 +161,9 @@ class LineReader:
 
     def fetch(self, id: str) -> Document | Literal[False] | None:
         """Return the document of an id the short way; None if there is none, False if it takes `get`."""
-        if self._fd < 0:
+        if self._place is None:
             return False
-        self.fetch = partial(fetch_document, self.table, self._fd, decoder.loads)  # type: ignore[method-assign]
+        self.fetch = partial(fetch_document, self.table, *self._place, decoder.loads)  # type: ignore[method-assign]
         return self.fetch(id)
 
     def _forget_the_short_way(self) -> None:
@@ -210,9 +207,9 @@ class LineReader:
 
     def line(self, offset: int, length: int) -> bytes | None:
         """Return the line at some place, without its line feed; None if that is not one line."""
-        region, view = self._opened(), self._view
+        region = self._opened()
         start, stop = max(offset - 3, 0), min(offset + length + 1, region.size)
-        data = region.read(start, stop) if view is None else bytes(view[start:stop])
+        data = region.read(start, stop)
         return scanning.line_at(data, start, offset, offset + length, region.size)
 
     def _opened(self) -> Region:
@@ -269,5 +266,5 @@ class LineReader:
     def close(self) -> None:
         """Let go of the files. They are closed when no thread reads them any more."""
         self._forget_the_short_way()
-        self._fd, self._region, self._view = -1, None, None
+        self._place = self._region = None
         self._files = Files(None, None, False)

@@ -7,6 +7,7 @@ import mmap
 import os
 import pickle
 import tracemalloc
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,29 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     for direct in (False, True):
         with pytest.raises(TruncatedError, match="empty: the file is empty"):
             BinPickleFile(tmp_path / "empty", direct=direct)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("direct", [False, True])
+def test_what_is_decoded_is_compared_whether_mapped_or_not(direct: bool, version: int, tmp_path: Path) -> None:
+    """Of bytes that come out of a codec nobody could say which of the file they are."""
+    path = tmp_path / "x"
+    binpickle.dump([np.zeros(1000, "u1")], path, codec="gz", version=version)
+    with BinPickleFile(path, direct=direct) as file:
+        assert file.load()[0].sum() == 0
+        entry = file.entries[0]
+    data = bytearray(path.read_bytes())
+    other = zlib.compress(bytes([1]) * 1000, 9)
+    assert len(other) == entry.enc_length and data[entry.offset] == other[0]
+    data[entry.offset : entry.end] = other
+    path.write_bytes(data)
+    for verify in (None, True):
+        with BinPickleFile(path, direct=direct, verify=verify) as file:
+            for read in (file.load, lambda file=file: file.read_entry(0)):
+                with pytest.raises(IntegrityError, match="entry 0: checksum: found"):
+                    read()
+    with BinPickleFile(path, direct=direct, verify=False) as file:
+        assert file.load()[0].sum() == 1000
 
 
 @pytest.mark.parametrize("version", [1, 2])

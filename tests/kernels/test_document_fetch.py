@@ -32,15 +32,15 @@ def test_what_is_found(tmp_path: Path) -> None:
     table.add("beyond", len(LINES) + 5, 17)
     fd = os.open(path, os.O_RDONLY)
     try:
-        assert fetch_document(table, fd, json.loads, "b") == {"_id": "b", "x": 1}
-        assert fetch_document(table, fd, json.loads, "none") is None
-        assert fetch_document(table, fd, json.loads, "\ud800") is None
+        assert fetch_document(table, fd, 0, json.loads, "b") == {"_id": "b", "x": 1}
+        assert fetch_document(table, fd, 0, json.loads, "none") is None
+        assert fetch_document(table, fd, 0, json.loads, "\ud800") is None
         for name in [*"ancxyd", "wrong", "middle", "two", "short", "beyond"]:
-            assert fetch_document(table, fd, json.loads, name) is False
-        assert fetch_document(table, -1, json.loads, "b") is False
+            assert fetch_document(table, fd, 0, json.loads, name) is False
+        assert fetch_document(table, -1, 0, json.loads, "b") is False
         with pytest.raises(ZeroDivisionError):
-            fetch_document(table, fd, lambda line: 1 / 0, "b")
+            fetch_document(table, fd, 0, lambda line: 1 / 0, "b")
         with pytest.raises(TypeError):
-            fetch_document(table, fd, json.loads, 5)  # type: ignore[arg-type]
+            fetch_document(table, fd, 0, json.loads, 5)  # type: ignore[arg-type]
     finally:
         os.close(fd)

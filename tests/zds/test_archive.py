@@ -54,14 +54,15 @@ def test_region(tmp_path: Path, method: int) -> None:
     region = opened(place)
     assert (place.kind, place.is_store(), region.size) == ("archive", True, len(LINES))
     assert region.mtime_ns == path.stat().st_mtime_ns
-    assert region.fileno() is None
     for start in (0, 1, 7, len(LINES) - 1, len(LINES)):
         assert region.read(start, len(LINES)) == LINES[start:]
         blocks = list(region.blocks(start, 7))
         assert b"".join(blocks) == LINES[start:]
         assert all(len(block) == 7 for block in blocks[:-1])
-    view = region.view()
-    assert (None if view is None else bytes(view)) == (LINES if method == zipfile.ZIP_STORED else None)
+    found = region.place()
+    assert (found is not None) is (method == zipfile.ZIP_STORED)
+    if found is not None:
+        assert os.pread(found[0], len(LINES), found[1]) == LINES
     with pytest.raises(TruncatedError, match=f"expected bytes 5 to {len(LINES) + 1}, there are {len(LINES)}"):
         region.read(5, len(LINES) + 1)
     place.close()
@@ -72,15 +73,6 @@ def test_region(tmp_path: Path, method: int) -> None:
     for use in (lambda: opened(place), lambda: list(region.blocks())):
         with pytest.raises(ValueError, match="closed"):
             use()
-
-
-def test_views_outlive_the_archive(tmp_path: Path) -> None:
-    place = Archive(zips.make(tmp_path / "x.zds"))
-    region = opened(place)
-    view = region.view()
-    region.close()
-    place.close()
-    assert view is not None and bytes(view) == LINES
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
@@ -151,9 +143,6 @@ def test_archives_that_become_shorter(tmp_path: Path, method: int) -> None:
     for use in (lambda: region.read(0, region.size), lambda: list(region.blocks())):
         with pytest.raises(TruncatedError, match=r"x\.zds: the file ends at byte 80"):
             use()
-    if method == zipfile.ZIP_STORED:
-        with pytest.raises(TruncatedError, match=r"x\.zds: the file ends at byte 80"):
-            region.view()
 
 
 def test_archives_that_are_replaced(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the bytes of data.jsonl that are read by regions, not by maps."""
+    """Return a list that gets the bytes of data.jsonl that are read by regions, not by the short way."""
     found: list[int] = []
 
     def watch(kind: type[Any]) -> None:
@@ -56,13 +56,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def test_stored_members_are_mapped(root: Path, tmp_path: Path, reads: list[int]) -> None:
+def test_of_stored_members_only_the_documents_are_read(root: Path, tmp_path: Path, reads: list[int]) -> None:
     pack(root, tmp_path / "x.zds")
     reads.clear()
     with ZDSStore.open(tmp_path / "x.zds", "train") as store:
         assert [store[id]["n"] for id in IDS] == [0, 1, 1234, N - 1]
         assert "d7" in store and "e" not in store and len(store) == N
-        assert sum(reads) <= 2  # where the index ends
+        assert sum(reads) < 200  # where the index ends, and the first line, which has none before it
         assert sum(1 for _ in store.scan()) == N
     with pytest.raises(ValueError, match="closed"):
         store.get("d0")
@@ -75,7 +75,7 @@ def test_an_archive_without_an_index_is_read_once(root: Path, tmp_path: Path, re
     size = (root / "collections/train/meta/data.jsonl").stat().st_size
     with ZDSStore.open(tmp_path / "x.zds", "train") as store:
         assert [store[id]["n"] for id in IDS] == [0, 1, 1234, N - 1]
-    assert reads == [size]
+    assert reads[0] == size and sum(reads[1:]) < 200  # the first line has none before it
 
 
 def test_deflated_members_are_inflated_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +95,7 @@ def test_deflated_members_are_inflated_once(root: Path, tmp_path: Path, monkeypa
     assert found.count("data.jsonl") == 1
 
 
-def test_folders_are_not_mapped(root: Path) -> None:
-    # who truncates a mapped file takes memory away from its readers
+def test_folders_that_are_cut(root: Path) -> None:
     with ZDSStore.open(root, "train") as store:
         assert store["d1234"]["n"] == 1234
         os.truncate(root / "collections/train/meta/data.jsonl", 1000)

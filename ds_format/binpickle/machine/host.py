@@ -8,6 +8,7 @@ from ...errors import DsError, FormatError, UnsafeError
 from ...kernels.pickle_stack import Global
 from . import containers, opcodes, pandas_arrays, registry
 from .known import check_buffer, wrong
+from .postponed import Postponed
 
 
 def _uncalled(function: Any) -> DsError:
@@ -80,8 +81,10 @@ class Host:
             raise UnsafeError(f"gives {what} to {type(target).__name__}, which would change more than it has made")
         return made[1]
 
-    def read_only(self, buffer: Any) -> memoryview:
+    def read_only(self, buffer: Any) -> Any:
         """Return a view that cannot be written to."""
+        if type(buffer) is Postponed:
+            return buffer
         return memoryview(check_buffer("READONLY_BUFFER", buffer)).toreadonly()
 
     def refused(self, value: Global) -> DsError:

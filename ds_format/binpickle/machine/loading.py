@@ -22,8 +22,9 @@ def load(pickle: Any, buffers: Iterable[Any] = (), *, budget: int | None = None)
     ----------
     pickle : buffer
         The pickle, of protocol 4 or 5.
-    buffers : iterable of bytes, bytearray, memoryview or PickleBuffer
-        What was out of band, in order. Arrays share memory with them, and are read-only if they are.
+    buffers : iterable of bytes, bytearray, memoryview, PickleBuffer or Postponed
+        What was out of band, in order. Arrays share memory with them, and are read-only if they are. Of those that
+        `postponable` allows, a stand-in will do, and there will be one for the array.
     budget : int, optional
         Bytes that objects may take, buffers not counted. It is never more than in proportion to the size of the pickle.
 

@@ -15,6 +15,7 @@ from ...errors import FormatError
 from ...kernels.pickle_stack import Pending
 from . import dtypes
 from .known import Known, check, check_buffer, check_ints, wrong
+from .postponed import Postponed, PostponedArray, PostponedMasked
 
 SUBCLASSES = {np.ndarray, np.matrix, np.recarray, np.memmap, np.char.chararray}
 MAX_EMPTY_ITEMS = 1 << 16
@@ -25,19 +26,36 @@ SCALARS = (int, float, complex, bool, str, bytes, type(None), np.generic)
 """What may stand for a value of NumPy that is no object, in a list."""
 
 
-def from_buffer(buffer: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> np.ndarray[Any, Any]:
-    """Stand for `numpy._core.numeric._frombuffer`: an array over the bytes of a buffer."""
+def from_buffer(
+    buffer: Any, dtype: Any, shape: Any, order: Any, axes: Any = None
+) -> np.ndarray[Any, Any] | PostponedArray:
+    """Stand for `numpy._core.numeric._frombuffer`: an array over the bytes of a buffer, which may come later."""
     if not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise wrong("array", dtype, "a dtype without objects")
     check_ints("array: shape", shape)
     if order not in ("C", "F", "K") or (axes is None) is (order == "K"):
         raise FormatError("array: found another order than C, F or K")
-    check_buffer("array", buffer)
-    array = np.ndarray(shape, dtype, buffer, 0, None, "F" if order == "F" else "C")
+    if type(buffer) is Postponed:
+        return _postponed(buffer, dtype, shape, order, axes)
+    array = np.ndarray(shape, dtype, check_buffer("array", buffer), 0, None, "F" if order == "F" else "C")
     size = memoryview(buffer).nbytes
     if array.nbytes != size or array.shape != shape or (array.size > MAX_EMPTY_ITEMS and not dtype.itemsize):
         raise FormatError(f"array: found {size} bytes, expected {array.nbytes} of {array.size} values")
     return array if axes is None else array.transpose(check_ints("array: axes", axes))
+
+
+def _postponed(
+    buffer: Postponed, dtype: np.dtype[Any], shape: tuple[int, ...], order: str, axes: Any
+) -> PostponedArray:
+    n = _count(shape, dtype)
+    if n * dtype.itemsize != buffer.size:
+        raise FormatError(f"array: found {buffer.size} bytes, expected {n * dtype.itemsize} of {n} values")
+    every = tuple(range(len(shape)))
+    if axes is not None and tuple(sorted(check_ints("array: axes", axes))) != every:
+        raise FormatError(f"array: found the axes {axes}, expected each of {len(shape)} once")
+    if order == "F":
+        return PostponedArray(buffer.number, dtype, shape[::-1], every[::-1])
+    return PostponedArray(buffer.number, dtype, shape, every if axes is None else axes)
 
 
 def reconstruct(kind: Any, shape: Any, typecode: Any) -> Pending:
@@ -156,13 +174,16 @@ def _finish_masked(state: Any) -> np.ma.MaskedArray[Any, Any]:
     return np.ma.MaskedArray(data, flags, fill_value=given)
 
 
-def masked_array(data: Any, mask: Any) -> np.ma.MaskedArray[Any, Any]:
+def masked_array(data: Any, mask: Any) -> np.ma.MaskedArray[Any, Any] | PostponedMasked:
     """Stand for `numpy.ma.MaskedArray(data, mask)`, by which a pickle can have both out of band."""
+    is_postponed = type(data) is PostponedArray and type(mask) is PostponedArray
     for what, part in (("masked array: data", data), ("masked array: mask", mask)):
-        if type(part) is not np.ndarray:
+        if type(part) is not np.ndarray and not is_postponed:
             raise wrong(what, part, "an array")
     if mask.dtype != np.ma.make_mask_descr(data.dtype) or mask.shape != data.shape:
         raise FormatError(f"masked array: found a mask of {mask.shape}, expected booleans of {data.shape}")
+    if is_postponed:
+        return PostponedMasked(data, mask)
     return np.ma.MaskedArray(data, mask)
 
 

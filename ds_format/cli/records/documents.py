@@ -184,7 +184,7 @@ def reader(path: str, collection: str | None, *, mmap: bool = False) -> Document
         If there is no such one.
     """
     if mmap:
-        raise UsageError("bench: --mmap is for datadings; archives of ZDS are always mapped")
+        raise UsageError("bench: --mmap is for datadings; ZDS maps nothing")
     return DocumentReader(path, collection_of(path, collection))
 
 

@@ -20,6 +20,7 @@ All files are read by the machine that runs no code::
     foreign.py    objects of other programs → variables
     frames.py     those of pandas
     bounds.py     how much nested lists hold
+    reading.py    arrays that stay in the file until they are wanted
     source.py
     check.py      what is wrong with a file beyond its variables
 """

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
 from ...errors import UnsupportedError
 from ...nesting import CONTAINERS, DEPTH
 
@@ -13,6 +14,7 @@ REPEATED = 1 << 20
 """Values that may come of repeated parts, in all."""
 TIMES = 16
 """How often each part may be there, where that makes more."""
+POSTPONED = (PostponedArray, PostponedMasked)
 PLAIN = (str, bytes, bool, int, float, type(None), np.generic)
 
 
@@ -23,7 +25,7 @@ class Measure:
         self._sizes: dict[tuple[int, bool], int | str] = {}
         """Of lists, by identity, and whether arrays may be in them; or what is wrong with them."""
         self._arrays: dict[int, int] = {}
-        """Values of arrays, by address."""
+        """Values of arrays, by address; of those that are not in memory by the complement of their number."""
         self._held: list[Any] = []
         """What must not go, since others would get its identity."""
         self._n = self._total = 0
@@ -53,8 +55,22 @@ class Measure:
         self._compare(total)
         self._total = total
 
+    def check_array(self, number: int, size: int) -> None:
+        """Count an array of `size` values that is buffer `number` of the file, and not in memory; as `check`."""
+        total = self._total + self._known(~number, size)
+        self._compare(total)
+        self._total = total
+
+    def _known(self, place: int, size: int) -> int:
+        """Return the size of an array at some place, after it was counted there."""
+        known = self._arrays.get(place, 0)
+        if size > known:
+            self._arrays[place] = size
+            self._n += size - known
+        return size
+
     def _compare(self, size: int) -> None:
-        if size > max(TIMES * self._n, REPEATED):
+        if size > REPEATED and size > TIMES * self._n:
             raise UnsupportedError(f"found lists that repeat their parts: {size} values")
 
     def _size(self, value: Any, depth: int, arrays: bool) -> int:
@@ -68,8 +84,13 @@ class Measure:
             size = 1
             try:
                 for part in value.values() if type(value) is dict else value:
-                    is_nested = type(part) in CONTAINERS
-                    size += self._size(part, depth + 1, arrays) if is_nested else self._leaf(part, arrays)
+                    if type(part) in CONTAINERS:
+                        size += self._size(part, depth + 1, arrays)
+                    elif isinstance(part, PLAIN):
+                        self._n += 1
+                        size += 1
+                    else:
+                        size += self._other(part, arrays)
             except UnsupportedError as error:
                 self._sizes[key] = error.message
                 raise
@@ -80,22 +101,16 @@ class Measure:
         self._compare(found)
         return found
 
-    def _leaf(self, item: Any, arrays: bool) -> int:
-        if isinstance(item, PLAIN):
-            self._n += 1
-            return 1
+    def _other(self, item: Any, arrays: bool) -> int:
         if not arrays:
-            raise UnsupportedError(f"a list holds {type(item).__name__}; expected plain values")
+            found = "arrays" if isinstance(item, (np.ndarray, *POSTPONED)) else type(item).__name__
+            raise UnsupportedError(f"a list holds {found}; expected plain values")
         return self._size_of_array(item) if isinstance(item, np.ndarray) else 1
 
     def _size_of_array(self, array: Any) -> int:
         """Return how many values an array has; of objects, with those that are inside of them."""
-        size: int = array.size
-        known = self._arrays.get(array.ctypes.data, 0)
-        if size > known:
-            self._arrays[array.ctypes.data] = size
-            self._held.append(array)
-            self._n += size - known
+        size = self._known(array.ctypes.data, array.size)
+        self._held.append(array)
         if array.dtype.kind == "O":
             nested = [part for part in np.ma.getdata(array).ravel().tolist() if type(part) in CONTAINERS]
             size += sum(self._size(part, 1, arrays=True) for part in nested)

@@ -26,12 +26,12 @@ def check(path: Any) -> tuple[list[Fault], bool]:
         If it is no BinPickle file, or cannot be read.
     """
     name = os.fsdecode(path)
-    with BinPickleFile(name, direct=True) as file:
+    with BinPickleFile(name) as file:
         faults = [Fault(name, message, True) for message in file.find_errors()]
         if faults:
             return faults, False
         try:
-            is_own = variables(file.load()).is_own
+            is_own = variables(file.load_postponed()).is_own
         except DsError as error:
             return [Fault(name, error.message, True)], False
     return [], is_own

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...binpickle.machine.postponed import PostponedMasked
 from ...codec.attributes import from_json, to_json
-from ...codec.encode import properties_of
+from ...codec.encode import properties_of, type_of
 from ...codec.header import PRIVATE, check_dims
 from ...dataset import META, as_array
 from ...dtypes import TYPES
@@ -19,7 +20,7 @@ from ...errors import DsError, FormatError, UnsupportedError
 from ...names import escape, unescape
 from ..base import Metadata
 from ..strings import check_kind
-from .bounds import Measure
+from .bounds import POSTPONED, Measure
 from .frames import VALUES, array_of, columns, is_frame
 
 UNITS = {
@@ -39,7 +40,7 @@ class Variables(NamedTuple):
     """What an object consists of."""
 
     arrays: dict[str, Any]
-    """Key → array, None without data."""
+    """Key → array, one that is postponed, or None without data."""
     meta: Metadata
     faults: dict[str, UnsupportedError]
     """Key of each part that is no variable → why not."""
@@ -130,7 +131,7 @@ def _walk(value: Any, prefix: str, found: _Found, seen: set[int]) -> None:
 def _is_group(item: Any) -> bool:
     """Whether this has parts: a dictionary, a frame, or a list of more than values."""
     if type(item) in (list, tuple):
-        return any(isinstance(part, np.ndarray) or type(part) is dict or is_frame(part) for part in item)
+        return any(isinstance(part, (np.ndarray, *POSTPONED)) or type(part) is dict or is_frame(part) for part in item)
     return type(item) is dict or is_frame(item)
 
 
@@ -153,7 +154,7 @@ def _put(name: str, value: Any, meta: dict[str, Any], found: _Found) -> None:
     hint = meta.get(".type") if meta.get(".type") in TYPES else None
     try:
         array, more = _array(value, hint, found.measure)
-        found.meta[key] = {**meta, **more, ".type": hint, **properties_of(array, hint)}
+        found.meta[key] = {**meta, **more, ".type": hint, **_properties(array, hint)}
         if array is not None and array.dtype.kind == "O":
             check_kind(np.ma.getdata(array), _flags(array), found.meta[key][".type"])
     except UnsupportedError as error:
@@ -163,7 +164,13 @@ def _put(name: str, value: Any, meta: dict[str, Any], found: _Found) -> None:
     else:
         found.arrays[key] = array
         # how many are missing is not known before all of a mask is read
-        found.meta[key][".missing"] = isinstance(array, np.ma.MaskedArray)
+        found.meta[key][".missing"] = isinstance(array, (np.ma.MaskedArray, PostponedMasked))
+
+
+def _properties(array: Any, hint: str | None) -> dict[str, Any]:
+    if isinstance(array, POSTPONED):
+        return {".size": list(array.shape), ".type": type_of(np.empty(0, array.dtype), hint).name}
+    return properties_of(array, hint)
 
 
 def _refuse(name: str, error: UnsupportedError, found: _Found) -> None:
@@ -175,6 +182,10 @@ def _refuse(name: str, error: UnsupportedError, found: _Found) -> None:
 
 def _array(value: Any, hint: str | None, measure: Measure) -> tuple[Any, dict[str, Any]]:
     """Return data as an array, strings as objects, and the attributes that dates need."""
+    if isinstance(value, POSTPONED):
+        for part in value if isinstance(value, PostponedMasked) else [value]:
+            measure.check_array(part.number, part.size)
+        return value, {}
     measure.check(value, arrays=False)
     array = as_array(array_of(value) if is_frame(value) else value, hint)
     if array is None:

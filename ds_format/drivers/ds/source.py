@@ -38,7 +38,8 @@ class DsSource(Opened):
     ----------
     path : str, bytes or PathLike
     mmap : bool
-        Map the file copy-on-write: large arrays are views of it, which may be changed without changing the file.
+        Map the file copy-on-write: large arrays are views of it, which may be changed without changing the file. Who
+        shortens the file in place takes their memory away, and the system ends this process.
     strings : bool
         Whether text becomes StringDType arrays instead of object arrays of `str`.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
 import threading
@@ -39,7 +38,6 @@ class ArchiveFile:
         self.path = path
         self.size = self._file.status.st_size
         self.mtime_ns = self._file.status.st_mtime_ns
-        self._map: memoryview | None = None
         try:
             self.zip = open_zip(self._file)
         except DsError as error:
@@ -57,14 +55,10 @@ class ArchiveFile:
         data: bytes = self._file.read(start, stop)
         return data
 
-    def view(self, start: int, stop: int) -> memoryview:
-        """Return mapped bytes of the archive; a TruncatedError if it ends before `stop`."""
-        now = self._file.size()
-        if now < self.size:
-            raise TruncatedError(f"the file ends at byte {now}, expected bytes {start} to {stop}", path=self.path)
-        if self._map is None:
-            self._map = memoryview(mmap.mmap(self._file.fd, self.size, access=mmap.ACCESS_READ))
-        return self._map[start:stop]
+    @property
+    def fd(self) -> int:
+        """The descriptor, open as long as this is held."""
+        return self._file.fd
 
 
 class StoredRegion:
@@ -100,12 +94,9 @@ class StoredRegion:
         for place in range(start, self.size, size):
             yield file.read(self._start + place, self._start + min(place + size, self.size))
 
-    def view(self) -> memoryview:
-        """Return all bytes, mapped."""
-        return self._opened().view(self._start, self._start + self.size)
-
-    def fileno(self) -> None:
-        """Return no descriptor: the file holds more."""
+    def place(self) -> tuple[int, int]:
+        """Return the descriptor of the archive, and where the bytes begin in it."""
+        return self._opened().fd, self._start
 
     def close(self) -> None:
         """Let go of the archive."""
@@ -166,11 +157,8 @@ class DeflatedRegion:
         if done != self.size:
             raise TruncatedError(f"the compressed data hold {done} bytes, announced are {self.size}", path=self.path)
 
-    def view(self) -> None:
-        """Return no map: the bytes are not in the archive as they are."""
-
-    def fileno(self) -> None:
-        """Return no descriptor."""
+    def place(self) -> None:
+        """Return none: the bytes are not in the archive as they are."""
 
     def close(self) -> None:
         """Let go of the archive, and of what was inflated."""

@@ -36,12 +36,9 @@ class Start:
         for place in range(start, self.size, size):
             yield self._region.read(place, min(place + size, self.size))
 
-    def view(self) -> None:
-        """Return no map."""
-
-    def fileno(self) -> int | None:
-        """Return the descriptor of the file, which may hold more."""
-        return self._region.fileno()
+    def place(self) -> tuple[int, int] | None:
+        """Return the descriptor of the file, which may hold more, and where the bytes begin."""
+        return self._region.place()
 
     def close(self) -> None:
         """Let go of the region."""

@@ -176,7 +176,7 @@ def test_checksums_are_compared_where_all_is_read(damaged: Path, tmp_path: Path)
     assert source.read("good").tolist() == [0, 1, 2]
     for name in ("x", "m"):
         for read in (source.read, lambda name: list(source.blocks(name, 80))):
-            with pytest.raises(ds.IntegrityError, match=rf'a.bpk: variable "{name}": checksum: found [0-9a-f]'):
+            with pytest.raises(ds.IntegrityError, match=rf'a.bpk: variable "{name}": entry \d: checksum: found'):
                 read(name)
     assert source.read("x", (1, range(10))).tolist() == list(range(10, 20))
     with pytest.raises(ds.IntegrityError):

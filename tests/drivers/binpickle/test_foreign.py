@@ -188,7 +188,7 @@ def test_repeated_parts_do_not_fill_memory(tmp_path: Path) -> None:
     for value, message in (
         (many, "repeat their parts"),
         (knot, "contains itself"),
-        ([[array] * 1000], "a list holds ndarray"),
+        ([[array] * 1000], "a list holds arrays"),
     ):
         with pytest.raises(ds.UnsupportedError, match=f'variable "x": .*{message}'):
             read({"x": value}, tmp_path)
