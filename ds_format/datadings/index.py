@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import FormatError, MissingError
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
-from . import bloom, format, hashes, keys, legacy, offsets, parts, scan
+from . import bloom, format, hashes, keys, offsets, parts, scan
+from .opening import Opened, opened
 
 SCANS = 16
 """Lookups that compare all hashes, before a table of them is made."""
@@ -18,19 +19,22 @@ SMALL = 4096
 """Samples up to which the table is made at once."""
 
 
-class _Files(NamedTuple):
-    """The bytes of the index files; None: there is no such file."""
+class _Measured:
+    """A data file of which only the size is asked for."""
 
-    offsets: Any
-    keys: Any
-    hashes: Any
-    filter: Any
+    def __init__(self, path: str):
+        self._size = os.stat(path).st_size
+
+    def size(self) -> int:
+        """Return the bytes of the file."""
+        return self._size
 
 
 class Index:
     """The index of a dataset.
 
-    Opening compares sizes and reads the ends of the offsets. Large files are mapped, and their parts come into memory
+    Opening compares sizes and reads the ends of the offsets. If they do not fit one another, somebody may be writing
+    them, and they are opened again, for a second. Large files are mapped, and their parts come into memory
     when they are asked for. An index that is open stays valid when the dataset is replaced or appended to. Any number
     of threads may share it. A copy by pickle opens the files anew.
 
@@ -41,13 +45,15 @@ class Index:
     ----------
     path : str, bytes or PathLike
         The data file.
+    opener : callable, optional
+        Opens the data file, together with the index; what it makes says its bytes by `size()`.
 
     Attributes
     ----------
     path : str
         The data file.
     size : int
-        Bytes of the data file.
+        Bytes of all samples.
 
     Raises
     ------
@@ -69,14 +75,15 @@ class Index:
     (2, (14, 28), 'b', 1, False)
     """
 
-    def __init__(self, path: Any):
+    def __init__(self, path: Any, opener: Callable[[str], Any] = _Measured):
         self.path = format.data_path(path)
+        self._opener = opener
         self._lock = threading.RLock()
         self._forget()
         self._open()
 
     def _forget(self) -> None:
-        self._files: _Files | None = None
+        self._files: Opened | None = None
         self._keys: Keys | None = None
         self._lookup: tuple[Lookup, Keys, Any] | None = None
         self._table: tuple[Lookup, Keys, Any] | None = None
@@ -84,18 +91,12 @@ class Index:
         self._is_filter_loaded = False
         self._scans_left = SCANS
 
-    def _open(self) -> _Files:
-        """Open all files at once, so that they belong together whatever comes after them, and compare their sizes."""
+    def _open(self) -> Opened:
+        """Open all files at once, so that they belong together whatever comes after them."""
         with self._lock:
             if self._files is None:
-                self.size = os.stat(self.path).st_size
-                files = _load(self.path, self.size)
-                self._n = offsets.check(files.offsets, self.path, self.size)
-                if files.keys is not None:
-                    keys.check_count(files.keys, self.path, self._n)
-                if files.hashes is not None:
-                    expected = format.HASH_SIZE * (self._n + 1)
-                    parts.check_size(self.path + format.KEY_HASHES, len(files.hashes), expected, self._n)
+                files = opened(self.path, self._opener)
+                self.size, self._n = files.size, files.n
                 self._files = files
             return self._files
 
@@ -103,7 +104,12 @@ class Index:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Index, (self.path,)
+        return Index, (self.path, self._opener)
+
+    @property
+    def data(self) -> Any:
+        """What the opener of the data file made."""
+        return (self._files or self._open()).data
 
     @property
     def offsets(self) -> Any:
@@ -158,7 +164,7 @@ class Index:
         with self._lock:
             if self._keys is None:
                 files = self._open()
-                data = scan.keys_of(self.path, files.offsets) if files.keys is None else files.keys
+                data = scan.keys_of(self.path, files.offsets, files.size) if files.keys is None else files.keys
                 self._keys = keys.open_keys(data, self.path)
             return self._keys
 
@@ -250,19 +256,3 @@ class Index:
         """Let go of the files. They are opened anew when they are needed."""
         with self._lock:
             self._forget()
-
-
-def _load(path: str, size: int) -> _Files:
-    """Open the index files of a data file of some size, in bytes."""
-    own = parts.load_if(path + format.OFFSETS)
-    key_file = parts.load_if(path + format.KEYS)
-    if own is None or key_file is None:
-        old = parts.load_if(path + format.LEGACY_INDEX)
-        if old is not None:
-            old_offsets, old_keys = legacy.decode(old, path, size)
-            own = old_offsets if own is None else own
-            key_file = old_keys if key_file is None else key_file
-    if own is None:
-        reason = f"{os.strerror(errno.ENOENT)}; {parts.REPAIR}"
-        raise FileNotFoundError(errno.ENOENT, reason, path + format.OFFSETS)
-    return _Files(own, key_file, parts.load_if(path + format.KEY_HASHES), parts.load_if(path + format.FILTER))

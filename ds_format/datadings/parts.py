@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import FormatError, TruncatedError
 
 MAPPED_SIZE = 1 << 16
 """Bytes from which on a file is mapped; a smaller one is read, and keeps no file open."""
-REPAIR = "`reindex` makes it from the data"
+REPAIR = "`ds reindex` makes it from the data"
 
 
 def file_size(path: str) -> int | None:
@@ -51,7 +52,14 @@ def check_size(path: str, found: int, expected: int, n: int) -> None:
 
 def load_if(path: str) -> Any:
     """Return the bytes of a file as `load` does, or None if there is none."""
-    try:
-        return load(path)
-    except FileNotFoundError:
-        return None
+    return load_first((path,))
+
+
+def load_first(paths: Iterable[str]) -> Any:
+    """Return the bytes of the first of these files that exists as `load` does, or None if none does."""
+    for path in paths:
+        try:
+            return load(path)
+        except FileNotFoundError:
+            continue
+    return None

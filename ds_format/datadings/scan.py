@@ -70,7 +70,7 @@ def names(data: Any, block: Block, first: int, path: str) -> list[str]:
     return found
 
 
-def keys_of(path: str, offsets_data: Any) -> bytes:
+def keys_of(path: str, offsets_data: Any, size: int) -> bytes:
     """Return the file `.keys` of the samples.
 
     Parameters
@@ -79,13 +79,15 @@ def keys_of(path: str, offsets_data: Any) -> bytes:
         The data file.
     offsets_data : bytes-like
         The file `.offsets`.
+    size : int
+        Bytes of all samples.
 
     Raises
     ------
     FormatError
         If the samples are not where the offsets say, or one has no key.
     """
-    data = parts.load(path)
+    data = memoryview(parts.load(path))[:size]
     offsets = np.frombuffer(offsets_data, ">u8")
     found: list[str] = []
     end = 0
