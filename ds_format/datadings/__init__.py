@@ -8,8 +8,11 @@ From low to high::
     messages   samples ↔ messages
     offsets, keys, hashes, bloom, md5, legacy   one file each: encode, decode, and every check that it allows
     scan       what the data alone say: where messages are, and their keys
+    journal    the hidden files of a writer, and which files count while it exchanges them
+    opening    all files at once, so that they belong together whatever a writer does meanwhile
     index      all of it together: how many samples, where they are, what they are called, and which has a key
-    publish    all index files made and put beside the data, in an order that leaves no doubt
+    publish    all index files, made of keys and ends
+    claim      one writer at a time; how it exchanges all files, and puts right what a killed one left
     writer     samples → a dataset
     reindex    data → their index files
     verify     all files against one another

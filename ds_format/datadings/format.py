@@ -9,6 +9,7 @@
     D.filter       a Bloom filter of the keys
     D.md5          a checksum of each file above
     D.index        what older versions wrote instead: one map of key to start, in msgpack
+    D.meta         what the driver of this package puts beside, where a dataset was made samples
 
 D is customarily called `name.msgpack`. Only `.filter` says what it is and how long; all else is known by its size.
 
@@ -28,6 +29,7 @@ KEY_HASHES = ".key_hashes"
 FILTER = ".filter"
 MD5 = ".md5"
 LEGACY_INDEX = ".index"
+COMPANION = ".meta"
 INDEX = (OFFSETS, KEYS, KEY_HASHES, FILTER)
 """Suffixes of the index files."""
 RESERVED = (*INDEX, LEGACY_INDEX)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import os
 import threading
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import FormatError, MissingError
 from ..forks import renew_lock
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
-from . import bloom, format, hashes, keys, legacy, offsets, parts, scan
+from . import bloom, format, hashes, keys, offsets, parts, scan
+from .opening import Files, opened
 
 SCANS = 16
 """Lookups that compare all hashes, before a table of them is made."""
@@ -20,21 +21,24 @@ SMALL = 4096
 """Samples up to which the table is made at once."""
 
 
-class _Files(NamedTuple):
-    """The index files; None: there is no such file."""
+class _Measured:
+    """A data file of which only the size is asked for."""
 
-    offsets: parts.Part
-    keys: parts.Part | None
-    hashes: parts.Part | None
-    filter: parts.Part | None
+    def __init__(self, path: str):
+        self._size = os.stat(path).st_size
+
+    def size(self) -> int:
+        """Return the bytes of the file."""
+        return self._size
 
 
 class Index:
     """The index of a dataset.
 
-    Opening reads the offsets and compares sizes. Other files that are large are read when they are asked for. An index
-    that is open stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by
-    pickle opens the files anew.
+    Opening reads the offsets and compares sizes. If they do not fit one another, somebody may be writing them, and they
+    are opened again, for a second. Other files that are large are read when they are asked for. An index that is open
+    stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by pickle opens
+    the files anew.
 
     The keys decide: what hashes and filter say is compared with them. Without `.keys` they are taken from the samples,
     without `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
@@ -43,6 +47,8 @@ class Index:
     ----------
     path : str, bytes or PathLike
         The data file.
+    opener : callable, optional
+        Opens the data file, together with the index; what it makes says its bytes by `size()`.
     mmap : bool
         Map large files into memory, which processes then share. Only where nobody shortens them in place: the system
         would end this process.
@@ -52,7 +58,7 @@ class Index:
     path : str
         The data file.
     size : int
-        Bytes of the data file.
+        Bytes of all samples.
 
     Raises
     ------
@@ -74,16 +80,16 @@ class Index:
     (2, (14, 28), 'b', 1, False)
     """
 
-    def __init__(self, path: Any, *, mmap: bool = False):
+    def __init__(self, path: Any, opener: Callable[[str], Any] = _Measured, *, mmap: bool = False):
         self.path = format.data_path(path)
-        self._mmap = mmap
+        self._opener, self._mmap = opener, mmap
         self._lock = threading.RLock()
         renew_lock(self, threading.RLock)
         self._forget()
         self._open()
 
     def _forget(self) -> None:
-        self._files: _Files | None = None
+        self._files: Files | None = None
         self._keys: Keys | None = None
         self._lookup: tuple[Lookup, Keys, Any] | None = None
         self._table: tuple[Lookup, Keys, Any] | None = None
@@ -91,18 +97,12 @@ class Index:
         self._is_filter_loaded = False
         self._scans_left = SCANS
 
-    def _open(self) -> _Files:
-        """Open all files at once, so that they belong together whatever comes after them, and compare their sizes."""
+    def _open(self) -> Files:
+        """Open all files at once, so that they belong together whatever comes after them."""
         with self._lock:
             if self._files is None:
-                self.size = os.stat(self.path).st_size
-                files = _load(self.path, self.size, self._mmap)
-                self._n = offsets.check(files.offsets.data, self.path, self.size)
-                if files.keys is not None:
-                    keys.check_count(files.keys.start(keys.HEADER_SIZE), self.path, self._n)
-                if files.hashes is not None:
-                    expected = format.HASH_SIZE * (self._n + 1)
-                    parts.check_size(self.path + format.KEY_HASHES, files.hashes.size, expected, self._n)
+                files = opened(self.path, self._opener, mmap=self._mmap)
+                self.size, self._n = files.size, files.n
                 self._files = files
             return self._files
 
@@ -110,7 +110,12 @@ class Index:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(Index, mmap=self._mmap), (self.path,)
+        return functools.partial(Index, mmap=self._mmap), (self.path, self._opener)
+
+    @property
+    def data(self) -> Any:
+        """What the opener of the data file made."""
+        return (self._files or self._open()).data
 
     @property
     def offsets(self) -> Any:
@@ -166,7 +171,7 @@ class Index:
             if self._keys is None:
                 files = self._open()
                 own = files.offsets.data
-                data = scan.keys_of(self.path, own) if files.keys is None else files.keys.data
+                data = scan.keys_of(self.path, own, files.size) if files.keys is None else files.keys.data
                 self._keys = keys.open_keys(data, self.path)
             return self._keys
 
@@ -259,20 +264,3 @@ class Index:
         """Let go of the files. They are opened anew when they are needed."""
         with self._lock:
             self._forget()
-
-
-def _load(path: str, size: int, mmap: bool) -> _Files:
-    """Open the index files of a data file of some size, in bytes."""
-    own = parts.open_if(path + format.OFFSETS, mmap=mmap)
-    key_file = parts.open_if(path + format.KEYS, mmap=mmap)
-    if own is None or key_file is None:
-        old = parts.load_if(path + format.LEGACY_INDEX)
-        if old is not None:
-            old_offsets, old_keys = map(parts.Part, legacy.decode(old, path, size))
-            own = old_offsets if own is None else own
-            key_file = old_keys if key_file is None else key_file
-    if own is None:
-        reason = f"{os.strerror(errno.ENOENT)}; {parts.REPAIR}"
-        raise FileNotFoundError(errno.ENOENT, reason, path + format.OFFSETS)
-    hash_file = parts.open_if(path + format.KEY_HASHES, mmap=mmap)
-    return _Files(own, key_file, hash_file, parts.open_if(path + format.FILTER, mmap=mmap))

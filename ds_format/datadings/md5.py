@@ -61,10 +61,10 @@ def new() -> hashlib._Hash:
     return hashlib.md5(usedforsecurity=False)
 
 
-def of_file(path: str) -> str:
-    """Return the checksum of a file, as 32 hexadecimal digits, reading it in blocks."""
+def of_file(path: str, size: int | None = None) -> str:
+    """Return the checksum of a file or its first bytes, as 32 hexadecimal digits, reading it in blocks."""
     with open_binary(path, 0) as file:
-        return of_open(file.fileno(), os.fstat(file.fileno()).st_size).hexdigest()
+        return of_open(file.fileno(), os.fstat(file.fileno()).st_size if size is None else size).hexdigest()
 
 
 def of_open(fd: int, size: int) -> hashlib._Hash:

@@ -28,6 +28,12 @@ def encode(ends: NDArray[np.int64]) -> bytes:
     return bytes(format.OFFSET_SIZE) + ends.astype(">u8").tobytes()
 
 
+def end(data: Any) -> int:
+    """Return where the last sample ends, in bytes, as the file says it; -1 if it has no offset."""
+    whole = len(data) - len(data) % format.OFFSET_SIZE
+    return int(_one(data, whole - format.OFFSET_SIZE)[0]) if whole else -1
+
+
 def check(data: Any, path: str, size: int) -> int:
     """Check the ends of the file, which is all that can be checked without reading it.
 
@@ -56,14 +62,15 @@ def check(data: Any, path: str, size: int) -> int:
     if not len(data) or len(data) % format.OFFSET_SIZE:
         raise FormatError(f"found {len(data)} bytes, expected offsets of 8 bytes each; {parts.REPAIR}", path=own)
     n = len(data) // format.OFFSET_SIZE - 1
-    first, last = _one(data, 0)[0], _one(data, format.OFFSET_SIZE * n)[0]
+    first, last = _one(data, 0)[0], end(data)
     if first:
         raise FormatError(f"found the first offset {first}, expected 0; {parts.REPAIR}", path=own)
     if last > size:
-        raise TruncatedError(f"found {size} bytes, expected {last}, where the last of {n} samples ends", path=path)
+        reason = f"found {size} bytes, expected {last}, where the last of {n} samples ends"
+        raise TruncatedError(f"{reason}; `ds reindex --cut` keeps those that are whole", path=path)
     if last < size:
         reason = f"{size - last} bytes behind the {n} samples of its index, from byte {last} on"
-        raise FormatError(f"{reason}; `reindex` with `cut` removes them", path=path)
+        raise FormatError(f"{reason}; `ds reindex --cut` removes them", path=path)
     return n
 
 

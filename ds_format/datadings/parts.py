@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import FormatError, TruncatedError
@@ -11,7 +12,7 @@ from ..regular import open_binary
 
 SMALL_SIZE = 1 << 20
 """Bytes up to which a file is read at once, and not kept open."""
-REPAIR = "`reindex` makes it from the data"
+REPAIR = "`ds reindex` makes it from the data"
 
 
 def file_size(path: str) -> int | None:
@@ -87,13 +88,15 @@ def load_if(path: str) -> bytes | None:
         return None
 
 
-def open_if(path: str, *, mmap: bool) -> Part | None:
-    """Open a file, or return None if there is none. A large one is mapped, if that was asked for."""
-    try:
-        file = RawFile(path)
-    except FileNotFoundError:
-        return None
-    size = file.size()
-    if size <= SMALL_SIZE:
-        return Part(file.read(0, size))
-    return Part(MappedFile(path) if mmap else file)
+def open_first(paths: Iterable[str], *, mmap: bool) -> Part | None:
+    """Open the first of these files that exists; None if none does. A large one is mapped, if that was asked for."""
+    for path in paths:
+        try:
+            file = RawFile(path)
+        except FileNotFoundError:
+            continue
+        size = file.size()
+        if size <= SMALL_SIZE:
+            return Part(file.read(0, size))
+        return Part(MappedFile(path) if mmap else file)
+    return None

@@ -11,9 +11,9 @@ from typing import Any, SupportsIndex
 
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels import pieces
+from ..kernels.portable import status
 from ..rawfile import MappedFile, RawFile
-from ..regular import open_binary
-from . import format, md5, messages
+from . import format, journal, md5, messages, parts
 from .base import Reader, locate
 from .index import Index
 
@@ -94,10 +94,8 @@ class MsgpackReader(Reader):
         """
         opened = self._opened
         if opened is None:
-            file = MappedFile(self.path) if self.mmap else RawFile(self.path)
-            index = Index(self.path, mmap=self.mmap)
-            if file.size() != index.size:
-                raise FormatError("the dataset is replaced while it is opened", path=self.path)
+            index = Index(self.path, MappedFile if self.mmap else RawFile, mmap=self.mmap)
+            file = index.data
             if self._n not in {-1, len(index)}:
                 raise FormatError(f"another dataset of {len(index)} samples, expected {self._n}", path=self.path)
             self._opened = opened = _Opened(index, file, file.fetcher(index.offsets))
@@ -115,6 +113,11 @@ class MsgpackReader(Reader):
 
     def __len__(self) -> int:
         return self._n
+
+    @property
+    def data_size(self) -> int:
+        """Bytes of all samples."""
+        return (self._opened or self._open()).index.size
 
     def __contains__(self, key: Hashable) -> bool:
         return key in (self._opened or self._open()).index
@@ -200,17 +203,19 @@ class MsgpackReader(Reader):
 
     def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
         """Return whether the index files have the checksums that the dataset says; as `verify_data`."""
-        found = [suffix for suffix in format.INDEX if os.path.exists(self.path + suffix)]
+        found = [suffix for suffix in format.INDEX if status(journal.place(self.path, suffix)) is not None]
         return self._has_sums(found or [format.LEGACY_INDEX])
 
     def _has_sums(self, suffixes: Sequence[str]) -> bool:
-        with open_binary(self.path + format.MD5) as file:
-            sums = md5.decode(file.read()).digests
-        paths = [self.path + suffix for suffix in suffixes]
-        for path in paths:
-            if os.path.basename(path) not in sums:
-                raise MissingError(f"no checksum of {os.path.basename(path)}", path=self.path + format.MD5)
-        return all(sums[os.path.basename(path)] == md5.of_file(path) for path in paths)
+        sums = md5.decode(bytes(parts.load(journal.place(self.path, format.MD5)))).digests
+        name = os.path.basename(self.path)
+        for suffix in suffixes:
+            if name + suffix not in sums:
+                raise MissingError(f"no checksum of {name}{suffix}", path=self.path + format.MD5)
+        return all(sums[name + suffix] == self._sum(suffix) for suffix in suffixes)
+
+    def _sum(self, suffix: str) -> str:
+        return md5.of_file(journal.place(self.path, suffix), None if suffix else self.data_size)
 
     def _locate(self, index: SupportsIndex) -> int:
         try:

@@ -8,22 +8,26 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError
-from . import format, keys, legacy, md5, parts, publish, scan
+from ..kernels.portable import status
+from ..target import naming
+from . import format, journal, keys, legacy, md5, parts, publish, scan
+from .claim import Claim
 
 
 def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
     """Make the index files of a dataset anew.
 
     The places of the samples come from the data. The keys are the entries `key` of the samples; where one has none, all
-    come from the file `.keys`, or `.index` of older versions, if it has as many. An `.index` is kept.
+    come from the file `.keys`, or `.index` of older versions, if it has as many. An `.index` is kept. What a killed
+    writer was exchanging is finished before. If reindexing fails or is killed, nothing changes.
 
     Parameters
     ----------
     path : str, bytes or PathLike
         The data file.
     cut : bool
-        Cut off all from the first byte on that is no whole sample with a key: after a crash, or a copy that was not
-        finished.
+        Cut off all from the first byte on that is no whole sample with a key: after a crash of a writer, whose whole
+        samples are kept, or a copy that was not finished.
     durable : bool
         Flush the files to the disk.
 
@@ -36,6 +40,8 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
     ------
     FormatError, TruncatedError
         If something in the data is no message, or they are empty and the index is not; the message says where.
+    BusyError
+        If somebody is writing the dataset.
     UnsupportedError
         If two samples have the same key.
 
@@ -52,16 +58,23 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
     1
     """
     name = format.data_path(path)
-    names, ends = _samples(name, cut)
-    size = int(ends[-1]) if len(ends) else 0
-    is_legacy = os.path.exists(name + format.LEGACY_INDEX)
-    if cut and size < os.stat(name).st_size:
-        os.truncate(name, size)
-    index = publish.encode(name, names, ends, md5.of_file(name))
-    if is_legacy:
-        index[format.MD5] = _legacy_sums(name, index[format.MD5])
-    with publish.prepared(name, index, durable=durable) as targets:
-        publish.commit(name, targets, keeps_legacy=is_legacy)
+    os.stat(journal.place(name, ""))
+    claim = Claim(name, durable=durable, keeps_tail=True)
+    try:
+        names, ends = _samples(name, cut)
+        size = int(ends[-1]) if len(ends) else 0
+        index = publish.encode(name, names, ends, md5.of_file(name, size))
+        if status(name + format.LEGACY_INDEX) is not None:
+            index[format.MD5] = _legacy_sums(name, index[format.MD5])
+        with naming(name):
+            for suffix, data in index.items():
+                claim.prepare(suffix, data)
+            claim.commit(size, has_tail=cut)
+    except BaseException:
+        claim.undo()
+        raise
+    finally:
+        claim.release()
     return len(names)
 
 

@@ -42,21 +42,23 @@ class Messages:
     ----------
     path : str
         The data file, which is read in pieces.
+    size : int, optional
+        Bytes that count; by default all of the file.
 
     Attributes
     ----------
     size : int
-        Bytes of the file.
+        Bytes that count.
     end : int
         Where the last message found ends, in bytes.
     n : int
         How many were found.
     """
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, size: int | None = None):
         self.path = path
         self._file = RawFile(path)
-        self.size = self._file.size()
+        self.size = self._file.size() if size is None else size
         self.end = self.n = 0
 
     def __iter__(self) -> Iterator[Block]:
@@ -99,7 +101,7 @@ def check_keys(block: Block, first: int, path: str) -> None:
         raise FormatError(f"sample {i} has no entry {format.KEY!r} with a string", path=path)
 
 
-def keys_of(path: str, offsets_data: Any) -> bytes:
+def keys_of(path: str, offsets_data: Any, size: int) -> bytes:
     """Return the file `.keys` of the samples.
 
     Parameters
@@ -108,6 +110,8 @@ def keys_of(path: str, offsets_data: Any) -> bytes:
         The data file.
     offsets_data : bytes-like
         The file `.offsets`.
+    size : int
+        Bytes of all samples.
 
     Raises
     ------
@@ -116,7 +120,7 @@ def keys_of(path: str, offsets_data: Any) -> bytes:
     """
     offsets = np.frombuffer(offsets_data, ">u8")
     found: list[str] = []
-    every = Messages(path)
+    every = Messages(path, size)
     for block in every:
         n = len(found)
         if not np.array_equal(offsets[n + 1 : n + 1 + len(block.ends)], block.ends.astype(">u8")):

@@ -12,8 +12,9 @@ from ..errors import DsError
 from ..kernels.hashes import hash_strings
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
+from ..kernels.portable import status
 from ..regular import open_binary
-from . import bloom, format, hashes, keys, legacy, md5, messages, parts
+from . import bloom, format, hashes, journal, keys, legacy, md5, messages, opening, parts
 
 BLOCK = 1 << 16
 """Entries that are compared at once."""
@@ -69,7 +70,24 @@ def verify(path: Any, *, samples: bool = True) -> list[Problem]:
     []
     """
     name = format.data_path(path)
-    return list(_problems(name, os.stat(name).st_size, samples))
+    total = os.stat(journal.place(name, "")).st_size
+    known = journal.read(name)
+    size = opening.counted(known, total, _load(name, format.OFFSETS))
+    problems = list(_problems(name, size, samples))
+    if known is not None:
+        problems.append(Problem(journal.hidden(name, journal.JOURNAL), _unfinished(known, total - size)))
+    return problems
+
+
+def _unfinished(known: journal.Journal, n: int) -> str:
+    if known.files:
+        return "a writer is exchanging the files, or was killed: the next one, or `ds reindex`, goes on with it"
+    return f"a writer is appending, or was killed: {n} bytes do not count; `ds reindex --cut` keeps what is whole"
+
+
+def _load(path: str, suffix: str) -> Any:
+    """Return the bytes of the file that counts, or None if there is none."""
+    return parts.load_if(journal.place(path, suffix))
 
 
 def _problems(path: str, size: int, samples: bool) -> Iterator[Problem]:
@@ -88,7 +106,7 @@ def _problems(path: str, size: int, samples: bool) -> Iterator[Problem]:
         yield Problem(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
     if names is not None:
         yield from _check_keys(path, names)
-    yield from _check_sums(path)
+    yield from _check_sums(path, size)
     if samples and spans is not None:
         yield from _check_samples(path, spans, names, size)
 
@@ -99,7 +117,7 @@ def _problem(error: DsError, path: str) -> Problem:
 
 def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
     """Return the offsets, (n + 1,) uint64, and the file of keys, of which either may be None."""
-    offsets_file, key_file = parts.load_if(path + format.OFFSETS), parts.load_if(path + format.KEYS)
+    offsets_file, key_file = _load(path, format.OFFSETS), _load(path, format.KEYS)
     old = parts.load_if(path + format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
     if old is not None:
         old_offsets, old_keys = legacy.decode(old, path, size)
@@ -113,7 +131,7 @@ def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
 
 def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Problem]:
     own = path + format.OFFSETS
-    found = parts.file_size(own)
+    found = parts.file_size(journal.place(path, format.OFFSETS))
     if found is not None and (found % format.OFFSET_SIZE or not found):
         yield Problem(own, f"found {found} bytes, expected offsets of 8 bytes each")
     if not len(spans):
@@ -136,12 +154,12 @@ def _check_keys(path: str, names: Keys) -> Iterator[Problem]:
     if twice is not None and names.encoded(twice[0], twice[0] + 1) == names.encoded(twice[1], twice[1] + 1):
         reason = f"keys {twice[0]} and {twice[1]} are the same: {_shown(names, twice[0])}"
         yield Problem(path + format.KEYS, reason, twice[1])
-    stored = parts.load_if(path + format.KEY_HASHES)
+    stored = _load(path, format.KEY_HASHES)
     if stored is None:
         yield Problem(path + format.KEY_HASHES, "there is no such file")
     else:
         yield from _check_hashes(path + format.KEY_HASHES, stored, strings, names.n)
-    filter_file = parts.load_if(path + format.FILTER)
+    filter_file = _load(path, format.FILTER)
     if filter_file is None:
         yield Problem(path + format.FILTER, "there is no such file")
         return
@@ -167,9 +185,9 @@ def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Pro
         yield Problem(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
 
 
-def _check_sums(path: str) -> Iterator[Problem]:
+def _check_sums(path: str, size: int) -> Iterator[Problem]:
     own, name = path + format.MD5, os.path.basename(path)
-    data = parts.load_if(own)
+    data = _load(path, format.MD5)
     if data is None:
         yield Problem(own, "there is no such file")
         return
@@ -178,13 +196,14 @@ def _check_sums(path: str) -> Iterator[Problem]:
         yield Problem(own, f"line {line} is no checksum")
     for suffix in ("", *format.INDEX, format.LEGACY_INDEX):
         expected = sums.digests.get(name + suffix)
-        if not os.path.exists(path + suffix):
+        place = journal.place(path, suffix)
+        if status(place) is None:
             if expected is not None:
                 yield Problem(path + suffix, f"there is no such file, but {os.path.basename(own)} has its checksum")
         elif expected is None:
             yield Problem(own, f"has no checksum of {name + suffix}")
         else:
-            found = md5.of_file(path + suffix)
+            found = md5.of_file(place, None if suffix else size)
             if found != expected:
                 yield Problem(path + suffix, f"has the checksum {found}, expected {expected}")
 
@@ -192,7 +211,7 @@ def _check_sums(path: str) -> Iterator[Problem]:
 def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iterator[Problem]:
     """Decode the samples one by one, and compare their keys."""
     n_found = 0
-    with open_binary(path) as file:
+    with open_binary(journal.place(path, "")) as file:
         for first in range(0, len(spans) - 1, BLOCK):
             block = spans[first : first + BLOCK + 1].tolist()
             for i, start in enumerate(block[:-1]):

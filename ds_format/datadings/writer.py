@@ -12,12 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import IntegrityError, UnsupportedError
+from ..errors import BusyError, IntegrityError, UnsupportedError
 from ..kernels import ranges
+from ..kernels.portable import status
 from ..opened import Opened
 from ..regular import open_file
-from ..target import Target, naming
+from ..target import naming
 from . import format, md5, messages, parts, publish
+from .claim import Claim
 from .index import Index
 
 BLOCK = 1 << 18
@@ -29,8 +31,10 @@ Progress = Callable[[int, int | None], None]
 class Writer(Opened):
     """What all writers do; `FileWriter` and `RawWriter` say what a sample is.
 
-    Nothing stands under the final names before `close`, and nothing stays if the block is left by an exception. It is
-    used by one thread at a time, and there is one writer of a dataset at a time.
+    Nothing stands under the final names before `close`, and nothing stays if the block is left by an exception. A
+    writer that is killed leaves the dataset as it was, or, late in `close`, as it is to be; it can be read at any
+    moment, and the next writer puts the files right. A writer is used by one thread at a time, and a dataset has one
+    at a time, until it is closed.
 
     Parameters
     ----------
@@ -42,8 +46,9 @@ class Writer(Opened):
         Replace a dataset of this name; it stays as it is until `close`.
     append : bool
         Go on writing a dataset of this name, if there is one. Its data file grows in place, its index is replaced by
-        `close`; readers that are open stay valid. An exception cuts it back to what it was. After a crash, `reindex`
-        with `cut` keeps all samples that are whole.
+        `close`; readers see the samples that were there before until then, and those that are open stay valid. An
+        exception cuts it back to what it was. After a crash the next writer does so, but for `reindex` with `cut`,
+        which keeps all samples that are whole.
     progress : callable, optional
         Called after each sample with the number of samples, and `total`.
     total : int, optional
@@ -62,6 +67,8 @@ class Writer(Opened):
     ------
     FileExistsError
         If there is a file of this name, and neither `overwrite` nor `append`.
+    BusyError
+        If somebody else writes it; the message names the process.
     UnsupportedError
         If the name ends as index files do.
     IntegrityError
@@ -90,24 +97,29 @@ class Writer(Opened):
         self._digest = md5.new()
         self._pending: list[bytes] = []
         self._pending_size = self._end = self._start = 0
-        self._target: Target | None = None
+        self._n_before = 0
+        self._pid = os.getpid()
         if overwrite and append:
             raise ValueError("overwrite and append exclude each other")
-        exists = os.path.lexists(self.path)
-        if exists and not overwrite and not append:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
-        if exists and append:
-            self._continue()
-        else:
-            os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            self._target = Target(self.path, durable=durable)
-            with naming(self.path):
-                self._fd = self._target.create()
+        self._claim = Claim(self.path, durable=durable)
+        try:
+            exists = status(self.path, follow=False) is not None
+            if exists and not overwrite and not append:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
+            self._grows = exists and append
+            if self._grows:
+                self._continue()
+            else:
+                with naming(self.path):
+                    self._fd = self._claim.create("")
+        except BaseException:
+            self._claim.release()
+            raise
 
     def _continue(self) -> None:
         """Load what is known of the samples that are there."""
         index = Index(self.path)
-        n = len(index)
+        n = self._n_before = len(index)
         self._keys = dict.fromkeys(index.keys())
         if len(self._keys) < n:
             raise UnsupportedError("two samples have the same key", path=self.path)
@@ -118,7 +130,8 @@ class Writer(Opened):
             self._digest = md5.of_open(self._fd, index.size)
             self._check_digest()
         except BaseException:
-            self._release()
+            fd, self._fd = self._fd, -1
+            os.close(fd)
             raise
 
     def _check_digest(self) -> None:
@@ -146,7 +159,8 @@ class Writer(Opened):
 
     def __del__(self) -> None:
         if self._fd >= 0:
-            warnings.warn(f"{self.path}: the writer was not closed; nothing is kept", ResourceWarning, stacklevel=2)
+            if os.getpid() == self._pid:
+                warnings.warn(f"{self.path}: the writer was not closed; nothing is kept", ResourceWarning, stacklevel=2)
             self.abort()
 
     def _put(self, key: str, data: bytes) -> int:
@@ -172,6 +186,8 @@ class Writer(Opened):
 
     def _flush(self) -> None:
         """Write what was gathered; if that fails, nothing is kept."""
+        if os.getpid() != self._pid:
+            raise BusyError(f"process {self._pid} is writing to it, of which this one is a fork", path=self.path)
         data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
         start = self._end - self._pending_size
         self._pending.clear()
@@ -180,6 +196,8 @@ class Writer(Opened):
             if len(self._keys) > format.MAX_SAMPLES:
                 raise UnsupportedError(f"more than {format.MAX_SAMPLES} samples", path=self.path)
             with naming(self.path):
+                if self._grows and data and start == self._start:
+                    self._claim.extend(start)
                 ranges.write_at(self._fd, start, data)
         except BaseException:
             self.abort()
@@ -192,13 +210,14 @@ class Writer(Opened):
         Raises
         ------
         OSError
-            If it cannot be written; then nothing is kept.
+            If it cannot be written; then nothing is kept. Only if the system fails in the midst of renaming, all is:
+            the next writer goes on with that.
         """
         if self._fd < 0:
             return
         self._flush()
         try:
-            if self._target is not None or self._end > self._start:
+            if not self._grows or len(self._keys) > self._n_before:
                 self._finish()
         except BaseException:
             self.abort()
@@ -209,28 +228,34 @@ class Writer(Opened):
         ends = np.frombuffer(self._ends, np.int64) if self._ends else np.empty(0, np.int64)
         index = publish.encode(self.path, self._keys, ends, self._digest.hexdigest())
         with naming(self.path):
-            if self._durable and self._target is None:
+            if self._durable and self._grows:
                 os.fsync(self._fd)
-            with publish.prepared(self.path, index, durable=self._durable) as targets:
-                self._start = self._end  # data that were appended stay from now on, whatever happens to the index
-                publish.commit(self.path, targets, self._target)
+            for suffix, data in index.items():
+                self._claim.prepare(suffix, data)
+            self._prepare_others(self._claim)
+            self._claim.commit(self._end, drops=(format.LEGACY_INDEX,))
+
+    def _prepare_others(self, claim: Claim) -> None:
+        """Prepare files that are to appear together with the dataset."""
 
     def abort(self) -> None:
-        """Leave everything as it was before this writer."""
+        """Leave everything as it was before this writer. In a process that was forked from it, only forget it."""
         if self._fd < 0:
             return
         try:
-            if self._target is None:
-                os.ftruncate(self._fd, self._start)
-            else:
-                self._target.abort()
+            if os.getpid() == self._pid:
+                with naming(self.path):
+                    self._claim.undo()
         finally:
             self._release()
 
     def _release(self) -> None:
         fd, self._fd = self._fd, -1
-        os.close(fd)
-        self._pending.clear()
+        try:
+            os.close(fd)
+        finally:
+            self._claim.release()
+            self._pending.clear()
 
 
 class FileWriter(Writer):

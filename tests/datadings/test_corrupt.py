@@ -14,7 +14,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, messages
+from ds_format.datadings import bloom, format, hashes, messages, opening
 from ds_format.datadings.index import Index
 from ds_format.datadings.reindex import reindex
 from ds_format.datadings.verify import verify
@@ -26,6 +26,11 @@ CORRUPT = GOLDEN / "corrupt"
 FOLDERS = sorted(path.name for path in CORRUPT.iterdir() if path.is_dir())
 KEYS = [f"k{i}" for i in range(6)]
 NOTHING = ""
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "PATIENCE", 0)
 
 
 def reading(path: Path) -> dict[str, str]:

@@ -189,7 +189,7 @@ def test_hashes_of_a_large_dataset_that_are_wrong(large: Path, tmp_path: Path) -
     found = Index(damaged(large, tmp_path, format.KEY_HASHES, bytes(stored)))
     assert found.find("key 7") == 7
     for _ in range(2):
-        with pytest.raises(FormatError, match=r"key_hashes: hash 101 is not that of key 101, 'key 101'; .reindex."):
+        with pytest.raises(FormatError, match=r"key_hashes: hash 101 is not that of key 101, 'key 101'; .ds reindex."):
             found.find("key 100")
         for _ in range(20):
             found.find("key 7")

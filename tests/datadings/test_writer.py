@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.datadings import format, messages, publish, writer
+from ds_format.datadings import format, messages, writer
+from ds_format.datadings.claim import Claim
 from ds_format.datadings.index import Index
 from ds_format.datadings.reindex import reindex
 from ds_format.datadings.verify import verify
@@ -251,55 +252,22 @@ def test_a_full_disk_while_samples_are_written(
 
 
 @pytest.mark.parametrize("options", [{"overwrite": True}, {"append": True}], ids=str)
-@pytest.mark.parametrize("failing", publish.ORDER)
+@pytest.mark.parametrize("failing", [*format.INDEX, format.MD5])
 def test_a_full_disk_while_the_index_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, bool], failing: str
 ) -> None:
     path = write(tmp_path / "a", range(5))
     before = files(tmp_path)
-    create = publish.create
+    create = Claim.create
 
-    def create_or_fail(name: str) -> int:
-        return full_disk() if failing in name else create(name)
+    def create_or_fail(claim: Claim, suffix: str) -> int:
+        return full_disk() if suffix == failing else create(claim, suffix)
 
     with monkeypatch.context() as patch:
-        patch.setattr(publish, "create", create_or_fail)
+        patch.setattr(Claim, "create", create_or_fail)
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             write(path, range(5, 9), **options)
     assert files(tmp_path) == before
-
-
-@pytest.mark.parametrize("options", [{"overwrite": True}, {"append": True}], ids=str)
-@pytest.mark.parametrize("steps", range(6))
-def test_a_crash_between_the_files_is_seen_and_repaired(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, bool], steps: int
-) -> None:
-    path = write(tmp_path / "a", range(5))
-    left = iter(range(steps))
-
-    def replace(source: Any, target: Any, real: Any = os.replace) -> None:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        real(source, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", replace)
-        out = FileWriter(path, **options)  # type: ignore[arg-type]
-        for i in range(5, 10):  # the same sizes as before
-            out.write(sample(i) | {"x": np.arange((i - 5) % 7)})
-        try:
-            out.close()
-        except KeyboardInterrupt:
-            out.abort()
-    try:
-        found = Index(path)
-    except (FileNotFoundError, ValueError):
-        assert reindex(path) == (10 if "append" in options else 5)
-        found = Index(path)
-    names = found.keys()
-    assert [found.find(key) for key in names] == list(range(len(names)))
-    data = path.read_bytes()
-    assert [messages.unpack(data[slice(*found.bounds(i))])["key"] for i in range(len(found))] == names
 
 
 def test_closing_twice_and_not_at_all(tmp_path: Path) -> None:

@@ -23,11 +23,6 @@ class SampleReader(MsgpackReader):
     """A dataset; see `formats.RecordReader`."""
 
     @property
-    def data_size(self) -> int:
-        """Bytes of all samples."""
-        return os.path.getsize(self.path)
-
-    @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
         path = self.path + beside.SUFFIX
@@ -88,7 +83,8 @@ def writer(path: str, of: SampleReader, is_whole: bool, layout: str | None) -> I
     """
     if layout is not None:
         raise ArgumentError(f"{path}: layout is not possible with this format")
-    with RawWriter(path, overwrite=True) as messages:
-        yield messages
-    if is_whole:
-        beside.carry(of.path, path)
+    found = beside.find(of.path, len(of), of.data_size) if is_whole else None
+    with contextlib.ExitStack() as stack:
+        if found is not None:
+            stack.enter_context(contextlib.closing(found.source))
+        yield stack.enter_context(beside.CarryingWriter(path, found))

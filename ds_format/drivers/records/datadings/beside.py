@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Any
 
-from ....datadings import format, md5
-from ....datadings.index import Index
-from ....regular import open_binary
+from ....datadings import format, journal, md5, parts
+from ....datadings.claim import Claim
+from ....datadings.writer import RawWriter
+from ...base import Metadata
 from ...ds.source import DsSource
 from ...settings import setting
 from .. import companion
 from ..companion import Companion
 
-SUFFIX = ".meta"
+SUFFIX = format.COMPANION
 
 
 def find(path: str, n: int, size: int) -> Companion | None:
@@ -40,39 +40,44 @@ def find(path: str, n: int, size: int) -> Companion | None:
         If it is damaged.
     """
     try:
-        source = DsSource(path + SUFFIX)
+        source = DsSource(journal.place(path, SUFFIX))
     except FileNotFoundError:
         return None
     return companion.opened(source, n, lambda own: _is_of(path, own, n, size), path)
 
 
-def carry(source: str, target: str) -> None:
-    """Give a data file that has samples of another one the companion of that, if it has one.
+def prepare(claim: Claim, meta: Metadata, of_data: dict[str, Any], constants: DsSource) -> None:
+    """Write a companion that appears together with its data file; see `companion.create`."""
+    companion.create(claim.reserve(SUFFIX), meta, of_data, constants, atomic=False).commit()
+
+
+class CarryingWriter(RawWriter):
+    """Writes messages of another dataset, and the companion of that, if it has one.
 
     Parameters
     ----------
-    source, target : str
-        The data files.
+    path : str
+        The data file, which is replaced.
+    found : Companion or None
+        Of the other dataset, open until the writer is closed.
     """
-    if not os.path.exists(source + SUFFIX):
-        return
-    found = find(source, len(Index(source)), os.stat(source).st_size)
-    if found is None:
-        return
-    with open(target + format.MD5, "rb") as file:
-        digest = md5.decode(file.read()).digests[os.path.basename(target)]
-    of_data = companion.record(found.axes, len(Index(target)), os.stat(target).st_size, found.meta, md5=digest)
-    with contextlib.closing(found.source):
-        companion.create(target + SUFFIX, found.meta, of_data, found.source).commit()
+
+    def __init__(self, path: str, found: Companion | None):
+        super().__init__(path, overwrite=True)
+        self._found = found
+
+    def _prepare_others(self, claim: Claim) -> None:
+        found = self._found
+        if found is not None:
+            digest = self._digest.hexdigest()
+            of_data = companion.record(found.axes, len(self), self._end, found.meta, md5=digest)
+            prepare(claim, found.meta, of_data, found.source)
 
 
 def _is_of(path: str, own: Any, n: int, size: int) -> bool:
     """Return whether a companion belongs to n samples of so many bytes in all."""
     if not companion.is_record(own, n, size):
         return False
-    try:
-        with open_binary(path + format.MD5) as file:
-            known = md5.decode(file.read()).digests.get(os.path.basename(path))
-    except FileNotFoundError:
-        return True
+    sums = parts.load_if(journal.place(path, format.MD5))
+    known = None if sums is None else md5.decode(bytes(sums)).digests.get(os.path.basename(path))
     return known is None or known == setting(own, "md5", str)

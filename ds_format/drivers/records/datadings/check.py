@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ....datadings import format
+from ....datadings import format, journal
 from ....datadings.verify import verify
+from ....kernels.portable import status
 from ...base import Fault
 from . import beside
 
@@ -32,10 +33,11 @@ def check(path: Any) -> tuple[list[Fault], bool]:
     faults: dict[str, Fault] = {}
     for i, found in enumerate(verify(name)):
         absent = _is_absent(found.file)
-        faults.setdefault(found.file if absent else str(i), Fault(found.file, found.message, not absent))
-    is_own = os.path.exists(name + beside.SUFFIX)
+        is_error = not absent and found.file != journal.hidden(name, journal.JOURNAL)
+        faults.setdefault(found.file if absent else str(i), Fault(found.file, found.message, is_error))
+    is_own = status(journal.place(name, beside.SUFFIX)) is not None
     return list(faults.values()), is_own and not any(fault.is_error for fault in faults.values())
 
 
 def _is_absent(path: str) -> bool:
-    return path.endswith(OPTIONAL) and not os.path.exists(path)
+    return path.endswith(OPTIONAL) and status(path) is None

@@ -27,7 +27,7 @@ class Samples:
     def __init__(self, path: Any):
         self.path = os.fsdecode(path)
         self._reader = MsgpackReader(self.path)
-        self.size = os.stat(self.path).st_size
+        self.size = self._reader.data_size
         self.companion = beside.find(self.path, len(self._reader), self.size)
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....datadings.claim import Claim
 from ....datadings.format import KEY
 from ....datadings.writer import FileWriter
 from ....errors import UnsupportedError
@@ -21,9 +22,23 @@ from .columns import MASK, values_of
 
 
 class SampleSink(RecordSink):
-    """Samples being written; see `RecordSink`. By default the text variable `key` is their keys."""
+    """Samples being written; see `RecordSink`. By default the text variable `key` is their keys.
+
+    Raises
+    ------
+    BusyError
+        If somebody else is writing the dataset.
+    """
 
     KEY = KEY
+
+    def __init__(self, path: Any, meta: Metadata, **options: Any):
+        super().__init__(path, meta, **options)
+        try:
+            self._writer = _Writer(self.path, self._meta, self._plan, self._durable)
+        except BaseException:
+            super().abort()
+            raise
 
     def _check(self, plan: Plan) -> None:
         for key in plan.axes:
@@ -34,39 +49,40 @@ class SampleSink(RecordSink):
                 )
 
     def _store(self, source: DsSource) -> None:
-        with _Writer(self.path, self._meta, self._plan, source, self._durable) as writer:
-            for block in blocks(source, self._plan):
-                for sample in _samples(block, source.meta):
-                    writer.put(sample)
+        self._writer.put_all(source)
+        self._writer.close()
+
+    def abort(self) -> None:
+        """Leave no trace of what is not finished."""
+        try:
+            self._writer.abort()
+        finally:
+            super().abort()
 
 
 class _Writer(FileWriter):
     """Puts the companion beside the dataset when that is finished."""
 
-    def __init__(self, path: str, meta: Metadata, plan: Plan, source: DsSource, durable: bool):
+    def __init__(self, path: str, meta: Metadata, plan: Plan, durable: bool):
         super().__init__(path, overwrite=True, total=plan.n, durable=durable)
-        self._meta, self._plan, self._source = meta, plan, source
+        self._meta, self._plan = meta, plan
 
-    def put(self, sample: dict[str, Any]) -> None:
-        """Add a sample."""
-        try:
-            self.write(sample)
-        except UnsupportedError as error:
-            name = self._plan.key
-            raise error if name is None else error.at(variable=unescape(name))
+    def put_all(self, source: DsSource) -> None:
+        """Add all samples of a ds file of the dataset."""
+        self._source = source
+        name = self._plan.key
+        for block in blocks(source, self._plan):
+            for sample in _samples(block, source.meta):
+                try:
+                    self.write(sample)
+                except UnsupportedError as error:
+                    raise error if name is None else error.at(variable=unescape(name))
 
-    def _finish(self) -> None:
+    def _prepare_others(self, claim: Claim) -> None:
         meta = companion.of_written(self._meta, self._source)
         digest = self._digest.hexdigest()
         of_data = companion.record(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
-        path = self.path + beside.SUFFIX
-        sink = companion.create(path, meta, of_data, self._source, durable=self._durable)
-        try:
-            super()._finish()
-            sink.commit()
-        except BaseException:
-            sink.abort()
-            raise
+        beside.prepare(claim, meta, of_data, self._source)
 
 
 def _samples(block: Block, meta: Metadata) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,241 @@
+"""The right to write a dataset, which one writer has at a time, and the exchange of its files.
+
+::
+
+    prepare    files are written whole under hidden names; a writer that appends first says so in the journal
+    commit     the journal is put there: from now on the new files count
+    exchange   they get their names, data before index; the journal goes
+
+A writer that is killed before the commit has changed nothing that counts, and the next one removes what it left. After
+the commit, the next one goes on with the exchange. If all is to outlast a loss of power, each line is on the disk
+before the next one begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..kernels import files as kernel
+from ..kernels import ranges
+from ..kernels.portable import BINARY, status
+from ..lock import Lock
+from ..target import naming, resolve
+from . import format, journal, offsets, parts
+from .journal import Journal
+
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_NOFOLLOW", 0)
+
+
+class _Part(NamedTuple):
+    """A file that is prepared."""
+
+    written: str
+    final: str
+    mode: int | None
+    """Permission bits of the file that it replaces; None: there is none."""
+
+
+class Claim:
+    """A dataset that nobody else writes until `release`.
+
+    What an earlier writer left is put right: an exchange is finished, data that were not committed are cut off, hidden
+    files are removed.
+
+    Parameters
+    ----------
+    path : str
+        The data file. Missing folders are made.
+    durable : bool
+        Flush files and folders to the disk.
+    keeps_tail : bool
+        Leave data that were appended and not committed as they are, until `commit`.
+
+    Raises
+    ------
+    BusyError
+        If somebody else writes it; it names the process.
+    OSError
+        If something stands there that is not a file, or the folder cannot be written.
+    """
+
+    def __init__(self, path: str, *, durable: bool = False, keeps_tail: bool = False):
+        resolve(path)
+        self.path = path
+        self._durable = durable
+        self._parts: dict[str, _Part] = {}
+        self._tail: int | None = None
+        self._left: Journal | None = None
+        self._is_told = self._is_committed = False
+        self._journal = journal.hidden(path, journal.JOURNAL)
+        self._new_journal = journal.hidden(path, journal.JOURNAL + journal.NEW)
+        lock = journal.hidden(os.path.realpath(path), journal.LOCK)
+        with naming(path):
+            was_left = status(lock) is not None
+            self._lock = Lock(lock, path)
+        try:
+            with naming(path):
+                self._put_right(was_left, keeps_tail)
+        except BaseException:
+            self.release()
+            raise
+
+    def _put_right(self, was_left: bool, keeps_tail: bool) -> None:
+        """Finish what an earlier writer left; it left its lock, too."""
+        found = journal.read(self.path)
+        if found is not None and found.files:
+            self._exchange(found, is_again=True)
+        elif found is not None and keeps_tail:
+            self._left = found
+        elif found is not None:
+            index = parts.load_if(self.path + format.OFFSETS)
+            if index is None or offsets.end(index) == found.size:
+                _cut(self.path, found.size)
+            _remove(self._journal)
+        else:
+            _remove(self._journal)  # of other data, or of no writer
+        if was_left:
+            for suffix in journal.ORDER:
+                _remove(journal.new_name(self.path + suffix))
+            _remove(self._new_journal)
+
+    def reserve(self, suffix: str) -> str:
+        """Return the name under which a file is to be prepared, at which nothing stands."""
+        final, mode = resolve(self.path + suffix)
+        part = _Part(journal.new_name(self.path + suffix), final, mode)
+        _remove(part.written)
+        self._parts[suffix] = part
+        return part.written
+
+    def create(self, suffix: str) -> int:
+        """Open the file to be prepared, which nobody may read who may not read the one that it replaces."""
+        name = self.reserve(suffix)
+        mode = self._parts[suffix].mode
+        return os.open(name, FLAGS, 0o666 if mode is None else mode & 0o777 | 0o600)
+
+    def prepare(self, suffix: str, data: bytes) -> None:
+        """Write a whole file under its hidden name."""
+        with naming(self.path + suffix):
+            _write(self.create(suffix), data)
+
+    def extend(self, size: int) -> None:
+        """Say that the data go on behind this place, in bytes, and that nothing of it counts yet."""
+        self._tell(Journal(size, has_tail=True))
+        self._tail = size
+
+    def commit(self, size: int, *, has_tail: bool = False, drops: Sequence[str] = ()) -> None:
+        """Let the files that were prepared count, and give them their names.
+
+        If an error is raised before the first one has its name, nothing counts but what did before. After that all that
+        is new counts, and the next writer goes on.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of the data.
+        has_tail : bool
+            The data go on behind, and are cut off there.
+        drops : sequence of str
+            Suffixes of the files that are removed.
+        """
+        files = tuple(suffix for suffix in journal.ORDER if suffix in self._parts)
+        parts = [self._parts[suffix] for suffix in files]
+        for part in parts:
+            if part.mode is not None:
+                os.chmod(part.written, part.mode)
+            if self._durable:
+                _sync(part.written)
+        new = Journal(size, has_tail, files, tuple(drops))
+        self._tell(new)
+        self._is_committed = True
+        try:
+            self._exchange(new)
+        except BaseException:
+            self._is_committed = status(parts[0].written) is None
+            raise
+
+    def _tell(self, new: Journal) -> None:
+        """Put a journal there."""
+        _remove(self._new_journal)
+        _write(os.open(self._new_journal, FLAGS, 0o666), new.encode())
+        if self._durable:
+            _sync(self._new_journal)
+            self._sync_folders(new.files)  # what it names is there before it
+        os.replace(self._new_journal, self._journal)
+        self._is_told = True
+        if self._durable:
+            kernel.sync_folder(self._journal)
+
+    def _exchange(self, new: Journal, *, is_again: bool = False) -> None:
+        """Do what a journal says, and remove it. What an earlier writer did of it is not done again."""
+        for suffix in new.files:
+            final = resolve(self.path + suffix)[0]
+            with contextlib.suppress(FileNotFoundError) if is_again else contextlib.nullcontext():
+                os.replace(journal.new_name(self.path + suffix), final)
+        if new.has_tail:
+            _cut(self.path, new.size)
+            if self._durable:
+                _sync(self.path)
+        for suffix in new.drops:
+            _remove(self.path + suffix)
+        if self._durable:
+            self._sync_folders(new.files)
+        os.unlink(self._journal)
+        if self._durable:
+            kernel.sync_folder(self._journal)
+
+    def _sync_folders(self, suffixes: Sequence[str]) -> None:
+        """Flush the folders of these files, which differ where they are links, and of the journal."""
+        finals = [self._journal, *(resolve(self.path + suffix)[0] for suffix in suffixes)]
+        for final in {os.path.dirname(final): final for final in finals}.values():
+            kernel.sync_folder(final)
+
+    def undo(self) -> None:
+        """Leave the dataset as it was before this claim, unless the commit was reached."""
+        if self._is_committed:
+            return
+        if self._tail is not None:
+            _cut(self.path, self._tail)
+        if self._is_told and self._left is not None:
+            self._tell(self._left)
+        elif self._is_told:
+            _remove(self._journal)
+        for part in self._parts.values():
+            with contextlib.suppress(OSError):
+                _remove(part.written)
+        with contextlib.suppress(OSError):
+            _remove(self._new_journal)
+
+    def release(self) -> None:
+        """Let others write. In a process that was forked from the owner, only forget the claim."""
+        self._lock.release(remove=True)
+
+
+def _write(fd: int, data: bytes) -> None:
+    """Fill a new file, and close it."""
+    try:
+        ranges.write_at(fd, 0, data)
+    finally:
+        os.close(fd)
+
+
+def _cut(path: str, size: int) -> None:
+    """Cut a file off that is longer."""
+    if os.stat(path).st_size > size:
+        os.truncate(path, size)
+
+
+def _remove(path: str) -> None:
+    """Remove a file, if there is one."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _sync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | BINARY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
