@@ -95,7 +95,16 @@ class LibraryLock:
         """
         self._is_before_h5py = H5PY in sys.modules
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=self.acquire, after_in_parent=self.release, after_in_child=self.release)
+            os.register_at_fork(before=self._before_fork, after_in_parent=self.release, after_in_child=self.release)
+
+    def _before_fork(self) -> None:
+        """Take the lock, and do not register: what is to be done after this fork would be, what comes before it not."""
+        with self._own:
+            known, self._is_before_h5py = self._is_before_h5py, True
+            try:
+                self.acquire()
+            finally:
+                self._is_before_h5py = known
 
     def _look_around(self, blocking: bool) -> bool:
         """Do what other users of the libraries require, and return whether all their locks were taken."""
