@@ -13,7 +13,7 @@ from ...dtypes import PACKED
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
-from ..settings import names
+from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker
 from .calls import Group, Variable, warn
@@ -131,6 +131,7 @@ class _Reader:
         type_name, kind = type_of(variable)
         attributes, strings = self.attributes(variable, name)
         marker = take_marker(attributes)
+        _hide_labels(attributes, strings, variable.ndim)
         if kind == "number" and variable.dtype.str[1:] == BOOL_CODE and _is_bool(attributes):
             type_name, kind = "bool", "bool"
             del attributes[BOOL_ATTRIBUTE[0]]
@@ -181,6 +182,15 @@ class _Reader:
         for prefix, group in groups:
             for name in {*group.cmptypes, *group.vltypes} - used:
                 warn(f'left out: the type "{prefix}{name}" is not possible in ds', self.path)
+
+
+def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> None:
+    """Leave out what names the dimensions of a variable to programs that read HDF5, this package among them."""
+    found = attributes.get(LABELS)
+    labels = [found] if LABELS in strings else found
+    if isinstance(labels, list) and len(labels) == rank:
+        del attributes[LABELS]
+        strings[:] = [name for name in strings if name != LABELS]
 
 
 def _is_bool(attributes: dict[str, Any]) -> bool:
