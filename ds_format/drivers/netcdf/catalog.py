@@ -13,6 +13,7 @@ from ...dtypes import PACKED
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
+from ..libraries import ERRORS
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker
@@ -147,6 +148,12 @@ class _Reader:
         if kind in ("number", "bool"):
             dtype = variable.dtype.newbyteorder("=")
             found = missing.sentinels(attributes, dtype, record.get("fill") == "default")
+            if (
+                not variable.ndim
+                and len(found) > 1
+                and (mark_of_scalar := _mark_of_scalar(variable, found)) is not None
+            ):
+                record["mark"] = mark_of_scalar
         rank = variable.ndim - 1 if kind == "char" and variable.ndim else variable.ndim
         chunks = variable.chunking()
         mark = marker.get("missing")
@@ -182,6 +189,17 @@ class _Reader:
         for prefix, group in groups:
             for name in {*group.cmptypes, *group.vltypes} - used:
                 warn(f'left out: the type "{prefix}{name}" is not possible in ds', self.path)
+
+
+def _mark_of_scalar(variable: Variable, found: missing.Sentinels) -> Any:
+    """Return the number that marks a scalar as missing, if it is another than that which would be written."""
+    try:
+        value = np.asarray(variable[...]).reshape(())
+    except ERRORS:
+        # whoever reads it is told
+        return None
+    _, counts = missing.count(value, found)
+    return value.item() if any(counts[1:]) else None
 
 
 def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> None:
