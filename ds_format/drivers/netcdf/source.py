@@ -16,9 +16,12 @@ from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
 from .caches import fit, release
-from .calls import library, open_file, warn
+from .calls import library, open_file, read_slab, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
+
+SMALL_CACHE = 64 * 1024
+"""Bytes of chunks that are not worth the two calls which give them back before the file is closed."""
 
 
 class NetCDFSource(Opened):
@@ -130,7 +133,7 @@ class NetCDFSource(Opened):
         if entry.kind == "char" and entry.variable.ndim:
             slices = (*slices, slice(0, entry.variable.shape[-1]))
         with library(FormatError, self._path, entry.name):
-            raw = entry.variable[slices if slices else ...]
+            raw = read_slab(entry.variable, slices)
         array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
         array = array.reshape([s.stop - s.start for s in slices])
         if entry.kind == "char" and slices:
@@ -188,6 +191,13 @@ class NetCDFSource(Opened):
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
         entry, self._cached = self._cached, None
-        if entry is not None and entry.chunk is not None and self._file.isopen():
+        if entry is not None and _cached_size(entry) > SMALL_CACHE and self._file.isopen():
             with library(FormatError, self._path, entry.name):
                 release(entry.variable)
+
+
+def _cached_size(entry: Entry) -> int:
+    """Return the bytes that all chunks of a variable take in memory."""
+    if entry.chunk is None:
+        return 0
+    return math.prod(-(-n // step) * step for n, step in zip(entry.shape or (), entry.chunk, strict=True)) * entry.size
