@@ -29,7 +29,8 @@ def make(path: Path, format: Any) -> None:
         file.createVariable("char", "S1", ("x",))[:] = np.array([b"a", b"b", b"c"])
         if format == "NETCDF4":
             file.createVariable("string", str, ("x",))[:] = np.array(["a", "ž", ""], object)
-            for endian, code in (("big", ">i4"), ("little", "<i4")):
+            orders: list[Any] = [("big", ">i4"), ("little", "<i4")]
+            for endian, code in orders:
                 file.createVariable(endian, code, ("t", "x"), endian=endian)[:4] = np.arange(12).reshape(4, 3)
             file.createVariable("zipped", "f4", ("t", "x"), zlib=True)[:4] = np.arange(12).reshape(4, 3)
             enum = file.createEnumType("i1", "letters", {"a": 0, "b": 1})
