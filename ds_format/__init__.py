@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import ops as op
+    from . import op
     from .cli import functions as cmd
     from .conversion import convert
     from .dataset import Dataset, validate
@@ -98,7 +98,7 @@ _MODULES = {
     "verification": ("Problem", "verify"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_ALIASES = {"op": "ops", "cmd": "cli.functions", "drivers": "drivers"}
+_ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cli.functions", "drivers": "drivers"}
 """Modules that other programs know by these names."""
 
 __all__ = [
@@ -186,6 +186,32 @@ class _Package(ModuleType):
 
         modes.put(mode)
 
+    @property
+    def output(self) -> str:
+        """What the functions of `cmd` print where they are not told: `pst` or `json`."""
+        from .cli import style
+
+        return style.output
+
+    @output.setter
+    def output(self, output: str) -> None:
+        from .cli import style
+
+        style.output = output
+
+    @property
+    def indent(self) -> bool:
+        """Whether what they print may spread over lines."""
+        from .cli import style
+
+        return style.indent
+
+    @indent.setter
+    def indent(self, indent: bool) -> None:
+        from .cli import style
+
+        style.indent = indent
+
 
 sys.modules[__name__].__class__ = _Package
 
@@ -204,4 +230,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "mode"]
+    return [*__all__, "indent", "mode", "output"]

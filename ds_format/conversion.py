@@ -9,12 +9,9 @@ from typing import Any
 from . import drivers
 from .dataset import META
 from .drivers.base import Sink, Source
-from .errors import UnsupportedError
 from .subset import Path, Selector, item_size, open_subset
 
 Progress = Callable[[int, int], None]
-
-SKIPPING = "; `--skip-unsupported` leaves it out (in Python `skip_unsupported=True`)"
 
 
 def convert(
@@ -69,17 +66,12 @@ def convert(
     >>> read("noon.json")["x"]
     array([2.5, 3.5])
     """
-    can_skip = "skip_unsupported" in drivers.find_existing(source).options
-    skip = skip_unsupported and can_skip
-    with open_subset(source, variables, sel, range_, at, between, jd, skip_unsupported=skip) as part:
+    with open_subset(source, variables, sel, range_, at, between, jd, skip_unsupported=skip_unsupported) as part:
         creator = drivers.load(drivers.find(target))
-        try:
+        with part.telling_of_skipping():
             for key, entry in part.meta.items():
                 if key != META and entry.get(".size") is None:
                     part.read(key)  # no data, or data that cannot be had: this tells
-        except UnsupportedError as error:
-            error.message += SKIPPING if can_skip else ""
-            raise
         sink: Sink = creator.create(target, part.meta, **options)
         try:
             _copy(part, sink, progress)

@@ -29,6 +29,7 @@ def read(
     unpack: bool | None = None,
     mmap: bool = False,
     strings: str = "object",
+    skip_unsupported: bool = False,
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
@@ -70,6 +71,8 @@ def read(
         without this.
     strings : {"object", "numpy"}
         Text as object arrays of `str`, or as NumPy's StringDType.
+    skip_unsupported : bool
+        Leave out variables that the ds model cannot hold, with a warning, instead of raising.
 
     Returns
     -------
@@ -88,7 +91,8 @@ def read(
     IndexError
         If a position is out of bounds.
     UnsupportedError
-        If a selector is none, or cannot select from the variable that it names.
+        If a selector is none, or cannot select from the variable that it names; if a variable is of a type that ds
+        does not have.
 
     Examples
     --------
@@ -109,12 +113,14 @@ def read(
                 say_missing(filename, keys, dataset)
             return dataset
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
+    options["skip_unsupported"] = skip_unsupported
     with open_subset(filename, variables, sel, range_, at, between, jd, **options) as subset:
         return _whole(subset, full)
 
 
 def _whole(subset: Subset, full: bool) -> Dataset:
-    dataset = Dataset((key, subset.read(key)) for key in subset.meta if key != META)
+    with subset.telling_of_skipping():
+        dataset = Dataset((key, subset.read(key)) for key in subset.meta if key != META)
     every = {**subset.source.meta, **subset.meta} if full else subset.meta
     meta = {key: {name: value for name, value in entry.items() if name != ".missing"} for key, entry in every.items()}
     dataset[META] = meta
@@ -129,12 +135,19 @@ def _as_numpy(strings: str) -> bool:
     return True
 
 
-def open(filename: Path, *, unpack: bool | None = None, mmap: bool = False, strings: str = "object") -> File:
+def open(
+    filename: Path,
+    *,
+    unpack: bool | None = None,
+    mmap: bool = False,
+    strings: str = "object",
+    skip_unsupported: bool = False,
+) -> File:
     """Open a file whose variables are read when they are indexed.
 
     Parameters
     ----------
-    filename, unpack, mmap, strings
+    filename, unpack, mmap, strings, skip_unsupported
         As `read`.
 
     Returns
@@ -155,7 +168,8 @@ def open(filename: Path, *, unpack: bool | None = None, mmap: bool = False, stri
     ...     file["height"].dims, file["height"].shape, file["height"][-1, :2]
     (('time', 'buoy'), (3, 4), array([8., 9.]))
     """
-    source = open_subset(filename, unpack=unpack, masked=True, mmap=mmap, strings=_as_numpy(strings))
+    options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "skip_unsupported": skip_unsupported}
+    source = open_subset(filename, unpack=unpack, masked=True, **options)
     return File(source, source.path)
 
 
@@ -230,6 +244,7 @@ def from_netcdf(
     jd: bool = False,
     *,
     unpack: bool | None = None,
+    skip_unsupported: bool = False,
 ) -> Dataset:
     """Read a NetCDF file, whatever its suffix; see `read`.
 
@@ -239,8 +254,8 @@ def from_netcdf(
     >>> from_netcdf("data")["x"].filled(0)
     array([1, 2])
     """
-    driver = drivers.DRIVERS["netcdf"]
-    with open_subset(filename, variables, sel, jd=jd, unpack=unpack, masked=True, driver=driver) as subset:
+    options: dict[str, Any] = {"unpack": unpack, "masked": True, "skip_unsupported": skip_unsupported}
+    with open_subset(filename, variables, sel, jd=jd, driver=drivers.DRIVERS["netcdf"], **options) as subset:
         return _whole(subset, full)
 
 

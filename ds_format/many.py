@@ -36,6 +36,7 @@ def read_many(
     threads: int | None = None,
     *,
     unpack: bool | None = None,
+    skip_unsupported: bool = False,
 ) -> list[Dataset]: ...
 
 
@@ -47,6 +48,7 @@ def read_many(
     dim: str,
     threads: int | None = None,
     unpack: bool | None = None,
+    skip_unsupported: bool = False,
 ) -> Dataset: ...
 
 
@@ -58,6 +60,7 @@ def read_many(
     threads: int | None = None,
     *,
     unpack: bool | None = None,
+    skip_unsupported: bool = False,
 ) -> Dataset: ...
 
 
@@ -68,6 +71,7 @@ def read_many(
     threads: int | None = None,
     *,
     unpack: bool | None = None,
+    skip_unsupported: bool = False,
 ) -> list[Dataset] | Dataset:
     """Read many files at once, above all many small ds files.
 
@@ -84,7 +88,7 @@ def read_many(
         ds files in a row whose headers are equal byte for byte only the first header is looked at.
     threads : int, optional
         How many threads read; by default as many as there are processors, but no more than four.
-    unpack : bool, optional
+    unpack, skip_unsupported : bool, optional
         As `ds_format.read`.
 
     Returns
@@ -113,9 +117,11 @@ def read_many(
     wanted = None if variables is None else list(keys_of(variables))
     found = contents(names, threads)
     if dim is not None:
-        return merge_pieces(list(pieces(found, _raise)), dim, keys=wanted, unpack=unpack)
+        return merge_pieces(
+            list(pieces(found, _raise, skip_unsupported=skip_unsupported)), dim, keys=wanted, unpack=unpack
+        )
     with _no_collection():
-        return list(_datasets(found, wanted, unpack))
+        return list(_datasets(pieces(found, _raise, BATCH, skip_unsupported), wanted, unpack))
 
 
 def _raise(path: str, error: Exception) -> None:
@@ -154,8 +160,8 @@ def _read_batch(names: Sequence[str]) -> list[Content]:
     return [found.get(name) for name in names]
 
 
-def _datasets(files: Iterable[tuple[str, Content]], keys: list[str] | None, unpack: bool | None) -> Iterator[Dataset]:
-    for piece in pieces(files, _raise, longest=BATCH):
+def _datasets(found: Iterable[Any], keys: list[str] | None, unpack: bool | None) -> Iterator[Dataset]:
+    for piece in found:
         if keys is not None and not isinstance(piece, SourcePiece):
             say_missing(piece.paths[0], keys, piece.meta)
         yield from piece.datasets(keys, unpack)
@@ -173,7 +179,9 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def pieces(files: Iterable[tuple[str, Content]], skip: Skip, longest: int | None = None) -> Iterator[Any]:
+def pieces(
+    files: Iterable[tuple[str, Content]], skip: Skip, longest: int | None = None, skip_unsupported: bool = False
+) -> Iterator[Any]:
     """Yield files as pieces of a merged dataset: small ds files in runs, others each by itself.
 
     Parameters
@@ -183,6 +191,8 @@ def pieces(files: Iterable[tuple[str, Content]], skip: Skip, longest: int | None
         Called with the path of a file that cannot be read, and the error.
     longest : int, optional
         How many files a run may have.
+    skip_unsupported : bool
+        As `ds_format.read`.
     """
     run: Any = None
     for path, content in files:
@@ -195,7 +205,7 @@ def pieces(files: Iterable[tuple[str, Content]], skip: Skip, longest: int | None
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if content is None:
-                yield SourcePiece(path)
+                yield SourcePiece(path, skip_unsupported)
             else:
                 run = drivers.of_existing(path).Run(path, content)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`

@@ -13,6 +13,7 @@ from .drivers.base import Metadata
 from .files import read
 from .merging import Input, assemble, size_along
 from .names import unescape
+from .subset import open_subset
 
 
 class Piece(Protocol):
@@ -31,25 +32,32 @@ class Piece(Protocol):
 class SourcePiece:
     """A file of any format, which is open only while something is read of it."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, skip_unsupported: bool = False):
         self.paths = [path]
+        self._skip = skip_unsupported
 
     @functools.cached_property
     def meta(self) -> Metadata:
         """From the header."""
-        return drivers.meta_of_source(self.paths[0])
+        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
+            for key, entry in source.meta.items():
+                if key != META and entry.get(".size") is None:
+                    source.read(key)  # no data, or data that cannot be had: this tells
+            return source.meta
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        source = drivers.open_source(self.paths[0])
-        try:
+        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
             return _as_read(self.paths[0], as_array(source.read(key)))[None]
-        finally:
-            source.close()
 
     def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
         """Yield the file as a dataset."""
-        yield read(self.paths[0], None if keys is None else [unescape(key) for key in keys], unpack=unpack)
+        yield read(
+            self.paths[0],
+            None if keys is None else [unescape(key) for key in keys],
+            unpack=unpack,
+            skip_unsupported=self._skip,
+        )
 
 
 class DatasetPiece:

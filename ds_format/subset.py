@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,6 +37,7 @@ def open_subset(
     *,
     unpack: bool | None = False,
     masked: bool = False,
+    skip_unsupported: bool = False,
     **options: Any,
 ) -> Subset:
     """Open a part of a file.
@@ -55,6 +57,8 @@ def open_subset(
         None: where that is the convention of the file which they are from.
     masked : bool
         Whether numbers are masked arrays where the driver says that this is expected; Julian dates are not.
+    skip_unsupported : bool
+        Leave out variables that the ds model cannot hold, with a warning, where the driver knows such.
     **options
         As `drivers.open_source`.
 
@@ -66,9 +70,13 @@ def open_subset(
         As `ds_format.selection.resolve`.
     """
     driver = options.pop("driver", None) or drivers.find_existing(path)
-    source = drivers.open_source(path, driver, **options)
+    can_skip = "skip_unsupported" in driver.options
+    with _telling_of_skipping(can_skip):
+        source = drivers.open_source(path, driver, skip_unsupported=skip_unsupported and can_skip, **options)
     try:
-        return Subset(source, path, variables, (sel, range_, at, between), jd, unpack, masked and driver.masks)
+        part = Subset(source, path, variables, (sel, range_, at, between), jd, unpack, masked and driver.masks)
+        part.can_skip = can_skip
+        return part
     except DsError as error:
         source.close()
         raise error.at(path=os.fsdecode(path))
@@ -86,6 +94,8 @@ class Subset(Opened):
         Of the variables that are wanted, with `.dims` and `.size` of the part.
     source : Source
         The whole.
+    can_skip : bool
+        Whether the driver knows `skip_unsupported`.
     """
 
     def __init__(
@@ -105,6 +115,7 @@ class Subset(Opened):
         self._dates: dict[str, Any] = {}
         self._packed: set[str] = set()
         self._masked = masked
+        self.can_skip = False
         sel = self._resolve(selectors, jd) if any(selectors) else {}
         for key in self._keys(variables):
             index, self.meta[key] = self._select(key, sel)
@@ -216,6 +227,10 @@ class Subset(Opened):
         place: Stored | None = self.source.stored(name)
         return place
 
+    def telling_of_skipping(self) -> contextlib.AbstractContextManager[None]:
+        """Add to errors about what ds cannot hold how to leave it out."""
+        return _telling_of_skipping(self.can_skip)
+
     def close(self) -> None:
         """Release the file."""
         self.source.close()
@@ -225,6 +240,19 @@ class Subset(Opened):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+SKIPPING = "; `--skip-unsupported` leaves it out (in Python `skip_unsupported=True`)"
+
+
+@contextlib.contextmanager
+def _telling_of_skipping(can_skip: bool) -> Iterator[None]:
+    try:
+        yield
+    except UnsupportedError as error:
+        if can_skip and SKIPPING not in error.message:
+            error.message += SKIPPING
+        raise
 
 
 JULIAN = {".time": True, ".type": "float64", "units": timeaxis.JD_UNITS, "calendar": timeaxis.JD_CALENDAR}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import arguments, commands, output
+from . import arguments, commands, output, style
 
 
 def _function(name: str) -> Callable[..., None]:
@@ -16,7 +16,8 @@ def _function(name: str) -> Callable[..., None]:
         command, execute = commands.load(name)
         arguments.check(opts, (*arguments.READ, *arguments.WRITE, *command.options))
         items = execute(arguments.Request(name, list(args), opts))
-        output.write(items, as_json=bool(opts.get("j")), indent=not opts.get("noindent"))
+        as_json = bool(opts.get("j")) or style.output == "json"
+        output.write(items, as_json=as_json, indent=style.indent and not opts.get("noindent"))
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"{commands.COMMANDS[name].caption} See `ds {name} --help`."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 
 MAX_THREADS = 4
 """Memory has no more bandwidth for more."""
@@ -18,6 +18,7 @@ def each(work: Callable[[int, int], None], n: int, step: int) -> None:
         for first, last in stretches:
             work(first, last)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    # to load it takes longer than to read a small file
+    with importlib.import_module("concurrent.futures").ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work, first, last) for first, last in stretches]:
             done.result()

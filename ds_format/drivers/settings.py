@@ -13,6 +13,9 @@ from .base import Metadata
 
 NETCDF, HDF5 = RECORDS
 
+LABELS = "DIMENSION_LABELS"
+"""Attribute of a dataset of HDF5 with the names of its dimensions, by the dimension scale specification."""
+
 ALIKE = ("chunks", "shuffle", "fletcher32", "endian", "dimensions", "groups")
 """Settings that both have in the same form."""
 COMPRESSIONS = {NETCDF: {"gzip": "zlib"}, HDF5: {"zlib": "gzip"}}

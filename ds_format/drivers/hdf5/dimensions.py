@@ -8,12 +8,12 @@ import h5py
 import numpy as np
 
 from ..libraries import ERRORS
+from ..settings import LABELS
 from .attributes import is_scale, read_attribute
 from .calls import Node, address_of
 from .names import PURE_DIMENSION
 
 DIMENSION_LIST = "DIMENSION_LIST"
-LABELS = "DIMENSION_LABELS"
 NETCDF_ID = "_Netcdf4Dimid"
 NETCDF_COORDINATES = "_Netcdf4Coordinates"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from ..settings import LABELS
+
 NON_COORDINATE = "_nc4_non_coord_"
 """Before the name of a variable that is not the coordinate of the dimension of that name (netCDF-4)."""
 
@@ -21,7 +23,7 @@ MARKER = "ds_format"
 
 HIDDEN = frozenset({
     "DIMENSION_LIST",
-    "DIMENSION_LABELS",
+    LABELS,
     "_Netcdf4Dimid",
     "_Netcdf4Coordinates",
     "_nc3_strict",

@@ -15,13 +15,13 @@ from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
 from ..libraries import locks_files
-from ..settings import as_hdf5
+from ..settings import LABELS, as_hdf5
 from ..spool import Spool
 from ..times import as_written, blocks_as_written, time_coding
 from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn
 from .kinds import file_dtype
-from .names import PURE_DIMENSION
+from .names import IMPOSSIBLE, PURE_DIMENSION
 from .plan import VariablePlan, plan_file
 from .storage import COMPRESSIONS, creation_options, enum_members
 from .survey import Form, known_form, survey
@@ -237,7 +237,7 @@ class HDF5Sink(Opened):
                     )
 
     def _make_scales(self) -> None:
-        """Make the dimension scales, and attach them."""
+        """Make the dimension scales, attach them, and label the dimensions of all variables."""
         file = self._open_file
         plans = self._plan.variables.values()
         for plan in plans:
@@ -257,3 +257,6 @@ class HDF5Sink(Opened):
         for plan in plans:
             for axis, dim in enumerate(plan.scales):
                 file[plan.path].dims[axis].attach_scale(file[dim])
+            if plan.dims and plan.shape is not None and not any(map(IMPOSSIBLE.search, plan.dims)):
+                # for programs that know no scales, as ds-format 5.0.2
+                file[plan.path].attrs.create(LABELS, plan.dims, dtype=h5py.string_dtype())

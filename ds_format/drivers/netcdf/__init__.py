@@ -6,9 +6,22 @@ values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.stora
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from .calls import NetCDFWarning
-from .sink import NetCDFSink as create
 from .source import NetCDFSource as open
 
+if TYPE_CHECKING:
+    from .sink import NetCDFSink as create
+
 __all__ = ["JD_CALENDAR", "JD_UNITS", "NetCDFWarning", "create", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    # who only reads need not load what writes
+    if name != "create":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = importlib.import_module(".sink", __name__).NetCDFSink
+    return value

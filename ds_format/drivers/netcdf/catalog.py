@@ -13,7 +13,8 @@ from ...dtypes import PACKED
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
-from ..settings import names
+from ..libraries import ERRORS
+from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker
 from .calls import Group, Variable, warn
@@ -135,6 +136,7 @@ class _Reader:
         type_name, kind = type_of(variable)
         attributes, strings = self.attributes(variable, name)
         marker = take_marker(attributes)
+        _hide_labels(attributes, strings, variable.ndim)
         if kind == "number" and variable.dtype.str[1:] == BOOL_CODE and _is_bool(attributes):
             type_name, kind = "bool", "bool"
             del attributes[BOOL_ATTRIBUTE[0]]
@@ -150,6 +152,12 @@ class _Reader:
         if kind in ("number", "bool"):
             dtype = variable.dtype.newbyteorder("=")
             found = missing.sentinels(attributes, dtype, record.get("fill") == "default")
+            if (
+                not variable.ndim
+                and len(found) > 1
+                and (mark_of_scalar := _mark_of_scalar(variable, found)) is not None
+            ):
+                record["mark"] = mark_of_scalar
         dims = dimension_names(variable)
         growing = tuple(axis for axis, dim in enumerate(dims) if dim in self.unlimited)
         rank = variable.ndim - 1 if kind == "char" and variable.ndim else variable.ndim
@@ -195,6 +203,26 @@ def _unlimited(file: Group) -> list[str]:
     return [
         prefix + name for prefix, group in walk(file) for name, found in group.dimensions.items() if found.isunlimited()
     ]
+
+
+def _mark_of_scalar(variable: Variable, found: missing.Sentinels) -> Any:
+    """Return the number that marks a scalar as missing, if it is another than that which would be written."""
+    try:
+        value = np.asarray(variable[...]).reshape(())
+    except ERRORS:
+        # whoever reads it is told
+        return None
+    _, counts = missing.count(value, found)
+    return value.item() if any(counts[1:]) else None
+
+
+def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> None:
+    """Leave out what names the dimensions of a variable to programs that read HDF5, this package among them."""
+    found = attributes.get(LABELS)
+    labels = [found] if LABELS in strings else found
+    if isinstance(labels, list) and len(labels) == rank:
+        del attributes[LABELS]
+        strings[:] = [name for name in strings if name != LABELS]
 
 
 def _is_bool(attributes: dict[str, Any]) -> bool:

@@ -166,9 +166,11 @@ class Definer:
         variable = self._create(plan, enum or stored, plan.dims, values, {}, options)
         # classic files do not say that they are not pre-filled
         is_filled = enum is None and (is_filled or self.format.startswith("NETCDF3"))
-        return Target(
-            plan, variable, facts.type, kind, None, missing.sentinels(values, dtype, is_filled), is_own_fill, None
-        )
+        sentinels = missing.sentinels(values, dtype, is_filled)
+        if not plan.dims and "mark" in plan.record:
+            mark = missing.fitting(plan.record["mark"], dtype)
+            sentinels.sort(key=lambda sentinel: not any(missing.is_value(np.asarray(sentinel), one) for one in mark))
+        return Target(plan, variable, facts.type, kind, None, sentinels, is_own_fill, None)
 
     def _values(self, plan: VariablePlan, kind: Kind) -> dict[str, Any]:
         values = dict(plan.attributes)

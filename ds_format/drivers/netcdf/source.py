@@ -17,9 +17,12 @@ from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
 from . import extents
 from .caches import fit, release
-from .calls import close_file, drop, library, open_file, warn
+from .calls import close_file, drop, library, open_file, read_slab, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
+
+SMALL_CACHE = 64 * 1024
+"""Bytes of chunks that are not worth the two calls which give them back before the file is closed."""
 
 
 class NetCDFSource(Opened):
@@ -202,13 +205,20 @@ class NetCDFSource(Opened):
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
         entry, self._cached = self._cached, None
-        if entry is not None and entry.chunk is not None and self._file.isopen():
+        if entry is not None and _cached_size(entry) > SMALL_CACHE and self._file.isopen():
             with library(FormatError, self._path, entry.name):
                 release(entry.variable)
 
 
 def _raw(entry: Entry, slices: Slices) -> NDArray[Any]:
     """Return a slab as the library does, of full rank."""
-    raw = entry.variable[slices if slices else ...]
+    raw = read_slab(entry.variable, slices)
     array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
     return array.reshape([s.stop - s.start for s in slices])
+
+
+def _cached_size(entry: Entry) -> int:
+    """Return the bytes that all chunks of a variable take in memory."""
+    if entry.chunk is None:
+        return 0
+    return math.prod(-(-n // step) * step for n, step in zip(entry.shape or (), entry.chunk, strict=True)) * entry.size

@@ -12,6 +12,7 @@
 `char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
 `enum`         {`name`, `type`, `members`}
 `strings`      list of names: attributes of one text that have the type string
+`mark`         number that marks a scalar as missing, where it is not the first one of those that do
 `packed`       true: numbers that are packed, which who reads them gets unpacked
 ============== ==========================================================================================
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ds_format as ds
 from ds_format.drivers import netcdf
 from ds_format.drivers.missing import count, default_fill, filled, fitting, sentinels
 from ds_format.drivers.netcdf import NetCDFWarning
@@ -235,3 +236,39 @@ def test_filling_is_the_inverse_of_masking(data: st.DataObject, code: str) -> No
         assert filled(values, mask, found).tolist() == values.tolist()
         blank = np.where(mask, 0, values)
         assert filled(blank, mask, found).tolist() == np.where(mask, 1, values).tolist()
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("way", ["ds", "json", "h5", "nc", "memory"])
+def test_a_scalar_keeps_the_mark_that_it_has(tmp_path: Path, way: str, format: Any) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=format) as file:
+        file.createVariable("never", "i4", ()).missing_value = np.int32(-5)
+        file.createVariable("floats", "f8", ()).missing_value = np.float64(-5)
+        file.createVariable("other", "i4", (), fill_value=-7).missing_value = np.int32(-5)
+        file["other"][...] = -5
+        file.createVariable("first", "i4", ()).missing_value = np.int32(-5)
+        file["first"][...] = -5
+        file.createVariable("present", "i4", ()).missing_value = np.int32(-5)
+        file["present"][...] = 3
+        file.set_auto_maskandscale(False)
+        expected = {name: variable[...].item() for name, variable in file.variables.items()}
+    assert expected["never"] == -2147483647
+    if way == "memory":
+        ds.write(tmp_path / "b.nc", ds.read(tmp_path / "a.nc"))
+    else:
+        ds.convert(tmp_path / "a.nc", tmp_path / f"c.{way}")
+        ds.convert(tmp_path / f"c.{way}", tmp_path / "b.nc")
+    with netCDF4.Dataset(tmp_path / "b.nc") as file:
+        file.set_auto_maskandscale(False)
+        found = {name: variable[...].item() for name, variable in file.variables.items()}
+    names = ("first", "present") if way == "h5" else tuple(expected)
+    assert {name: found[name] for name in names} == {name: expected[name] for name in names}
+
+
+@pytest.mark.parametrize("mark", ["x", None, [1, 2], 7, True, {}])
+def test_a_wrong_mark_is_passed_over(tmp_path: Path, mark: Any) -> None:
+    meta = {"x": {".dims": [], "missing_value": np.int32(-5), ".netcdf": {"fill": "default", "mark": mark}}}
+    ds.write(tmp_path / "x.nc", {"x": np.ma.MaskedArray(np.int32(1), True), ".": meta})
+    with netCDF4.Dataset(tmp_path / "x.nc") as file:
+        file.set_auto_maskandscale(False)
+        assert file["x"][...] == -5

@@ -1,0 +1,8 @@
+"""Reading and writing files, under the name that this has in ds-format 5.0.2."""
+
+from __future__ import annotations
+
+from .files import read, write
+from .folders import index, readdir
+
+__all__ = ["index", "read", "readdir", "write"]
