@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels import pieces
 from ..rawfile import MappedFile, RawFile
 from ..regular import open_binary
-from . import format, md5, messages
+from . import format, md5, messages, parts
 from .base import Reader, locate
 from .index import Index
 
@@ -84,7 +85,14 @@ class MsgpackReader(Reader):
         self.mmap = mmap
         self._opened: _Opened | None = None
         self._n = -1
-        self._n = len(self._open().index)
+        index = self._open().index
+        self._n = len(index)
+        if index.missing:
+            warnings.warn(
+                f"{self.path}: {', '.join(index.missing)} not found; what they tell is computed, or read from the "
+                f"samples, which takes longer; {parts.REPAIR}",
+                stacklevel=2,
+            )
 
     def _open(self) -> _Opened:
         """Return the index, the data file, and the short cut to its samples.

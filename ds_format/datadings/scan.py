@@ -70,6 +70,21 @@ def names(data: Any, block: Block, first: int, path: str) -> list[str]:
     return found
 
 
+def key_of(path: str, i: int, start: int, stop: int) -> str:
+    """Return the key of sample i, which lies between two bytes of the data file, and read nothing else.
+
+    Raises
+    ------
+    FormatError
+        If the sample is not there, or has no key.
+    """
+    data = parts.load(path)
+    block = Block(np.empty(1, np.int64), np.empty(1, np.int64))
+    if not find_messages(data, start, block.ends, block.keys) or block.ends[0] != stop:
+        raise FormatError(f"sample {i} is not where the index says; {parts.REPAIR}", path=path + format.OFFSETS)
+    return names(data, block, i, path)[0]
+
+
 def keys_of(path: str, offsets_data: Any) -> bytes:
     """Return the file `.keys` of the samples.
 
