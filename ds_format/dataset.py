@@ -128,6 +128,12 @@ def check_dims(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
                 )
 
 
+def as_masked(values: Any) -> Any:
+    """Return numbers in an array as a MaskedArray, a view where nothing is missing; anything else as it is."""
+    is_plain = isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray)
+    return values.view(np.ma.MaskedArray) if is_plain and values.dtype.kind in "biuf" else values
+
+
 def as_array(data: Any, type_name: str | None = None) -> Any:
     """Return data of any allowed kind as an array.
 

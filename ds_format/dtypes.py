@@ -54,3 +54,6 @@ FLOAT16 = _row("float16", "f2", 16, True)
 
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}
 """The types of ds-1.0 by NumPy kind and item size."""
+
+PACKED = "packed"
+"""Setting in the properties `.netcdf` and `.hdf5`: integers that whoever reads them gets unpacked."""

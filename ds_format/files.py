@@ -26,7 +26,7 @@ def read(
     full: bool = False,
     jd: bool = False,
     *,
-    unpack: bool = False,
+    unpack: bool | None = None,
     mmap: bool = False,
     strings: str = "object",
 ) -> Dataset:
@@ -57,10 +57,12 @@ def read(
     jd : bool
         Whether variables with units of time become Julian dates: days since -4713-11-24 12:00 UTC of the proleptic
         Gregorian calendar, float64. One that cannot be converted stays as it is, with a warning.
-    unpack : bool
+    unpack : bool, optional
         Whether packed integers become what they stand for: multiplied by their attribute `scale_factor`, plus
         `add_offset`, in the type that NumPy promotes to. These attributes leave, and those which tell of packed values:
-        `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`.
+        `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`. By default those of NetCDF and HDF5
+        files do, also where they were converted to another format since, and integers that other files were
+        written with do not.
     mmap : bool
         Map a ds file copy-on-write instead of reading it: large arrays without missing values are views of the file,
         which do not change when it is replaced. Changing them does not change the file.
@@ -70,8 +72,8 @@ def read(
     Returns
     -------
     Dataset
-        Key → array in native byte order; MaskedArray where a value is missing; NumPy scalar, `str` or `bytes` for no
-        dimensions; None without data. `"."` → metadata.
+        Key → array in native byte order; MaskedArray where a value is missing, and for all numbers of NetCDF files but
+        Julian dates; NumPy scalar, `str` or `bytes` for no dimensions; None without data. `"."` → metadata.
 
     Raises
     ------
@@ -96,16 +98,16 @@ def read(
     >>> read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
-    if not (sel or range_ or at or between or mmap or jd or unpack):
+    if not (sel or range_ or at or between or mmap or jd):
         module = drivers.of_existing(filename)
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
-            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings))
+            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings), unpack)
             if keys is not None and len(dataset) <= len(keys):
                 say_missing(filename, keys, dataset)
             return dataset
-    options = {"mmap": mmap, "strings": _as_numpy(strings)}
-    with open_subset(filename, variables, sel, range_, at, between, jd, unpack=unpack, **options) as subset:
+    options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
+    with open_subset(filename, variables, sel, range_, at, between, jd, **options) as subset:
         return _whole(subset, full)
 
 
@@ -125,12 +127,12 @@ def _as_numpy(strings: str) -> bool:
     return True
 
 
-def open(filename: Path, *, mmap: bool = False, strings: str = "object") -> File:
+def open(filename: Path, *, unpack: bool | None = None, mmap: bool = False, strings: str = "object") -> File:
     """Open a file whose variables are read when they are indexed.
 
     Parameters
     ----------
-    filename, mmap, strings
+    filename, unpack, mmap, strings
         As `read`.
 
     Returns
@@ -151,7 +153,8 @@ def open(filename: Path, *, mmap: bool = False, strings: str = "object") -> File
     ...     file["height"].dims, file["height"].shape, file["height"][-1, :2]
     (('time', 'buoy'), (3, 4), array([8., 9.]))
     """
-    return File(drivers.open_source(filename, mmap=mmap, strings=_as_numpy(strings)), os.fsdecode(filename))
+    source = open_subset(filename, unpack=unpack, masked=True, mmap=mmap, strings=_as_numpy(strings))
+    return File(source, source.path)
 
 
 def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
@@ -224,17 +227,18 @@ def from_netcdf(
     full: bool = False,
     jd: bool = False,
     *,
-    unpack: bool = False,
+    unpack: bool | None = None,
 ) -> Dataset:
     """Read a NetCDF file, whatever its suffix; see `read`.
 
     Examples
     --------
     >>> to_netcdf("data", {"x": [1, 2]})
-    >>> from_netcdf("data")["x"]
+    >>> from_netcdf("data")["x"].filled(0)
     array([1, 2])
     """
-    with open_subset(filename, variables, sel, jd=jd, unpack=unpack, driver=drivers.DRIVERS["netcdf"]) as subset:
+    driver = drivers.DRIVERS["netcdf"]
+    with open_subset(filename, variables, sel, jd=jd, unpack=unpack, masked=True, driver=driver) as subset:
         return _whole(subset, full)
 
 
@@ -257,8 +261,8 @@ def to_netcdf(
     --------
     >>> meta = {"time": {".dims": ["time"], ".time": True}}
     >>> to_netcdf("noon", {"time": [2451545.0, 2451546.0], ".": meta}, "hours since 2000-01-01", "standard")
-    >>> from_netcdf("noon")["time"]
-    array([12., 36.])
+    >>> from_netcdf("noon")["time"].tolist()
+    [12.0, 36.0]
     """
     times = {"time_units": time_units, "calendar": calendar}
     _write(drivers.DRIVERS["netcdf"], filename, d, {**times, **options})

@@ -85,7 +85,7 @@ def readdir(
     njobs : int, optional
         How many processes; by default as many as there are processors.
     **kwargs
-        For `ds_format.read`: `sel`, `range_`, `at`, `between`, `jd`, ...
+        For `ds_format.read`: `sel`, `range_`, `at`, `between`, `jd`, `unpack`, ...
 
     Returns
     -------
@@ -211,7 +211,7 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
     while True:
         found = list(pieces(contents(left.copy(), None), leave_out))
         try:
-            return _merged(found, dim, keys)
+            return _merged(found, dim, keys, unpack=None)
         except (OSError, ValueError) as error:
             path = getattr(error, "path", None) or getattr(error, "filename", None)
             if path not in left:
@@ -219,9 +219,11 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
             leave_out(path, error)
 
 
-def _merged(found: Sequence[Piece], dim: str, keys: Sequence[str] | None = None) -> Dataset:
+def _merged(
+    found: Sequence[Piece], dim: str, keys: Sequence[str] | None = None, unpack: bool | None = False
+) -> Dataset:
     """Merge pieces, and add which file and position each position along `dim` is from."""
-    merged = merge_pieces(found, dim, new="n", keys=keys)
+    merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack)
     paths = [path for piece in found for path in piece.paths]
     sizes = sizes_along(found, dim)
     numbers = np.repeat(np.arange(len(paths)), sizes)

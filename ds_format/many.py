@@ -30,19 +30,34 @@ Skip = Callable[[str, Exception], None]
 
 @overload
 def read_many(
-    paths: Iterable[Path], variables: str | Iterable[str] | None = None, dim: None = None, threads: int | None = None
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None = None,
+    dim: None = None,
+    threads: int | None = None,
+    *,
+    unpack: bool | None = None,
 ) -> list[Dataset]: ...
 
 
 @overload
 def read_many(
-    paths: Iterable[Path], variables: str | Iterable[str] | None = None, *, dim: str, threads: int | None = None
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None = None,
+    *,
+    dim: str,
+    threads: int | None = None,
+    unpack: bool | None = None,
 ) -> Dataset: ...
 
 
 @overload
 def read_many(
-    paths: Iterable[Path], variables: str | Iterable[str] | None, dim: str, threads: int | None = None
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None,
+    dim: str,
+    threads: int | None = None,
+    *,
+    unpack: bool | None = None,
 ) -> Dataset: ...
 
 
@@ -51,6 +66,8 @@ def read_many(
     variables: str | Iterable[str] | None = None,
     dim: str | None = None,
     threads: int | None = None,
+    *,
+    unpack: bool | None = None,
 ) -> list[Dataset] | Dataset:
     """Read many files at once, above all many small ds files.
 
@@ -67,6 +84,8 @@ def read_many(
         ds files in a row whose headers are equal byte for byte only the first header is looked at.
     threads : int, optional
         How many threads read; by default as many as there are processors, but no more than four.
+    unpack : bool, optional
+        As `ds_format.read`.
 
     Returns
     -------
@@ -94,9 +113,9 @@ def read_many(
     wanted = None if variables is None else list(keys_of(variables))
     found = contents(names, threads)
     if dim is not None:
-        return merge_pieces(list(pieces(found, _raise)), dim, keys=wanted)
+        return merge_pieces(list(pieces(found, _raise)), dim, keys=wanted, unpack=unpack)
     with _no_collection():
-        return list(_datasets(found, wanted))
+        return list(_datasets(found, wanted, unpack))
 
 
 def _raise(path: str, error: Exception) -> None:
@@ -135,11 +154,11 @@ def _read_batch(names: Sequence[str]) -> list[Content]:
     return [found.get(name) for name in names]
 
 
-def _datasets(files: Iterable[tuple[str, Content]], keys: list[str] | None) -> Iterator[Dataset]:
+def _datasets(files: Iterable[tuple[str, Content]], keys: list[str] | None, unpack: bool | None) -> Iterator[Dataset]:
     for piece in pieces(files, _raise, longest=BATCH):
         if keys is not None and not isinstance(piece, SourcePiece):
             say_missing(piece.paths[0], keys, piece.meta)
-        yield from piece.datasets(keys)
+        yield from piece.datasets(keys, unpack)
 
 
 @contextlib.contextmanager

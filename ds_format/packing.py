@@ -6,17 +6,19 @@ detail is what the netCDF4 library does with them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
 
-from .dtypes import TYPES
+from .dtypes import PACKED, TYPES
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
 """What tells how integers are packed."""
 OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
 """Attributes that tell of packed values, and mean nothing to others."""
+RECORDS = (".netcdf", ".hdf5")
+"""Properties that tell how a file of NetCDF or HDF5 stored a variable; see `PACKED`."""
 
 
 def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
@@ -41,6 +43,31 @@ def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
     if given and all(map(_is_number, given)):
         return True
     return kind == "i" and _is_unsigned(attrs)
+
+
+def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
+    """Return whether somebody who reads a variable wants its values unpacked, and they are packed.
+
+    Parameters
+    ----------
+    unpack : bool or None
+        None: where that is the convention of the file which the variable is from, NetCDF or HDF5.
+    entry : dict
+        Its metadata.
+    """
+    if unpack is False or not is_packed(entry, entry.get(".type")):
+        return False
+    return unpack is True or any(_record(entry, name).get(PACKED) is True for name in RECORDS)
+
+
+def unpack_all(
+    dataset: MutableMapping[str, Any], meta: MutableMapping[str, dict[str, Any]], unpacks: bool | None
+) -> None:
+    """Unpack, in a dataset and its metadata, what `is_unpacked_by` says."""
+    for key in dataset.keys() & meta.keys():
+        if is_unpacked_by(unpacks, meta[key]):
+            dataset[key] = None if dataset[key] is None else unpack(dataset[key], meta[key])
+            meta[key] = unpacked_meta(meta[key])
 
 
 def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
@@ -69,7 +96,9 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
     if (scale is None or _is_number(scale)) and (offset is None or _is_number(offset)):
         with np.errstate(over="ignore"):
             data = _linear(data, scale, offset)
-    out = np.ma.MaskedArray(data, mask=np.ma.getmask(values)) if isinstance(values, np.ma.MaskedArray) else data
+    out = data
+    if isinstance(values, np.ma.MaskedArray):
+        out = np.ma.MaskedArray(data, np.ma.getmask(values), fill_value=values.fill_value)
     return out if np.ndim(values) or isinstance(values, np.ndarray) else out[()]
 
 
@@ -92,7 +121,11 @@ def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
     entry : dict
         With `.type`. Attributes that tell of packed values leave.
     """
-    kept = {name: value for name, value in entry.items() if name not in ATTRIBUTES + OF_PACKED}
+    kept = {name: value for name, value in entry.items() if name not in ATTRIBUTES + OF_PACKED + RECORDS}
+    for name in RECORDS:
+        record = {setting: value for setting, value in _record(entry, name).items() if setting != PACKED}
+        if record:
+            kept[name] = record
     return {**kept, ".type": unpacked_type(entry)}
 
 
@@ -100,6 +133,11 @@ def unpacked_type(entry: Mapping[str, Any]) -> str:
     """Return the name of the ds type of values that are unpacked, from the metadata of a packed variable."""
     name: str = unpack(np.zeros(1, TYPES[entry[".type"]].code), entry).dtype.name
     return name
+
+
+def _record(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
+    record = entry.get(name)
+    return record if isinstance(record, dict) else {}
 
 
 def _is_number(value: Any) -> bool:

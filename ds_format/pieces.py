@@ -6,9 +6,9 @@ import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from . import drivers, modes
+from . import drivers, modes, packing
 from .codec.encode import describe
-from .dataset import META, Dataset, arrays_of, as_array, metadata_of
+from .dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from .drivers.base import Metadata
 from .files import read
 from .merging import Input, assemble, size_along
@@ -43,13 +43,13 @@ class SourcePiece:
         """Return one variable."""
         source = drivers.open_source(self.paths[0])
         try:
-            return as_array(source.read(key))[None]
+            return _as_read(self.paths[0], as_array(source.read(key)))[None]
         finally:
             source.close()
 
-    def datasets(self, keys: Collection[str] | None) -> Iterator[Dataset]:
+    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
         """Yield the file as a dataset."""
-        yield read(self.paths[0], None if keys is None else [unescape(key) for key in keys])
+        yield read(self.paths[0], None if keys is None else [unescape(key) for key in keys], unpack=unpack)
 
 
 class DatasetPiece:
@@ -63,7 +63,31 @@ class DatasetPiece:
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        return self._arrays[key][None]
+        return _as_read(self.paths[0], self._arrays[key])[None]
+
+
+def _as_read(path: str, array: Any) -> Any:
+    return as_masked(array) if drivers.find_existing(path).masks else array
+
+
+class UnpackedPiece:
+    """Another piece, in which packed variables are unpacked."""
+
+    def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
+        self.paths = piece.paths
+        self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
+        self._piece = piece
+        self._packed = packed
+
+    def read(self, key: str) -> Any:
+        """Return one variable."""
+        values = self._piece.read(key)
+        return packing.unpack(values, self._packed[key]) if key in self._packed else values
+
+
+def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
+    packed = {key: entry for key, entry in piece.meta.items() if key != META and packing.is_unpacked_by(unpack, entry)}
+    return UnpackedPiece(piece, packed) if packed else piece
 
 
 def merge_pieces(
@@ -73,6 +97,7 @@ def merge_pieces(
     variables: Collection[str] | None = None,
     jd: bool = True,
     keys: Sequence[str] | None = None,
+    unpack: bool | None = False,
 ) -> Dataset:
     """Merge pieces into one dataset, each array of which is allocated once.
 
@@ -83,6 +108,8 @@ def merge_pieces(
         As `ds_format.merge`.
     keys : sequence of str, optional
         Of the variables to merge; all by default.
+    unpack : bool or None
+        As `packing.is_unpacked_by`.
 
     Raises
     ------
@@ -91,6 +118,7 @@ def merge_pieces(
     UnsupportedError
         If the pieces cannot be merged.
     """
+    pieces = [_unpacked(piece, unpack) for piece in pieces]
     inputs = [Input(_only(piece.meta, keys), len(piece.paths)) for piece in pieces]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():

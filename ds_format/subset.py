@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from . import drivers, modes, packing, timeaxis
-from .dataset import META, as_array, attrs, dims
+from .dataset import META, as_array, as_masked, attrs, dims
 from .drivers.base import BLOCK_SIZE, Metadata, Source, Stored, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
 from .opened import Opened
-from .selection import Index, normalize, resolve, shape_of, take
+from .selection import Index, as_slice, normalize, resolve, shape_of, take
 
 STRING_SIZE = 128
 """Bytes of memory that a string is reckoned to take."""
@@ -33,7 +34,8 @@ def open_subset(
     between: Mapping[str, Any] | None = None,
     jd: bool = False,
     *,
-    unpack: bool = False,
+    unpack: bool | None = False,
+    masked: bool = False,
     **options: Any,
 ) -> Subset:
     """Open a part of a file.
@@ -48,8 +50,11 @@ def open_subset(
     jd : bool
         Whether variables of time become Julian dates. These are read at once; one that cannot be converted stays as it
         is, with a warning.
-    unpack : bool
+    unpack : bool or None
         Whether packed numbers become what they stand for when they are read. The attributes that tell of packing leave.
+        None: where that is the convention of the file which they are from.
+    masked : bool
+        Whether numbers are masked arrays where the driver says that this is expected; Julian dates are not.
     **options
         As `drivers.open_source`.
 
@@ -60,9 +65,10 @@ def open_subset(
     IndexError, UnsupportedError, MissingError
         As `ds_format.selection.resolve`.
     """
-    source = drivers.open_source(path, **options)
+    driver = options.pop("driver", None) or drivers.find_existing(path)
+    source = drivers.open_source(path, driver, **options)
     try:
-        return Subset(source, path, variables, (sel, range_, at, between), jd, unpack)
+        return Subset(source, path, variables, (sel, range_, at, between), jd, unpack, masked and driver.masks)
     except DsError as error:
         source.close()
         raise error.at(path=os.fsdecode(path))
@@ -89,7 +95,8 @@ class Subset(Opened):
         variables: str | Iterable[str] | None,
         selectors: tuple[Selector, Selector, Selector, Selector],
         jd: bool,
-        unpack: bool,
+        unpack: bool | None,
+        masked: bool = False,
     ):
         self.source = source
         self.path = os.fsdecode(path)
@@ -97,6 +104,7 @@ class Subset(Opened):
         self._indexes: dict[str, tuple[Index, ...] | None] = {}
         self._dates: dict[str, Any] = {}
         self._packed: set[str] = set()
+        self._masked = masked
         sel = self._resolve(selectors, jd) if any(selectors) else {}
         for key in self._keys(variables):
             index, self.meta[key] = self._select(key, sel)
@@ -104,7 +112,7 @@ class Subset(Opened):
             if jd and (dates := self._julian(key, index)) is not None:
                 self._dates[key] = dates
                 self.meta[key] = _julian_meta(self.meta[key])
-            elif unpack and _is_packed(self.meta[key]):
+            elif packing.is_unpacked_by(unpack, self.meta[key]):
                 self._packed.add(key)
                 self.meta[key] = packing.unpacked_meta(self.meta[key])
         self.meta[META] = dict(source.meta.get(META, {}))
@@ -165,7 +173,9 @@ class Subset(Opened):
             part = self._dates[name] if index is None else take(as_array(self._dates[name]), index)
             return part if np.ndim(part) or isinstance(part, np.ma.MaskedArray) else part[()]
         values = self.source.read(name, self._index_of(name, index))
-        return packing.unpack(values, self.source.meta[name]) if name in self._packed else values
+        if name in self._packed:
+            values = packing.unpack(values, self.source.meta[name])
+        return as_masked(values) if self._masked else values
 
     def _index_of(self, name: str, index: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """Return the index into the whole of an index into the part."""
@@ -178,10 +188,9 @@ class Subset(Opened):
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable of the part as consecutive blocks of full rank."""
         blocks = self._stored_blocks(name, budget)
-        if name not in self._packed:
-            return blocks
-        entry = self.source.meta[name]
-        return (packing.unpack(block, entry) for block in blocks)
+        if name in self._packed:
+            blocks = map(partial(packing.unpack, attrs=self.source.meta[name]), blocks)
+        return map(as_masked, blocks) if self._masked and name not in self._dates else blocks
 
     def _stored_blocks(self, name: str, budget: int) -> Iterator[Any]:
         if name in self._dates:
@@ -236,13 +245,9 @@ def _pick(item: Any, wanted: Any) -> Any:
         return item.start + item.step * wanted
     if isinstance(wanted, range):
         if isinstance(item, range):
-            return item[wanted.start : _stop(wanted) : wanted.step]
+            return item[as_slice(wanted)]
         return item[np.array(wanted, np.int64)]
     return int(item[wanted]) if isinstance(wanted, int) else item[wanted]
-
-
-def _stop(item: range) -> int | None:
-    return None if item.step < 0 and item.stop < 0 else item.stop
 
 
 def keys_of(variables: str | Iterable[str]) -> dict[str, None]:

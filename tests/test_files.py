@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
 import pickle
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import ds_format as ds
 from ds_format import modes
+from ds_format.subset import Subset
 
 from .same import same_data
 
@@ -120,6 +122,8 @@ def test_an_open_file(path: Path) -> None:
         (1.5, "found 1.5 as index"),
         (True, "found True as index"),
         ([[0]], "found 2-d int64 as index"),
+        ([0.5, 1.0], "found 1-d float64 as index"),
+        (["0"], "found 1-d <U1 as index"),
         (None, "found None as index"),
     ],
 )
@@ -140,8 +144,9 @@ def test_text_as_numpy_has_it(path: Path) -> None:
     assert text.tolist() == ["a", "ž"]
     with ds.open(path, strings="numpy") as file:
         assert file["temperature"][1:].tolist() == ["ž"]
-    ds.write(path, {"x": text})
+    ds.write(path, {"x": text, "bytes": masked(np.array([b"a", b""], object), [False, True])})
     assert ds.read(path)["x"].tolist() == ["a", "ž"]
+    assert ds.read(path, strings="numpy")["bytes"].tolist() == [b"a", None]
     with pytest.raises(ValueError, match="strings: found 'nonsense'"):
         ds.read(path, strings="nonsense")
 
@@ -279,3 +284,11 @@ def test_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
 def test_errors_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(ds.FormatError("wrong", path="x.ds", variable="x")))
     assert str(error) == 'x.ds: variable "x": wrong'
+
+
+def test_progress_of_a_conversion_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Subset, "blocks", functools.partialmethod(Subset.blocks, budget=16))
+    ds.write(tmp_path / "a.ds", {"x": np.arange(4.0), "nothing": None, "y": np.arange(8, dtype="i2"), "z": 1.5})
+    told: list[tuple[int, int]] = []
+    ds.convert(tmp_path / "a.ds", tmp_path / "b.json", progress=lambda *both: told.append(both))
+    assert told == [(16, 56), (32, 56), (48, 56), (56, 56)]

@@ -57,6 +57,39 @@ def test_parts_of_files(paths: list[Path], tmp_path: Path) -> None:
     assert seen[-1][0] == seen[-1][1] == max(done for done, _ in seen)
 
 
+@pytest.mark.parametrize("budget", [1, base.BLOCK_SIZE])
+@pytest.mark.parametrize("lacking", [0, 1, 2])
+def test_what_a_file_lacks_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int, lacking: int
+) -> None:
+    monkeypatch.setattr(merging_files, "BLOCK_SIZE", budget)
+    datasets = [
+        {"t": [2 * i, 2 * i + 1], "x": [float(i), 0.5], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}}
+        for i in range(3)
+    ]
+    del datasets[lacking]["x"]
+    paths = [tmp_path / f"{i}.ds" for i in range(3)]
+    for path, dataset in zip(paths, datasets, strict=True):
+        ds.write(path, dataset)
+    ds.merge_files("t", paths, tmp_path / "out.ds")
+    merged = ds.read(tmp_path / "out.ds")
+    assert same(merged, ds.merge(datasets, "t"))
+    assert np.flatnonzero(merged["x"].mask).tolist() == [2 * lacking, 2 * lacking + 1]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "?"])  # numbers are copied from file to file, booleans are not
+def test_progress_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    size = np.dtype(dtype).itemsize
+    monkeypatch.setattr(merging_files, "BLOCK_SIZE", 2 * size)
+    paths = [tmp_path / "a.ds", tmp_path / "b.ds"]
+    for path in paths:
+        arrays = {name: np.zeros(2, dtype) for name in "xyz"}
+        ds.write(path, {**arrays, ".": {name: {".dims": ["t"]} for name in arrays}})
+    told: list[tuple[int, int]] = []
+    ds.merge_files("t", paths, tmp_path / "out.ds", progress=lambda *both: told.append(both))
+    assert told == [(n * size, 12 * size) for n in (2, 4, 6, 8, 10, 12)]
+
+
 def test_the_output_may_be_an_input_and_appears_whole(paths: list[Path], tmp_path: Path) -> None:
     oracle = ds.merge([ds.read(path) for path in paths[:2]], "t")
     ds.merge_files("t", paths[:2], paths[0])

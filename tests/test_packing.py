@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format import packing
+from ds_format import cmd, packing
 from ds_format.merging_files import merge_files
 from ds_format.subset import open_subset
 
@@ -103,7 +103,7 @@ def test_a_file_that_is_read_unpacked(tmp_path: Path, suffix: str) -> None:
     assert ds.attrs(found, "x") == {"units": "K"}
     assert (ds.meta(found, "x")[".type"], ds.meta(found, "t")[".type"]) == ("float64", "float32")
     assert ds.attrs(found, "plain") == {"scale_factor": 2.0}
-    raw = ds.read(path)
+    raw = ds.read(path, unpack=False)
     assert raw["x"].dtype == np.int16
     assert ds.attr(raw, "add_offset", var="x") == 10.0
     assert same_data(ds.read(path, "x", {"t": [1, 2], "i": 0}, unpack=True)["x"], np.array([11.0, 12.0]))
@@ -111,8 +111,102 @@ def test_a_file_that_is_read_unpacked(tmp_path: Path, suffix: str) -> None:
 
 def test_the_netcdf_reader_unpacks(tmp_path: Path) -> None:
     path = packed(tmp_path / "x.nc")
+    assert ds.from_netcdf(path, ["x"], {"t": 0})["x"].tolist() == [10.0, 10.5]
     assert ds.from_netcdf(path, ["x"], {"t": 0}, unpack=True)["x"].tolist() == [10.0, 10.5]
-    assert ds.from_netcdf(path, ["x"], {"t": 0})["x"].tolist() == [0, 1]
+    assert ds.from_netcdf(path, ["x"], {"t": 0}, unpack=False)["x"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("first", ["nc", "h5"])
+@pytest.mark.parametrize("second", [None, "ds", "json", "h5", "bpk", "zds", "nc"])
+def test_what_netcdf_and_hdf5_packed_is_unpacked_wherever_it_went(
+    tmp_path: Path, first: str, second: str | None
+) -> None:
+    path = origin = packed(tmp_path / f"x.{first}")
+    stored = ds.read(origin, unpack=False)
+    if second is not None:
+        path = tmp_path / f"y.{second}"
+        ds.convert(origin, path)
+        again = ds.read(path, unpack=False)
+        assert same_data(again["x"], stored["x"])
+        assert ds.attrs(again, "x") == ds.attrs(stored, "x")
+    expected = ds.read(origin, unpack=True)
+    assert expected["x"].dtype == np.float64
+    for found in (ds.read(path), ds.read(path, sel={"t": slice(None)}), *ds.read_many([path])):
+        for key in ("x", "t", "s", "plain"):
+            assert same_data(found[key], expected[key]), key
+            assert ds.attrs(found, key) == ds.attrs(expected, key)
+            assert found["."][key][".type"] == found[key].dtype.name
+            assert "packed" not in str(found["."][key])
+    some = ds.read(path, ["x"], full=True)
+    assert (some["x"].dtype, some["."]["t"][".type"]) == (np.float64, "int16")
+    with ds.open(path) as file:
+        assert (file["x"].dtype.name, file["x"].type, file["s"].dtype.name) == ("float64", "float64", "uint8")
+        assert file["x"][2].tolist() == [12.0, 12.5]
+        assert np.ma.concatenate([*file["x"].blocks(32)]).tolist() == expected["x"].tolist()
+        assert "scale_factor" not in file["x"].attrs
+    with ds.open(path, unpack=False) as file:
+        assert (file["x"].dtype.name, file["x"][2].tolist()) == ("int16", [4, 5])
+
+
+@pytest.mark.parametrize("suffix", ["ds", "json", "bpk"])
+def test_what_was_packed_by_somebody_else_stays_as_it_is(tmp_path: Path, suffix: str) -> None:
+    path = packed(tmp_path / f"x.{suffix}")
+    for found in (ds.read(path), ds.read(path, sel={"t": slice(None)}), *ds.read_many([path])):
+        assert found["x"].dtype == np.int16
+        assert ds.attr(found, "scale_factor", var="x") == 0.5
+    assert ds.read_many([path, path], dim="t")["x"].dtype == np.int16
+    with ds.open(path) as file:
+        assert (file["x"].dtype.name, file["x"][2].tolist()) == ("int16", [4, 5])
+    with ds.open(path, unpack=True) as file:
+        assert (file["x"].dtype.name, file["x"][2].tolist()) == ("float64", [12.0, 12.5])
+    assert [found["x"].dtype for found in ds.read_many([path, path], unpack=True)] == [np.float64] * 2
+    assert ds.read_many([path, path], "x", dim="t", unpack=True)["x"][-1].tolist() == [13.0, 13.5]
+
+
+@pytest.mark.parametrize("suffix", ["nc", "ds"])
+def test_many_files_are_unpacked(tmp_path: Path, suffix: str) -> None:
+    folder = tmp_path / "days"
+    folder.mkdir()
+    ds.convert(packed(tmp_path / "x.nc"), folder / f"a.{suffix}")
+    ds.convert(tmp_path / "x.nc", folder / f"b.{suffix}")
+    paths = sorted(folder.iterdir())
+    once = ds.read(paths[0], unpack=True)["x"]
+    twice = np.ma.concatenate([once, once])
+    assert [same_data(found["x"], once) for found in ds.read_many(paths)] == [True, True]
+    assert [same_data(found["x"], once) for found in ds.readdir(folder)] == [True, True]
+    for merged in (ds.read_many(paths, dim="t"), ds.readdir(folder, merge="t"), ds.readdir(folder, merge="t", jd=True)):
+        assert same_data(merged["x"], twice)
+        assert "scale_factor" not in merged["."]["x"]
+    for merged in (
+        ds.read_many(paths, dim="t", unpack=False),
+        ds.readdir(folder, merge="t", unpack=False),
+        ds.readdir(folder, unpack=False)[0],
+        ds.read_many(paths, unpack=False)[1],
+    ):
+        assert merged["x"].dtype == np.int16
+        assert ds.attr(merged, "scale_factor", var="x") == 0.5
+
+
+def test_what_is_written_raw_stays_packed(tmp_path: Path) -> None:
+    stored = ds.read(packed(tmp_path / "x.nc"), unpack=False)
+    ds.write(tmp_path / "y.ds", stored)
+    assert ds.read(tmp_path / "y.ds")["x"].dtype == np.float64
+    assert same_data(ds.read(tmp_path / "y.ds", unpack=False)["x"], stored["x"])
+    ds.write(tmp_path / "z.nc", ds.read(tmp_path / "x.nc"))
+    with netCDF4.Dataset(tmp_path / "z.nc") as file:
+        assert (file["x"].dtype, "scale_factor" in file["x"].ncattrs()) == (np.float64, False)
+        assert file["x"][0].tolist() == [10.0, 10.5]
+
+
+def test_commands_copy_what_is_packed(tmp_path: Path) -> None:
+    path, out = str(packed(tmp_path / "x.nc")), str(tmp_path / "out.ds")
+    cmd.select("x", "plain", path, out)
+    cmd.set_("x", {"units": "C"}, out, out)
+    cmd.rm("plain", out, out)
+    cmd.merge("t", out, out, str(tmp_path / "merged.nc"))
+    found = ds.read(tmp_path / "merged.nc", unpack=False)
+    assert (found["x"].dtype, ds.attr(found, "scale_factor", var="x")) == (np.int16, 0.5)
+    assert found["x"].tolist() == 2 * ds.read(path, unpack=False)["x"].tolist()
 
 
 def test_parts_and_blocks(tmp_path: Path) -> None:

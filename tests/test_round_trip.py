@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.codec.encode import properties_of
+from ds_format.codec.header import ALIGNMENT
 from ds_format.conversion import convert
+from ds_format.drivers import open_source
 from ds_format.drivers.ds import create
 from ds_format.selection import normalize, shape_of
 
@@ -80,6 +82,21 @@ def test_a_variable_comes_back_from_blocks(array: Any, budget: int, may_miss: bo
         assert same_data(found["x"], array)
         assert found["w"].tolist() == [0, 1, 2]
         assert found["y"] == 7
+
+
+@pytest.mark.parametrize("n", [1, 13, 64, 1000])
+def test_numbers_behind_room_for_a_mask_are_aligned(n: int, tmp_path: Path) -> None:
+    """Room that was left for nothing: no value is missing in the end."""
+    entry = {".size": [2 * n], ".type": "float64"}
+    sink = create(tmp_path / "a.ds", {"w": {".size": [3], ".type": "int8"}, "x": entry, "y": entry})
+    sink.write("w", [np.arange(3, dtype="i1")])
+    for key in "xy":
+        sink.write(key, [np.zeros(n), np.ones(n)])
+    sink.commit()
+    source: Any = open_source(tmp_path / "a.ds")
+    assert [source.stored(key).offset % ALIGNMENT for key in "xy"] == [0, 0]
+    source.close()
+    assert ds.read(tmp_path / "a.ds")["y"].tolist() == [0.0] * n + [1.0] * n
 
 
 @st.composite

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format import MissingError, UnsupportedError, modes
-from ds_format.selection import normalize, resolve
+from ds_format.selection import normalize, resolve, take
 
 DATA: dict[str, Any] = {
     "t": np.array([0.0, 1.0, 2.0, 3.0]),
@@ -106,6 +106,16 @@ def test_names_that_do_not_exist() -> None:
         resolve(None, None, asked[2], None, META, DATA.__getitem__)
     with modes.use("soft", selectors="strict"), pytest.raises(MissingError, match='dimension "nope"'):
         resolve(*asked, META, DATA.__getitem__)
+
+
+limits = st.none() | st.integers(-9, 9)
+
+
+@given(st.integers(0, 4), limits, limits, st.sampled_from([None, -3, -2, -1, 1, 2, 3]))
+def test_any_slice_selects_what_it_does_in_numpy(n: int, start: Any, stop: Any, step: Any) -> None:
+    array = np.arange(n)
+    index = normalize(slice(start, stop, step), (n,))
+    assert take(array, index).tolist() == array[start:stop:step].tolist()
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), st.floats(-6, 6), st.floats(-6, 6))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.kernels import ranges
-from ds_format.subset import open_subset
+from ds_format.selection import normalize, take
+from ds_format.subset import Subset, open_subset
 
 from .same import same_data
+
+if TYPE_CHECKING:
+    from ds_format.drivers.base import Source
 
 
 @pytest.fixture(params=["ds", "nc"])
@@ -138,6 +142,40 @@ def test_times_that_cannot_be_decoded_stay(tmp_path: Path, attributes: dict[str,
     assert dataset["t"].tolist() == [1.0]
     assert ds.attrs(dataset, "t") == attributes
     assert dataset["y"].tolist() == [5]
+
+
+class Whole:
+    """A source of one variable, which is never asked for blocks."""
+
+    def __init__(self, array: Any):
+        self.array = array
+        self.meta = {"x": {".size": list(array.shape), ".dims": list("abc"), ".type": "int64"}, ".": {}}
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        return self.array if index is None else take(self.array, index)
+
+
+def items(n: int) -> st.SearchStrategy[Any]:
+    """One item of a normalized index that keeps its dimension."""
+    positions = st.lists(st.integers(0, n - 1), max_size=4) if n else st.just([])
+    return st.slices(n).map(lambda item: range(n)[item]) | positions.map(lambda found: np.array(found, np.int64))
+
+
+@given(st.data())
+def test_any_index_into_a_part(data: st.DataObject) -> None:
+    array = np.arange(7 * 6 * 5).reshape(7, 6, 5)
+    sel = {
+        dim: data.draw(st.slices(n) | st.lists(st.integers(0, n - 1), max_size=6))
+        for dim, n in zip("abc", array.shape, strict=True)
+    }
+    part = Subset(cast("Source", Whole(array)), "x", None, (sel, None, None, None), False, False)
+    expected = take(array, normalize(tuple(sel.values()), array.shape))
+    assert same_data(part.read("x"), expected)
+    index = tuple(data.draw(items(n) | st.integers(0, n - 1) if n else items(n)) for n in expected.shape)
+    found = part.read("x", index)
+    assert same_data(np.asarray(found), np.asarray(take(expected, index)))
+    blocks = [block.reshape(-1) for block in part.blocks("x", data.draw(st.integers(1, 400)))]
+    assert same_data(np.concatenate([np.empty(0, array.dtype), *blocks]), expected.reshape(-1))
 
 
 @given(st.data())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,16 +80,25 @@ def test_no_space_leaves_the_old_output(suffix: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.ds", target.name]
 
 
-def test_a_full_file_system(tmp_path: Path) -> None:
-    folder = tmp_path / "small"
-    folder.mkdir()
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """A file system of 2 MB in a folder."""
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, text=True, check=False
     )
     if mounted.returncode:
         pytest.skip(f"cannot mount a small file system: {mounted.stderr.strip()}")
     try:
-        large(tmp_path / "in.ds")
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_file_system(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    large(tmp_path / "in.ds")
+    with small_disk(folder):
         (folder / "out.ds").write_bytes(b"old")
         done = run("select", tmp_path / "in.ds", folder / "out.ds")
         assert done.returncode == 1
@@ -96,8 +107,35 @@ def test_a_full_file_system(tmp_path: Path) -> None:
             ds.write(folder / "out.ds", {"b": np.arange(1e6)})
         assert (folder / "out.ds").read_bytes() == b"old"
         assert [path.name for path in folder.iterdir()] == ["out.ds"]
-    finally:
-        subprocess.run(["umount", folder], check=True)
+
+
+FILL = """
+import sys
+import numpy as np
+import ds_format as ds
+path, *options = sys.argv[1:]
+try:
+    ds.write(path, {"x": np.random.default_rng(0).random(1_000_000)}, **dict(option.split("=") for option in options))
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"), [*((suffix, ()) for suffix in WRITABLE), (".nc", ("format=NETCDF3_CLASSIC",))]
+)
+def test_a_full_disk_is_called_so_by_all_formats(suffix: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    with small_disk(folder):
+        path = folder / f"out{suffix}"
+        path.write_bytes(b"old")
+        done = subprocess.run(
+            [sys.executable, "-c", FILL, path, *options], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, f"[Errno 28] No space left on device: '{path}'\n"), done.stderr
+        assert path.read_bytes() == b"old"
+        assert [path.name for path in folder.iterdir()] == [path.name]
 
 
 SLOW = """

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import DsError, UnsupportedError, VersionError
-from ..kernels.portable import BINARY
 from ..target import Target, naming
 from .body import Body
 from .codecs.encoders import GZ, described, make_codec
@@ -133,11 +132,12 @@ class BinPickler:
         target = Target(self.filename, durable=self.durable)
         try:
             with naming(self.filename):
-                fd = os.open(target.written, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+                fd = target.create()
             try:
                 self._write(fd, obj)
             finally:
-                os.close(fd)
+                with naming(self.filename):
+                    os.close(fd)
             with naming(self.filename):
                 target.commit()
         except BaseException as error:

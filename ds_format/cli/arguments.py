@@ -41,11 +41,10 @@ READ = (
 """Options of every command, too: which part of the data is read. Those that read no data ignore them."""
 
 WRITE = (
-    Option("calendar", "But for ds files: calendar of time variables, as the CF conventions call it.", "NAME"),
-    Option("layout", "Of ds files: 1.0 (the default), or 2.0.1, which older programs read.", "VERSION"),
-    Option("time_units", "But for ds files: units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
+    Option("calendar", "Calendar of time variables, as the CF conventions call it.", "NAME"),
+    Option("time_units", "Units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
 )
-"""Options of every command, too: how files are written. Those that write nothing ignore them."""
+"""Options of every command, too: how times are written, but for ds files. Those that write nothing ignore them."""
 
 ALIASES = {"json": "j"}
 """Other names of options."""

@@ -33,7 +33,7 @@ def read(request: Request, source: Any) -> dict[str, Any]:
     Times are Julian dates if they are to be written in other units.
     """
     timed = options.are_times_converted(request)
-    return whole.read(text(source, "INPUT"), jd=timed, **options.reading(request))
+    return whole.read(text(source, "INPUT"), jd=timed, unpack=False, **options.reading(request))
 
 
 def write(request: Request, target: str, d: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ def general_page() -> Page:
             "Commands": [(name, entry.caption) for name, entry in commands.COMMANDS.items()],
             "Options": [(option.label, option.about) for option in GENERAL],
             "Options of reading": [(option.label, option.about) for option in READ],
-            "Options of writing": [(option.label, option.about) for option in WRITE],
+            "Options of writing, but for ds files": [(option.label, option.about) for option in WRITE],
             "File formats, by suffix": [(name, " ".join(driver.suffixes)) for name, driver in drivers.DRIVERS.items()],
             "Environment variables": _ENVIRONMENT,
         },

@@ -27,6 +27,7 @@ COMMAND = Command(
             "Whether times whose units differ become Julian dates, instead of being counted as in the first file.",
             "true | false",
         ),
+        options.LAYOUT,
         Option("new", "Stack variables that do not have DIM along this new first dimension.", "NAME"),
         Option("variables", "Stack only these: a name or { NAME... }.", "VARS"),
     ),

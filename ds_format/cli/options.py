@@ -7,6 +7,7 @@ from typing import Any
 from .. import drivers
 from . import pst
 from .arguments import READ, ArgumentError, Request
+from .commands import Option
 
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
@@ -22,6 +23,9 @@ TIMES = ("calendar", "time_units")
 
 LAYOUTS = ("1.0", "2.0.1")
 """Of ds files."""
+
+LAYOUT = Option("layout", "Of a ds file: 1.0 (the default), or 2.0.1, which older programs read.", "VERSION")
+"""An option of commands that write datasets."""
 
 _FORMS = {option.name: option.value for option in READ}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..ops import rename_attr_m, rename_m, vars
-from . import changes
+from . import changes, options
 from .arguments import Request, UsageError, is_none, name_or_none, texts
 from .commands import Command
 from .patterns import Changer
@@ -32,7 +32,7 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(),
+    options=(options.LAYOUT,),
     examples=(
         ("Rename two variables:", "ds rename temperature: t pressure: p data.ds output.ds"),
         ("Rename an attribute of a variable:", "ds rename temperature long_name: description data.ds output.ds"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ops import dims, rename_dim_m
-from . import changes
+from . import changes, options
 from .arguments import ArgumentError, Request, UsageError, is_none, text
 from .commands import Command
 from .patterns import Changer
@@ -20,7 +20,7 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(),
+    options=(options.LAYOUT,),
     examples=(("Rename a dimension:", "ds rename_dim time: t data.ds output.ds"),),
 )
 

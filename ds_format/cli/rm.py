@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ops import rm, rm_attr, vars
-from . import changes
+from . import changes, options
 from .arguments import ArgumentError, Request, UsageError, is_none, texts
 from .commands import Command
 from .patterns import Changer
@@ -21,7 +21,7 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(),
+    options=(options.LAYOUT,),
     examples=(
         ("Remove two variables:", "ds rm { temperature pressure } data.ds output.ds"),
         ("Remove an attribute of all variables:", "ds rm '*' long_name data.ds output.ds"),

@@ -37,6 +37,7 @@ COMMAND = Command(
             "unlimited one, else that which is the first one of most variables.",
             "NAME",
         ),
+        options.LAYOUT,
         Option(
             "key",
             "For samples and documents: the variable whose values become their keys. By default these are numbers.",

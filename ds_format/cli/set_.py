@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..dataset import Dataset
 from ..dtypes import TYPES
 from ..ops import attr, attrs, dims, type, var, vars
-from . import changes, pst
+from . import changes, options, pst
 from .arguments import ArgumentError, Request, UsageError, is_none, name_or_none, texts
 from .commands import Command
 from .patterns import Changer, not_found
@@ -49,7 +49,7 @@ COMMAND = Command(
         ("INPUT", "The file to read; none begins with an empty dataset."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(),
+    options=(options.LAYOUT,),
     examples=(
         ("Make a file:", "ds set x float32 time { 16. none 21. } units: K none new.ds"),
         ("Two variables:", "ds set { time none time { 1 2 } } { x none time { 5 none } } none new.ds"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import signatures
+from ..dtypes import PACKED
 from ..errors import FormatError, VersionError
 from ..names import escape, unescape
 from ..nesting import TOO_DEEP, is_too_deep
@@ -75,6 +76,8 @@ class Header(NamedTuple):
     """By these keys."""
     is_doubtful: bool
     """Whether some older writer gets the `.len` of a variable wrong, and with it the offsets of all behind it."""
+    may_be_packed: bool
+    """Whether a variable may be one of those that are unpacked by default; see `packing.is_unpacked_by`."""
 
 
 # The scanner behind `json.loads`, without its search for white space on both sides.
@@ -177,7 +180,7 @@ def _parse(line: bytes) -> Header:
     variables = Descriptions(entries, version)
     has_strings = '"str"' in text or '"unicode"' in text
     doubtful = has_strings and any(_is_doubtful(variables[key].var, version) for key in entries)
-    return Header(version, len(line) + 1, attributes, tuple(entries), variables, doubtful)
+    return Header(version, len(line) + 1, attributes, tuple(entries), variables, doubtful, f'"{PACKED}"' in text)
 
 
 _parse_once = functools.lru_cache(maxsize=8)(_parse)

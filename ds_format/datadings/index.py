@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import FormatError, MissingError
+from ..forks import renew_lock
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
 from . import bloom, format, hashes, keys, legacy, offsets, parts, scan
@@ -75,6 +76,7 @@ class Index:
     def __init__(self, path: Any):
         self.path = format.data_path(path)
         self._lock = threading.RLock()
+        renew_lock(self, threading.RLock)
         self._forget()
         self._open()
 

@@ -71,7 +71,7 @@ def prepared(path: str, index: dict[str, bytes], *, durable: bool = False) -> It
         for suffix in ORDER:
             with naming(path + suffix):
                 targets.append(Target(path + suffix, durable=durable))
-                write_new(targets[-1].written, index[suffix])
+                write_new(targets[-1].create(), index[suffix])
         yield targets
     finally:
         for target in targets:
@@ -101,15 +101,9 @@ def commit(path: str, index: list[Target], data: Target | None = None, *, keeps_
         target.commit()
 
 
-def write_new(path: str, data: bytes) -> None:
-    """Write a file that does not exist yet."""
-    fd = create(path)
+def write_new(fd: int, data: bytes) -> None:
+    """Write a file that was created, and close it."""
     try:
         ranges.write_at(fd, 0, data)
     finally:
         os.close(fd)
-
-
-def create(path: str) -> int:
-    """Open a new file for writing, and return its descriptor."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

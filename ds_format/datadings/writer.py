@@ -102,7 +102,7 @@ class Writer(Opened):
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
             self._target = Target(self.path, durable=durable)
             with naming(self.path):
-                self._fd = publish.create(self._target.written)
+                self._fd = self._target.create()
 
     def _continue(self) -> None:
         """Load what is known of the samples that are there."""

@@ -25,6 +25,8 @@ class Driver(NamedTuple):
     """What to install, if the library behind it is absent."""
     options: frozenset[str] = frozenset()
     """What `open` can do beyond the protocol: `mmap`, `strings`, `skip_unsupported`."""
+    masks: bool = False
+    """Whether whoever reads numbers expects masked arrays, also where nothing is missing."""
 
 
 DRIVERS = {
@@ -46,6 +48,7 @@ DRIVERS = {
         "ds_format.drivers.netcdf",
         needs="netCDF4",
         options=frozenset({"skip_unsupported"}),
+        masks=True,
     ),
     "zds": Driver((".zds",), "ds_format.drivers.records.zds", options=frozenset({"skip_unsupported"})),
 }

@@ -1,22 +1,19 @@
-"""What the doors to the netCDF4 library and to h5py share: one lock, and which errors to believe.
-
-NetCDF and HDF5 files may share one HDF5 library, which two threads must not enter at once.
-"""
+"""What the doors to the netCDF4 library and to h5py share: one lock, and which errors to believe."""
 
 from __future__ import annotations
 
 import errno
 import os
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from .. import signatures
-from ..errors import DsError, FormatError, TruncatedError
+from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ..target import Target, naming
+from .library_lock import LOCK
 from .loss import LossWarning
-
-LOCK = threading.RLock()
 
 ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
 """What the libraries raise for files and data that they do not like."""
@@ -29,11 +26,17 @@ SYSTEM_ERRORS = {
 """Numbers of errors that are the system's: for damaged files the libraries make up others."""
 
 
-@contextmanager
-def guarded(
-    error: type[DsError], path: str, variable: str | None, told: Callable[[Exception], str | None]
-) -> Iterator[None]:
-    """Hold the lock, and turn a library's errors into `error` with file and variable.
+PROBE = 4 * 1024 * 1024
+"""Bytes that a disk which is not full has room for."""
+
+
+def locks_files() -> bool:
+    """Return whether the HDF5 library locks the files that it writes."""
+    return os.environ.get("HDF5_USE_FILE_LOCKING", "TRUE").upper() not in {"FALSE", "0"}
+
+
+class Guard:
+    """A block that holds the lock, and turns a library's errors into `error` with file and variable.
 
     The operating system's own errors stay what they are.
 
@@ -46,18 +49,63 @@ def guarded(
     told : callable
         Returns the message of one of the library's errors.
     """
-    try:
-        with LOCK:
-            yield
-    except DsError as caught:
-        raise caught.at(path=path, variable=variable) from caught.__cause__
-    except ERRORS as caught:
+
+    # no generator: each call of a library goes through here
+    __slots__ = ("error", "path", "told", "variable")
+
+    def __init__(
+        self, error: type[DsError], path: str, variable: str | None, told: Callable[[Exception], str | None]
+    ) -> None:
+        self.error = error
+        self.path = path
+        self.variable = variable
+        self.told = told
+
+    def __enter__(self) -> None:
+        LOCK.acquire()
+
+    def __exit__(self, kind: object, caught: BaseException | None, traceback: object) -> None:
+        LOCK.release()
+        if isinstance(caught, DsError):
+            raise caught.at(path=self.path, variable=self.variable) from caught.__cause__
+        if isinstance(caught, ERRORS):
+            self._raise(caught)
+
+    def _raise(self, caught: Exception) -> NoReturn:
         if isinstance(caught, OSError) and caught.errno is not None and caught.errno in SYSTEM_ERRORS:
             # their own text has several lines, and the temporary name
-            raise OSError(caught.errno, os.strerror(caught.errno), path) from caught
-        text = told(caught) or type(caught).__name__
-        kind = TruncatedError if error is FormatError and "truncated file" in text else error
-        raise kind(text, path=path, variable=variable) from caught
+            raise OSError(caught.errno, os.strerror(caught.errno), self.path) from caught
+        text = self.told(caught) or type(caught).__name__
+        kind = TruncatedError if self.error is FormatError and "truncated file" in text else self.error
+        raise kind(text, path=self.path, variable=self.variable) from caught
+
+
+@contextmanager
+def telling_of_a_full_disk(target: Target, path: str) -> Iterator[None]:
+    """Let the system say why a file cannot be written, where a library only says that it cannot.
+
+    Parameters
+    ----------
+    target : Target
+        The file being written, which is of no more use after an error.
+    path : str
+        Its name for people.
+    """
+    try:
+        yield
+    except DsError as error:
+        if not isinstance(error, OSError | UnsupportedError) and hasattr(os, "posix_fallocate"):
+            with naming(path):
+                _ask_for_more(target.written)
+        raise
+
+
+def _ask_for_more(written: str) -> None:
+    fd = os.open(written, os.O_WRONLY)
+    try:
+        os.posix_fallocate(fd, os.fstat(fd).st_size, PROBE)
+    finally:
+        os.close(fd)
 
 
 @contextmanager

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from ..packing import RECORDS
 from .base import Metadata
 
-NETCDF = ".netcdf"
-HDF5 = ".hdf5"
+NETCDF, HDF5 = RECORDS
 
 ALIKE = ("chunks", "shuffle", "fletcher32", "endian", "dimensions", "groups")
 """Settings that both have in the same form."""

@@ -11,7 +11,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, strrchr
 from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY
 from posix.fcntl cimport open as c_open
-from posix.stat cimport S_ISDIR, S_ISREG, chmod, fstat, lstat, struct_stat
+from posix.stat cimport S_ISDIR, S_ISREG, chmod, fchmod, fstat, lstat, struct_stat
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.types cimport mode_t
 from posix.unistd cimport close as c_close
@@ -137,8 +137,8 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     path : str, bytes or PathLike
     buffers : list of C-contiguous buffers
     atomic : bool
-        Write to a temporary file in the same folder and rename it; a file under the name is replaced and gives its
-        permissions. Else create the file, which must not exist yet, and write straight into it.
+        Write to a temporary file in the same folder and rename it; a file that it replaces gives its permissions from
+        the beginning. Else create the file, which must not exist yet, and write straight into it.
     durable : bool
         Flush file and folder to the disk before returning.
 
@@ -157,17 +157,22 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     cdef char* written = <char*> name
     cdef Py_ssize_t size = PyBytes_GET_SIZE(encoded)
     cdef int fd = -1, failed
-    cdef bint placed = False
+    cdef bint placed = False, replaces = False
     cdef struct_stat status
     cdef Vectors vectors = Vectors(buffers)
     if atomic:
         room = PyBytes_FromStringAndSize(NULL, size + 64)
         written = PyBytes_AS_STRING(room)
+        with nogil:
+            replaces = lstat(name, &status) == 0
+        if replaces and not S_ISREG(status.st_mode):
+            return False
+    cdef mode_t mode = status.st_mode & 0o7777 if replaces else 0o666
     while fd < 0:
         with nogil:
             if atomic:
                 _temporary_name(name, size, written)
-            fd = c_open(written, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> 0o666)
+            fd = c_open(written, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> (mode & 0o777 | 0o600))
         if fd < 0 and not (atomic and errno.errno == errno.EEXIST):
             fail(path)
     try:
@@ -175,11 +180,11 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
         if durable:
             _sync(fd, path)
         with nogil:
-            failed = -(fstat(fd, &status) < 0)
+            failed = -(replaces and fchmod(fd, mode) < 0)
             failed |= -(c_close(fd) < 0)
             fd = -1
             if atomic and not failed:
-                failed = _place(written, name, status.st_mode)
+                failed = -(c_rename(written, name) < 0) if replaces else _place(written, name)
         if failed < 0:
             PyErr_SetFromErrnoWithFilenameObject(OSError, path)
         placed = failed == 0
@@ -192,19 +197,13 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     return placed
 
 
-cdef int _place(const char* written, const char* name, mode_t mode) noexcept nogil:
-    """Rename a file of some mode; 1 if something that is not a file is in the way, -1 on an error.
-
-    The first attempt suffices where nothing stands under the name, and saves looking.
-    """
+cdef int _place(const char* written, const char* name) noexcept nogil:
+    """Rename a new file; 1 if something that is not a file stands in the way by now, -1 on an error."""
     cdef struct_stat status
     if rename_new(written, name) == 0:
         return 0
-    if lstat(name, &status) == 0:
-        if not S_ISREG(status.st_mode):
-            return 1
-        if status.st_mode != mode and chmod(written, status.st_mode & 0o7777) < 0:
-            return -1
+    if lstat(name, &status) == 0 and not S_ISREG(status.st_mode):
+        return 1
     return -1 if c_rename(written, name) < 0 else 0
 
 

@@ -93,12 +93,15 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
     """Write a whole file from buffers; False if something that is not a file stands under the name."""
     name = os.fsdecode(path)
     written = name
+    mode: int | None = None
     if atomic:
-        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
+        with contextlib.suppress(FileNotFoundError):
+            mode = os.lstat(name).st_mode
+        if mode is not None and not stat.S_ISREG(mode):
             return False
         written = temporary_name(name)
     try:
-        fd = os.open(written, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        fd = os.open(written, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, creation_mode(mode))
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
     try:
@@ -110,8 +113,8 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
         finally:
             os.close(fd)
         if atomic:
-            if os.path.exists(name):
-                os.chmod(written, stat.S_IMODE(os.stat(name).st_mode))
+            if mode is not None:
+                os.chmod(written, stat.S_IMODE(mode))
             os.replace(written, name)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -126,9 +129,23 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
 
 def temporary_name(path: str) -> str:
     """Return a name in the same folder that nobody else uses."""
+    return _beside(path, f".{os.getpid():x}-{time.monotonic_ns():x}.tmp")
+
+
+def usual_temporary_name(path: str) -> str:
+    """Return the name in the same folder under which a file is usually written, and by which it is found later."""
+    return _beside(path, ".ds_format.tmp")
+
+
+def _beside(path: str, end: str) -> str:
     folder, name = os.path.split(path)
     short = os.fsdecode(os.fsencode(name)[: NAME_SIZE - 40])
-    return os.path.join(folder, f".{short}.{os.getpid():x}-{time.monotonic_ns():x}.tmp")
+    return os.path.join(folder, f".{short}{end}")
+
+
+def creation_mode(replaced: int | None) -> int:
+    """Return the mode to create a temporary file with: no more than that of the file that it replaces allows."""
+    return 0o666 if replaced is None else replaced & 0o777 | 0o600
 
 
 def sync_folder(path: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dataset import META, Dataset
+from ..dataset import META, Dataset, as_masked
 from ..dtypes import TYPES
 from .plan import Input, Part, Plan, Way, converted, make
 
@@ -79,11 +79,13 @@ class _Array:
             return
         self.values = blank(plan.shape, plan.type)
         self.mask: NDArray[np.bool_] | None = None
+        self.is_masked = False
         covered = sum(part.n for part in plan.parts)
         if plan.way is not Way.FIRST and covered < plan.shape[plan.axis]:
             self.mask = np.ones(plan.shape, np.bool_)
 
     def put(self, part: Part, stack: Any) -> None:
+        self.is_masked |= isinstance(stack, np.ma.MaskedArray)
         data = part_values(self.plan, part, stack)
         at = (slice(None),) * self.plan.axis + (slice(part.start, part.start + part.n),)
         if self.plan.way is Way.FIRST:
@@ -100,7 +102,9 @@ class _Array:
             return None
         if self.mask is not None and self.mask.any():
             return np.ma.MaskedArray(self.values, self.mask, copy=False)
-        return self.values if self.plan.shape else self.values[()]
+        if not self.plan.shape:
+            return self.values[()]
+        return as_masked(self.values) if self.is_masked else self.values
 
 
 def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:

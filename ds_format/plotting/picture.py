@@ -58,7 +58,8 @@ def save(scene: Line | Map, path: str) -> None:
     with naming(path):
         target = Target(path)
         try:
-            figure.savefig(target.written, format=suffix[1:], dpi=DOTS)
+            with open(target.create(), "wb") as file:
+                figure.savefig(file, format=suffix[1:], dpi=DOTS)
             target.commit()
         except BaseException:
             target.abort()

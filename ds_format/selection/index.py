@@ -128,7 +128,7 @@ def take(array: Any, index: Sequence[Index]) -> Any:
         Maybe a view of `array`.
     """
     basic = tuple(
-        _as_slice(item) if isinstance(item, range) else item if isinstance(item, int) else slice(None) for item in index
+        as_slice(item) if isinstance(item, range) else item if isinstance(item, int) else slice(None) for item in index
     )
     out = array[(*basic, ...)]
     axis = 0
@@ -139,11 +139,11 @@ def take(array: Any, index: Sequence[Index]) -> Any:
     return out
 
 
-def _as_slice(item: range) -> slice:
-    stop: int | None = item.stop
-    if item.step < 0 and item.stop < 0:
-        stop = None
-    return slice(item.start, stop, item.step)
+def as_slice(item: range) -> slice:
+    """Return the slice that selects what a range does. One that goes back to the first position has no end."""
+    if not item:
+        return slice(0, 0)
+    return slice(item.start, None if item.stop < 0 else item.stop, item.step)
 
 
 def shifted(item: Index, start: int) -> Index:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..errors import FormatError
 from ..kernels import lines as kernel
 from ..kernels import ranges
-from ..kernels.portable import temporary_name
 from ..kernels.zdx import Table
-from ..rawfile import RawFile
 from .documents import Document, decoder
 from .faults import message_at
 from .lines import whole_lines
@@ -142,13 +141,9 @@ def _write_checked(writer: LineWriter, source: Any, start: int, name: str, check
         for place, data in blocks:
             writer.write(place, data)
         return stop
-    path = temporary_name(writer.path)
-    spool = RawFile(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-    try:
+    with tempfile.TemporaryFile(dir=os.path.dirname(writer.path), buffering=0) as spool:
         for place, data in checked(writer.table, source, start, name, check):
-            ranges.write_at(spool.fd, place - start, data)
+            ranges.write_at(spool.fileno(), place - start, data)
             stop = place + len(data)
-        writer.copy(spool.fd, start, stop - start)
-    finally:
-        os.unlink(path)
+        writer.copy(spool.fileno(), start, stop - start)
     return stop

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import Any
 
 from ..errors import UnsupportedError
 from ..kernels import files
-from ..kernels.portable import temporary_name
 from ..kernels.zdx import Table
+from ..workfolder import WorkFolder
 from . import format
 from .bulk import Check, checked
 from .docfiles import DocFiles
@@ -53,11 +52,10 @@ def write_documents(
     """
     table, n = Table(), 0
     final = os.path.join(place.path, *format.docs_name(collection).split("/"))
-    beside = temporary_name(final)
     ids: dict[str, str] = {}
     targets: dict[str, str] = {}
-    os.makedirs(beside)
-    try:
+    os.makedirs(os.path.dirname(final), exist_ok=True)
+    with WorkFolder(final, "import") as beside:
         for _, data in checked(table, source, 0, name, check):
             lines = bytes(data).split(b"\n")[:-1]
             for line, document in zip(lines, decoder.many(lines), strict=True):
@@ -76,6 +74,4 @@ def write_documents(
             docs.note(ids[path])
         if durable and targets:
             files.sync_folder(next(iter(targets.values())))
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
     return n, list(ids.values())

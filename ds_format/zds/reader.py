@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..errors import FormatError
+from ..forks import renew_lock
 from ..kernels.zdx import Table
 from . import format, index, scanning
 from .documents import Document, decoder
@@ -129,6 +130,7 @@ class LineReader:
         self._policy = policy
         self._faults = faults
         self._lock = threading.RLock()
+        renew_lock(self, threading.RLock)
         self._table = table
         self._is_read = is_read
         self._fd = -1

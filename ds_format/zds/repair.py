@@ -54,6 +54,38 @@ def keep(path: str, data: bytes, durable: bool) -> str:
     return name
 
 
+def put_aside(path: str, aside: str, table: Table, durable: bool) -> None:
+    """Move index.bin to where others take it for one of the first lines only; if there is none, make it there."""
+    try:
+        os.replace(path, aside)
+    except FileNotFoundError:
+        files.write_file(aside, [table.encode()], True, durable)
+        return
+    if durable:
+        files.sync_folder(aside)
+        files.sync_folder(path)
+
+
+def put_empty_aside(path: str, aside: str, durable: bool) -> None:
+    """Put an index of no lines there, which is right whatever the file has: others read the lines."""
+    files.write_file(aside, [Table().encode()], True, durable)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    if durable:
+        files.sync_folder(path)
+
+
+def sync_aside(path: str, aside: str) -> None:
+    """Flush to the disk what `put_aside` or `put_empty_aside` did."""
+    fd = os.open(aside, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    files.sync_folder(aside)
+    files.sync_folder(path)
+
+
 def find_again(region: Region, known: Table) -> tuple[Table, list[bytes]]:
     """Return where the lines of known ids are, as the file itself says, and the lines that are no documents."""
     scan = Scan(region)

@@ -12,7 +12,6 @@ import shutil
 from typing import Any
 
 from ..errors import FormatError
-from ..kernels import files
 from ..lock import Lock
 from ..opened import Opened
 from . import format, locks
@@ -90,16 +89,6 @@ def open_store(path: str, *, strict: bool | None) -> Place:
 
 def _archives(name: str) -> Any:
     return importlib.import_module(f".archives.{name}", __package__)
-
-
-def sync(path: str) -> None:
-    """Flush a file and its folder to the disk."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    files.sync_folder(path)
 
 
 class Workspace(Opened):
@@ -180,9 +169,7 @@ class Workspace(Opened):
             return
         try:
             if self.changed and self.place.is_store():
-                _archives("packing").pack(self.place.path, self._archive)
-                if durable:
-                    sync(self._archive)
+                _archives("packing").pack(self.place.path, self._archive, durable=durable)
         except BaseException:
             if self._lock is not None:
                 self._lock.release()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..kernels import files, json_check, ranges
+from ..kernels import json_check, ranges
 from ..kernels.json_write import Encoder
 from ..kernels.zdx import Table
 from ..rawfile import RawFile
@@ -70,6 +70,7 @@ class LineWriter:
         self._deleted = False  # since the file was last written: an id is gone whose line is still there
         self._is_read = True  # the table comes from the lines, not from an index
         self._is_own = False  # all in the file was written here
+        self._is_aside_durable = True
         self._target: Target | None = None
         self._table: Table | None = None
         self._pid = os.getpid()
@@ -88,7 +89,7 @@ class LineWriter:
     def _create(self) -> None:
         self._target = Target(self.path, durable=self._durable)
         with naming(self.path):
-            self._file = RawFile(self._target.written, _FLAGS | os.O_CREAT | os.O_EXCL)
+            self._file = RawFile.of(self._target.create(), self._target.written)
         self._table = Table()
         self._is_own = True
 
@@ -101,14 +102,14 @@ class LineWriter:
         start = self.size - len(tail)
         if json_check.check_line(tail if start else tail.removeprefix(scanning.BOM))[0] == json_check.VALID:
             self._faults.tell(self.path, "the last line has no line feed; it gets one", offset=start)
-            self._empty_index()
+            self._empty_index(self._durable)
             ranges.write_at(self._file.fd, self.size, b"\n")
             self.size += 1
             return
         message = f"a torn line of {len(tail)} bytes at the end; moved to {repair.name_to_keep(self.path)}"
         self._faults.tell(self.path, message, offset=start)
         repair.keep(self.path, tail, self._durable)
-        self._empty_index()
+        self._empty_index(self._durable)
         os.ftruncate(self._file.fd, start)
         self.size = start
 
@@ -227,22 +228,17 @@ class LineWriter:
                 self._rewrite()
             else:
                 if self._is_read:
-                    self._empty_index()
-                self._put_index_aside()
+                    self._empty_index(self._durable)
+                self._put_index_aside(self._durable)
         self.changed = True
 
-    def _put_index_aside(self) -> None:
-        """Leave an index that others take for one of the first lines only."""
-        try:
-            os.replace(self._index_path, self._aside_path)
-        except FileNotFoundError:  # or it was wrong, and is gone
-            files.write_file(self._aside_path, [self.table.encode()])
+    def _put_index_aside(self, durable: bool) -> None:
+        repair.put_aside(self._index_path, self._aside_path, self.table, durable)
+        self._is_aside_durable = durable
 
-    def _empty_index(self) -> None:
-        """Leave an index of no lines, which is right whatever the file has: others read the lines."""
-        files.write_file(self._aside_path, [Table().encode()])
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._index_path)
+    def _empty_index(self, durable: bool) -> None:
+        repair.put_empty_aside(self._index_path, self._aside_path, durable)
+        self._is_aside_durable = durable
 
     def _write_pending(self) -> None:
         """Write the lines that are gathered, behind the others; they stay gathered if that fails."""
@@ -278,6 +274,9 @@ class LineWriter:
         elif durable:
             with naming(self.path):
                 os.fsync(self._file.fd)
+        if durable and not self._is_aside_durable:
+            repair.sync_aside(self._index_path, self._aside_path)
+            self._is_aside_durable = True
 
     def _publish(self, durable: bool = False) -> None:
         """Give the new file its name."""
@@ -285,14 +284,14 @@ class LineWriter:
         if target is None:
             return
         target.durable = durable or self._durable
-        self._empty_index()
+        self._empty_index(target.durable)
         with naming(self.path):
             target.commit()
         self._target = None
         self.changed = True  # index.bin is to be written when it is closed
         self._file = RawFile(self.path, _FLAGS)
         if not self._is_closing:  # else index.bin follows
-            self._put_index_aside()
+            self._put_index_aside(target.durable)
 
     def _rewrite(self, durable: bool = False) -> None:
         """Write the file anew, with one line for each id and nothing else."""
@@ -306,7 +305,7 @@ class LineWriter:
         target = Target(self.path, durable=self._durable)
         try:
             with naming(self.path):
-                file = RawFile(target.written, _FLAGS | os.O_CREAT | os.O_EXCL)
+                file = RawFile.of(target.create(), target.written)
                 size = repair.copy_lines(table, self._file, file)
         except BaseException:
             target.abort()

@@ -94,6 +94,8 @@ def structure(names: Any, fields: Any, size: int = 8, flags: int = 16, text: str
     return given(call(DTYPE, text, False, True), (3, "|", None, names, fields, size, 1, flags))
 
 
+SUBARRAY = given(call(DTYPE, "V16", False, True), (3, "|", (dtype(), (2,)), None, None, 16, 1, 0))
+WITH_SUBARRAY = structure(("a", "b"), {"a": (SUBARRAY, 0), "b": (OBJECT, 16)}, 24, 16 | 27, "V24")
 LIES = {
     "text": call(DTYPE, "f8,f8", False, True),
     "class": call(DTYPE, name("numpy:float64"), False, True),
@@ -151,6 +153,9 @@ LIES = {
     "reconstruct, shape": call("numpy._core.multiarray:_reconstruct", name("numpy:ndarray"), (2**40,), raw(b"b")),
     "reconstruct, class": call("numpy._core.multiarray:_reconstruct", name("builtins:list"), (0,), raw(b"b")),
     "in band, short": given(START, (1, (2,), dtype(), False, raw(bytes(8)))),
+    "in band, long": given(START, (1, (2,), dtype(), False, raw(bytes(24)))),
+    "in band, text": given(START, (1, (1,), dtype("S1", "|"), False, "a")),
+    "in band, a dtype that is a text": given(START, (1, (1,), "f8", False, raw(bytes(8)))),
     "in band, shape": given(START, (1, (-1, -1), dtype(), False, raw(bytes(8)))),
     "in band, 65 dimensions": given(START, (1, (1,) * 65, dtype(), False, raw(bytes(8)))),
     "in band, endless nothing": given(START, (1, (2**40,), dtype("V0", "|"), False, raw(b""))),
@@ -159,7 +164,9 @@ LIES = {
     "objects, bytes": given(START, (1, (1,), OBJECT, False, raw(bytes(8)))),
     "objects, overflow": given(START, (1, (2**32, 2**32), OBJECT, False, [])),
     "fields, item": given(START, (1, (1,), structure(("a",), {"a": (OBJECT, 0)}, flags=16 | 27), False, [[1]])),
+    "fields, list for a subarray": given(START, (1, (1,), WITH_SUBARRAY, False, [([1.0, 2.0], None)])),
     "scalar of an object": call("numpy._core.multiarray:scalar", OBJECT, raw(bytes(8))),
+    "scalar, long": call("numpy._core.multiarray:scalar", dtype(), raw(bytes(9))),
     "scalar, short": call("numpy._core.multiarray:scalar", dtype(), raw(bytes(7))),
     "matrix of one dimension": given(
         call("numpy._core.multiarray:_reconstruct", name("numpy:matrix"), (0,), raw(b"b")),

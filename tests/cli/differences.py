@@ -55,6 +55,10 @@ AB_Z = {
 PACKED = """.: {{ }}
 p: {{
 	.dims: { n }
+	.netcdf: {{
+		packed: true
+	}}
+
 	_FillValue: -1
 	scale_factor: 0.500000
 	add_offset: 10.000000

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from ds_format import files
+from ds_format.cli.arguments import Request
+from ds_format.cli.records import copying
 from ds_format.cli.records.showing import shown
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter
@@ -140,6 +142,17 @@ def test_merge(ds: Run, data: str) -> None:
     status, _, err = ds("records", "merge", data, data, "twice.msgpack")
     assert (status, "found the key" in err) == (1, True)
     assert not Path("twice.msgpack").exists()
+
+
+@pytest.mark.parametrize("suffix", [".msgpack", ".zds"])
+def test_progress_adds_up(suffix: str, folder: Path) -> None:
+    source = folder / f"in{suffix}"
+    files.write(source, {"v": np.arange(4), ".": {"v": {".dims": ["i"]}}})
+    told: list[tuple[int, int]] = []
+    options = {"outfiles": [str(folder / name) for name in ("a" + suffix, "b" + suffix)]}
+    copying.split(Request("records", [str(source), "2"], options, lambda *both: told.append(both)))
+    size = told[0][1] // 4
+    assert told == [(n * size, 4 * size) for n in (1, 2, 3, 4)]
 
 
 def test_files_are_replaced_only_if_wanted(ds: Run, data: str) -> None:

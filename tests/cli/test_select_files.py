@@ -34,7 +34,7 @@ def test_netcdf_to_ds_and_back(netcdf: str, ds: Run) -> None:
     assert ds("select", "temp", netcdf, "output.ds") == (0, "", "")
     assert ds("select", "output.ds", "back.nc") == (0, "", "")
     for path in ("output.ds", "back.nc"):
-        data = files.read(path)
+        data = files.read(path, unpack=False)
         assert data["temp"].dtype == "i2"
         assert data["temp"].tolist() == [[1, 2], [None, 4], [5, 6]]
         assert ds("ls", path, "a:", "{", "scale_factor", "_FillValue", "}").out == "temp 0.500000 -1\n"
@@ -43,7 +43,7 @@ def test_netcdf_to_ds_and_back(netcdf: str, ds: Run) -> None:
 
 def test_a_grid_of_indexes(netcdf: str, ds: Run) -> None:
     assert ds("select", "temp", "time:", "{", "0", "-1", "}", "lat:", "1", netcdf, "output.ds") == (0, "", "")
-    assert files.read("output.ds")["temp"].tolist() == [2, 6]
+    assert files.read("output.ds", unpack=False)["temp"].tolist() == [2, 6]
 
 
 @pytest.mark.filterwarnings("default")

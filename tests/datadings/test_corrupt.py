@@ -230,6 +230,21 @@ def test_offsets_that_are_empty(path: Path, data: bytes) -> None:
     check(path, {"open": "expected offsets of 8 bytes each"}, "expected offsets of 8 bytes each", NOTHING)
 
 
+@pytest.mark.parametrize("offset", [1 << 62, 106, 5])
+def test_an_offset_that_is_not_between_its_neighbours(path: Path, offset: int) -> None:
+    """One beyond the end must not be read up to: what is asked of the system would not fit into memory."""
+    data = bytearray(part(path, format.OFFSETS).read_bytes())
+    struct.pack_into(">Q", data, 3 * format.OFFSET_SIZE, offset)
+    change(path, format.OFFSETS, bytes(data))
+    index = Index(path)
+    for call in (lambda: index.bounds(2), lambda: index.spans(2, 3), lambda: index.spans(0, 6)):
+        with pytest.raises(
+            DsError, match=f"sample 2: found the offsets 31 and {offset}, expected ascending ones up to"
+        ):
+            call()
+    assert index.spans(0, 2) == [0, *struct.unpack_from(">2Q", data, 8)]
+
+
 def test_keys_that_are_cut_off(path: Path) -> None:
     change(path, format.KEYS, part(path, format.KEYS).read_bytes()[:-3])
     check(path, dict.fromkeys(KEYS, "entry 5 at byte 15"), "entry 5 at byte 15", NOTHING)

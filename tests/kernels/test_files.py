@@ -32,6 +32,14 @@ def test_read_file(files: Any, tmp_path: Path) -> None:
     assert files.read_file(path, 0) == bytearray()
 
 
+def test_a_file_that_ends_before_its_size(files: Any) -> None:
+    """As one does that is cut while it is read: those of the kernel of Linux say that they have a whole page."""
+    path = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not path.is_file() or path.stat().st_size <= len(path.read_bytes()):
+        pytest.skip("there is no such file")
+    assert files.read_file(path, 1 << 16) == path.read_bytes()
+
+
 def test_reading_what_is_no_file(files: Any, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nope"):
         files.read_file(tmp_path / "nope", 9)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
+from ds_format.merging import Input, make
 
 from ..same import same_data
 from ..strategies import arrays
@@ -119,6 +120,22 @@ def test_what_does_not_fit(left: Any, right: Any, message: str) -> None:
         ds.merge([dataset(x=left), dataset(x=right)], "t")
     with pytest.raises(ValueError, match='variable "x": incompatible'):
         ds.merge([dataset(x=("i", [1])), dataset(x=("i", [1, 2]))], "n")
+
+
+def test_what_does_not_fit_within_one_dataset() -> None:
+    uneven = dataset(x=("t", [1, 2]), y=("t", [1, 2, 3]))
+    with pytest.raises(ValueError, match='variable "y": incompatible size of dimension "t" within one dataset'):
+        ds.merge([uneven, uneven], "t")
+    with pytest.raises(ValueError, match='variable "x": incompatible dimensions'):
+        ds.merge([dataset(x=("i j", [[1]])), dataset(x=("j i", [[1]]))], "n")
+
+
+def test_nothing_is_missing_where_all_is_covered() -> None:
+    meta = {"x": {".size": [2], ".dims": ["t"], ".type": "int8", ".missing": False}}
+    for dim in ("t", "new"):
+        plans, merged = make([Input(meta), Input(meta, 3)], dim)
+        assert [plan.missing for plan in plans] == [False]
+        assert merged["x"][".missing"] is False
 
 
 @pytest.mark.parametrize("arguments", [("x", "t"), ([1], "t"), ([], 5), ([], "t", 5)])

@@ -6,6 +6,7 @@ import importlib
 import sys
 import types
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -56,9 +57,9 @@ def test_a_picture_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tmp_path / "x.png"
     path.write_bytes(b"old")
 
-    def fail(self: object, target: str, **options: object) -> None:
-        Path(target).write_bytes(b"half")
-        raise OSError(28, "No space left on device", target)
+    def fail(self: object, target: IO[bytes], **options: object) -> None:
+        target.write(b"half")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
     with pytest.raises(OSError, match="No space left") as caught:

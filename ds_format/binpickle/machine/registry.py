@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...errors import UnsafeError
+from ...forks import renew_lock
 from ...kernels.pickle_stack import Global
 from . import containers, numpy_, pandas_, pandas_arrays, scipy_, stdlib_
 from .known import Known, shown
@@ -58,6 +60,7 @@ FETCHED: dict[Any, Callable[[], Any]] = {
 """What is no name, but stands for an object of a library that may not be installed → what returns that."""
 
 _lock = threading.Lock()
+renew_lock(sys.modules[__name__], threading.Lock)
 _own: dict[tuple[str, str], tuple[Global, Own]] = {}
 
 

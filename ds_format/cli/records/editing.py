@@ -102,7 +102,7 @@ def export(request: Request) -> Iterable[Any]:
     with formats.reader(request, path) as reader:
         target = Target(file)
         try:
-            with naming(file), open(target.written, "xb") as out:
+            with naming(file), open(target.create(), "wb") as out:
                 out.writelines(line + b"\n" for line in reader.lines())
             target.commit()
         except BaseException:

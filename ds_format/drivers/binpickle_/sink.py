@@ -18,7 +18,6 @@ from ...codec.header import PRIVATE
 from ...dataset import META, as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, VersionError
-from ...kernels.portable import BINARY
 from ...names import unescape
 from ...opened import Opened
 from ...target import Target, naming
@@ -103,7 +102,7 @@ class BinPickleSink(Opened):
         self._mappable = mappable
         self._target = Target(path, atomic=atomic, durable=durable)
         with naming(path):
-            self._fd = os.open(self._target.written, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+            self._fd = self._target.create()
         self._pool = Pool(self._target.final)
         self._body = Body(self.path, self._fd, align=mappable, version=version)
 

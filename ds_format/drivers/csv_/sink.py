@@ -86,8 +86,8 @@ class CsvSink(Opened):
         self._target = Target(path, atomic=atomic, durable=durable)
         with naming(path):
             # readers expect the ends of lines as they are written
-            self._file: IO[str] = open(self._target.written, "x", encoding="utf-8", newline="")  # noqa: SIM115
-            folder = os.path.dirname(self._target.written) or "."
+            self._file: IO[str] = open(self._target.create(), "w", encoding="utf-8", newline="")  # noqa: SIM115
+            folder = os.path.dirname(self._target.final) or "."
             self._spool = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder)  # noqa: SIM115 - until commit
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:

@@ -17,7 +17,7 @@ from ...dataset import Dataset, as_array
 from ...errors import DsError
 from ...names import unescape
 from ..base import Metadata
-from .variables import decode_variable, is_simple, read_headers, source_metadata
+from .variables import decode_variable, is_simple, may_unpack, read_headers, source_metadata
 from .whole import dataset_metadata, from_bytes
 
 
@@ -64,13 +64,15 @@ class Run:
         """How many files there are."""
         return len(self.paths)
 
-    def datasets(self, keys: Collection[str] | None) -> Iterator[Dataset]:
+    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
         """Yield each file as a dataset of its own.
 
         Parameters
         ----------
         keys : collection of str, optional
             Which variables to read, by their keys; those that do not exist are left out.
+        unpack : bool or None
+            As `packing.is_unpacked_by`.
 
         Raises
         ------
@@ -80,10 +82,11 @@ class Run:
         wanted = self.header.keys if keys is None else [key for key in self.header.keys if key in keys]
         places = [self._place(key) for key in wanted]
         known = [place for place in places if place is not None]
+        differs = len(known) < len(wanted) or may_unpack(self.header, unpack)
         end = max((place.end for place in known), default=0)
         for path, data in zip(self.paths, self._files, strict=True):
-            if len(known) < len(wanted) or len(data) < end:
-                yield from_bytes(path, data, keys)
+            if differs or len(data) < end:
+                yield from_bytes(path, data, keys, unpack)
                 continue
             dataset = Dataset()
             for key, shape, dtype, start, _ in known:

@@ -57,9 +57,8 @@ class DsSink(Opened):
         except DsError as error:
             raise error.at(path=self.path)
         self._target = Target(path, atomic=atomic, durable=durable)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         with naming(path):
-            self._fd = os.open(self._target.written, flags, 0o666)
+            self._fd = self._target.create()
         self._end = self._body
 
     def _largest(self, key: str) -> VarHeader:

@@ -42,6 +42,11 @@ def is_simple(header: Header) -> bool:
     return header.version == "1.0" and not header.is_doubtful
 
 
+def may_unpack(header: Header, unpack: bool | None) -> bool:
+    """Whether `packing.is_unpacked_by` may be true of a variable."""
+    return unpack is True or (unpack is None and header.may_be_packed)
+
+
 def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
     """Return the headers of all variables but damaged ones, with the wrong offsets of older writers put right."""
     every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}

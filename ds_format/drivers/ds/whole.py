@@ -14,21 +14,24 @@ from ...codec.line import Header, attributes, build, find_end, metadata, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
-from ...kernels import files
+from ...kernels import files, ranges
 from ...names import unescape
+from ...packing import unpack_all
 from ...regular import open_file
-from ...target import resolve
+from ...target import Target, naming, resolve
 from ..base import Metadata
 from ..ds_header import read_header
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
-from .variables import decode_variable, read_headers
+from .variables import decode_variable, may_unpack, read_headers
 
+LOCKED_SIZE = 4 << 20
+"""Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
 WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
     """Read a dataset: a small file in one piece, of a large one the header and the variables that are wanted.
 
     Parameters
@@ -40,43 +43,51 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> 
         Whether to return the metadata of the other variables, too.
     strings : bool
         As `codec.decode`.
+    unpack : bool or None
+        As `packing.is_unpacked_by`.
     """
     try:
         data = files.read_file(path, WHOLE_SIZE)
         if data is None:
-            return _read_large(path, keys, full, strings)
+            return _read_large(path, keys, full, strings, unpack)
         header = parse(data, find_end(data, whole=True))
-        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full, strings)
+        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
 
 
-def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None) -> Dataset:
-    """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` are those of `read`."""
+def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
+    """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` and `unpack` as of `read`."""
     try:
         header = parse(data, find_end(data, whole=True))
-        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full=False, strings=False)
+        return _decode(
+            header, MemoryBody(data, header.body, keys is None), keys, full=False, strings=False, unpack=unpack
+        )
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
 
 
-def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
     fd, status = open_file(path)
     size = status.st_size
     try:
         header = read_header(fd, size)
-        return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings)
+        return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings, unpack)
     finally:
         os.close(fd)
 
 
-def _decode(header: Header, body: Body, keys: Collection[str] | None, full: bool, strings: bool) -> Dataset:
+def _decode(
+    header: Header, body: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> Dataset:
     wanted = header.keys if keys is None else [key for key in header.keys if key in keys]
     variables = read_headers(header, body, wanted)
     dataset = Dataset()
     for key, var in variables.items():
         dataset[key] = decode_variable(header, key, var, body, strings)
     dataset["."] = dataset_metadata(header, header.keys if full else wanted)
+    if may_unpack(header, unpack):
+        unpack_all(dataset, dataset["."], unpack)
     return dataset
 
 
@@ -119,14 +130,37 @@ def write(
         As `kernels.files.write_file`.
     """
     try:
-        buffers = _encode_all(arrays, meta, version)
+        buffers, size = _encode_all(arrays, meta, version)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
-    if not files.write_file(path, buffers, atomic, durable):
+    if atomic and size >= LOCKED_SIZE:
+        _write_large(path, buffers, durable)
+    elif not files.write_file(path, buffers, atomic, durable):
         files.write_file(resolve(path)[0], buffers, atomic, durable)
 
 
-def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str) -> list[Any]:
+def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
+    """Write what may take long enough for the writer to be killed meanwhile, so that it is found later."""
+    target = Target(path, durable=durable)
+    try:
+        with naming(path):
+            fd = target.create()
+            try:
+                end = 0
+                for buffer in buffers:
+                    end += ranges.write_at(fd, end, buffer)
+            finally:
+                os.close(fd)
+            target.commit()
+    except BaseException:
+        target.abort()
+        raise
+
+
+def _encode_all(
+    arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str
+) -> tuple[list[Any], int]:
+    """Return the buffers of a file, and the bytes of its body."""
     entries: dict[str, Any] = {}
     buffers: list[Any] = [b""]
     end = 0
@@ -149,4 +183,4 @@ def _encode_all(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]
             var = VarHeader(encoded.type, array.shape, offset, encoded.size, big, encoded.mask is not None)
         entries[header_key(key, version)] = entry_of(key, entry, var, version)
     buffers[0] = build(entries, dataset_entry(meta.get(".", {}), version), version)
-    return buffers
+    return buffers, end

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import AbstractContextManager
 from typing import Any
 
 import h5py
@@ -36,9 +34,9 @@ def warn(message: str, path: str | None = None, variable: str | None = None) -> 
     libraries.warn(HDF5Warning, message, path, variable)
 
 
-def library(error: type[DsError], path: str, variable: str | None = None) -> AbstractContextManager[None]:
-    """Guard calls of the library; see `libraries.guarded`."""
-    return libraries.guarded(error, path, variable, _told)
+def library(error: type[DsError], path: str, variable: str | None = None) -> libraries.Guard:
+    """Guard calls of the library; see `libraries.Guard`."""
+    return libraries.Guard(error, path, variable, _told)
 
 
 def _told(error: Exception) -> str:
@@ -67,13 +65,6 @@ def open_file(path: str) -> Node:
 
 
 def create_file(path: str) -> Node:
-    """Create a file that does not exist yet; what it holds is listed in the order in which it was made.
-
-    Raises
-    ------
-    OSError
-        As `open` in mode `x` would.
-    """
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    """Begin a file anew; what it holds is listed in the order in which it was made."""
     with library(DsError, path):
         return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)

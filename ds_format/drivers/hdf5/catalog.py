@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ... import packing
 from ...dataset import escape
-from ...dtypes import TYPES
+from ...dtypes import PACKED, TYPES
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
@@ -51,6 +52,8 @@ class Entry:
     """In the type of the file."""
     mark: str | None
     """Text that stands for a missing string."""
+    extent: tuple[int, ...] | None
+    """In the file, if the variable is shorter there than its dimensions."""
 
 
 def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
@@ -105,8 +108,27 @@ class _Reader:
         self.path = path
         self.dimensions = Dimensions(file, [(name, node) for _, _, nodes in groups for name, _, node in nodes])
         self.is_netcdf = NETCDF_FILE in file.attrs or self.dimensions.are_numbered
+        self.lengths = self._lengths([(name, node) for _, _, nodes in groups for name, _, node in nodes])
         self.characters: set[str] = set()
         """Dimensions along which strings lie, character by character."""
+
+    def _lengths(self, datasets: list[tuple[str, Node]]) -> dict[str, int]:
+        """Return the sizes of unlimited dimensions of netCDF-4, each that of the longest variable."""
+        lengths: dict[str, int] = {}
+        if not self.is_netcdf:
+            return lengths
+        for name, dataset in datasets:
+            if dataset.shape and None in dataset.maxshape:
+                dims = self.dimensions.of(name, dataset) or []
+                for dim, size, limit in zip(dims, dataset.shape, dataset.maxshape, strict=False):
+                    if limit is None:
+                        lengths[dim] = max(lengths.get(dim, 0), int(size))
+        return lengths
+
+    def _grown(self, dataset: Node, dims: list[str]) -> tuple[int, ...]:
+        """Return the shape that a dataset has by its dimensions."""
+        axes = zip(dims, dataset.shape, dataset.maxshape, strict=True)
+        return tuple(max(size, self.lengths.get(dim, 0)) if limit is None else size for dim, size, limit in axes)
 
     def attributes(
         self, owner: Node, variable: str | None, dtype: np.dtype[Any] | None
@@ -131,7 +153,10 @@ class _Reader:
             warn(f"is {dtype} in the file and {type_name} here, which holds the same values", self.path, name)
         shape = None if dataset.shape is None or marker.get("empty") is True else dataset.shape
         dims = self._dims(path_name, dataset, marker)
-        length = None
+        extent = None
+        if shape is not None and dims is not None and self.lengths:
+            shape, extent = self._grown(dataset, dims), shape
+        full, length = shape, None
         if kind == "fixed" and self.is_netcdf and shape and dataset.dtype.itemsize == 1:
             *shape, length = shape
             if dims is not None:
@@ -150,8 +175,12 @@ class _Reader:
             chunk=None if dataset.chunks is None or shape is None else dataset.chunks[: len(shape)],
             sentinels=[] if dtype is None else self._sentinels(dataset, attributes, marker, dtype),
             mark=mark if isinstance(mark, str) and TYPES[type_name].is_string else None,
+            extent=None if extent == full else extent,
         )
-        return entry, {**_properties(entry, dims, dataset, marker), **{escape(k): v for k, v in attributes.items()}}
+        properties = _properties(entry, dims, dataset, marker)
+        if packing.is_packed(attributes, type_name):
+            properties[PROPERTY] = {**properties.get(PROPERTY, {}), PACKED: True}
+        return entry, {**properties, **{escape(k): v for k, v in attributes.items()}}
 
     def _dims(self, path_name: str, dataset: Node, marker: Marker) -> list[str] | None:
         if not dataset.shape:

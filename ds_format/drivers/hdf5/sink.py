@@ -14,6 +14,7 @@ from ...errors import DsError, UnsupportedError
 from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
+from ..libraries import locks_files
 from ..settings import as_hdf5
 from ..spool import Spool
 from ..times import as_written, blocks_as_written, time_coding
@@ -80,6 +81,7 @@ class HDF5Sink(Opened):
             raise error.at(path=self._path) from error.__cause__
         try:
             with naming(self._path):
+                self._target.create_for_library(locks=locks_files())
                 self._file = create_file(self._target.written)
             with library(UnsupportedError, self._path):
                 for group in self._plan.groups:
@@ -115,7 +117,7 @@ class HDF5Sink(Opened):
         if form is not None:
             self._write_blocks(plan, form, blocks)
             return
-        spool = Spool(blocks, plan.total, os.path.dirname(self._target.written) or ".")
+        spool = Spool(blocks, plan.total, os.path.dirname(self._target.final) or ".")
         try:
             try:
                 form = survey(plan, spool)

@@ -16,9 +16,10 @@ from ...errors import DsError, FormatError, UnsupportedError
 from ...opened import Opened
 from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..extents import read_filled
 from ..slabs import Slices, read_part
 from .calls import Node, library, open_file, warn
-from .catalog import Entry, read_catalog
+from .catalog import USER_DEFINED, Entry, read_catalog
 
 
 class HDF5Source(Opened):
@@ -121,10 +122,7 @@ class HDF5Source(Opened):
         if entry.length is not None:
             slices = (*slices, slice(0, entry.length))
         with library(FormatError, self._path, entry.name):
-            dataset = self._dataset(entry)
-            # an empty slab is none to the library
-            is_empty = any(s.start >= s.stop for s in slices)
-            found = np.empty(0, dataset.dtype) if is_empty else dataset[slices if slices else ()]
+            found = _raw(self._dataset(entry), slices, entry.extent)
         if entry.kind == "octets":
             # before something takes a sequence for an array of the variable
             return _joined_octets(found if slices else [found], [s.stop - s.start for s in slices])
@@ -184,6 +182,27 @@ class HDF5Source(Opened):
                 self._path,
                 entry.name,
             )
+
+
+def _raw(dataset: Node, slices: Slices, extent: tuple[int, ...] | None) -> Any:
+    """Return a slab as the library does."""
+    if any(s.start >= s.stop for s in slices):
+        # an empty slab is none to the library
+        return np.empty(0, dataset.dtype)
+    if extent is not None:
+        return read_filled(lambda part: dataset[part], slices, extent, lambda: _fill(dataset))
+    return dataset[slices if slices else ()]
+
+
+def _fill(dataset: Node) -> NDArray[Any]:
+    """Return what netCDF-4 has where a variable is shorter than its dimensions."""
+    dtype = dataset.dtype
+    fill = dataset.fillvalue if dataset.id.get_create_plist().fill_value_defined() == USER_DEFINED else None
+    if dtype.kind == "O":
+        return np.array([fill if isinstance(fill, bytes) else b""], dtype=object)
+    if fill is None:
+        fill = missing.DEFAULT_FILLS.get(dtype.str[1:], 0) if dtype.kind in "fiu" else b""
+    return np.array([fill], dtype=dtype)
 
 
 def _joined_octets(sequences: Any, shape: list[int]) -> NDArray[Any]:

@@ -9,6 +9,7 @@
 `fletcher32`  true
 `endian`      `"big"`
 `enum`        name → number
+`packed`      true: numbers that are packed, which who reads them gets unpacked
 ============= ====================================================================
 
 That of the whole dataset has `dimensions` (name → size), those that no variable has, and `groups`, those without

@@ -88,7 +88,7 @@ class JsonSink(Opened):
         self._lead = "{"
         self._target = Target(path, atomic=atomic, durable=durable)
         with naming(path):
-            self._file: IO[str] = open(self._target.written, "x", encoding="ascii")  # noqa: SIM115 - until commit
+            self._file: IO[str] = open(self._target.create(), "w", encoding="ascii")  # noqa: SIM115 - until commit
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable; see `Sink.write`.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import netCDF4
 
 from ...errors import DsError, FormatError, UnsupportedError
 from .. import libraries
+from ..library_lock import LOCK
 from ..loss import LossWarning
 
 Group = Any
@@ -32,9 +33,9 @@ def warn(message: str, path: str | None = None, variable: str | None = None) -> 
     libraries.warn(NetCDFWarning, message, path, variable)
 
 
-def library(error: type[DsError], path: str, variable: str | None = None) -> AbstractContextManager[None]:
-    """Guard calls of the library; see `libraries.guarded`."""
-    return libraries.guarded(error, path, variable, _told)
+def library(error: type[DsError], path: str, variable: str | None = None) -> libraries.Guard:
+    """Guard calls of the library; see `libraries.Guard`."""
+    return libraries.Guard(error, path, variable, _told)
 
 
 def _told(error: Exception) -> str | None:
@@ -63,20 +64,24 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     with libraries.opening(path, KIND), library(FormatError, path), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)
-    with library(FormatError, path):
-        file.set_auto_maskandscale(False)
-        file.set_auto_chartostring(False)
-    skipped = []
-    for message in (str(warning.message) for warning in caught):
-        found = _skipped(message)
-        if not found:
-            warn(message, path)
-        skipped += found
+    try:
+        with library(FormatError, path):
+            file.set_auto_maskandscale(False)
+            file.set_auto_chartostring(False)
+        skipped = []
+        for message in (str(warning.message) for warning in caught):
+            found = _skipped(message)
+            if not found:
+                warn(message, path)
+            skipped += found
+    except BaseException:
+        drop(file)
+        raise
     return file, skipped
 
 
 def create_file(path: str, format: str, target: str) -> Group:
-    """Create a file that does not exist yet.
+    """Begin a file anew.
 
     Parameters
     ----------
@@ -84,19 +89,32 @@ def create_file(path: str, format: str, target: str) -> Group:
     format : str
     target : str
         The name for messages.
-
-    Raises
-    ------
-    OSError
-        As `open` in mode `x` would.
     """
-    try:
-        # the library reports a missing folder as a lack of permission
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, target) from None
     with library(DsError, target):
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
+
+
+def close_file(file: Group) -> None:
+    """Close a file, once: the library would close what it cannot close again when Python drops it, and crash."""
+    try:
+        file.close()
+    except BaseException:
+        cast("Any", netCDF4.Dataset)._isopen.__set__(file, 0)  # noqa: SLF001 - setattr would make an attribute in the file
+        raise
+
+
+def drop(file: Group) -> None:
+    """Close a file that its owner forgot to close.
+
+    The library would do it when Python finds it unused, which may be in any thread while another one is inside.
+    """
+
+    def close() -> None:
+        with contextlib.suppress(*libraries.ERRORS):
+            if file.isopen():
+                close_file(file)
+
+    LOCK.later(close)
 
 
 def _library_path(path: str) -> str:

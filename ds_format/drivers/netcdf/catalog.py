@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ... import packing
 from ...dataset import escape
+from ...dtypes import PACKED
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
@@ -37,6 +39,8 @@ class Entry:
     sentinels: missing.Sentinels
     mark: str | None
     """Text that stands for a missing string."""
+    growing: tuple[int, ...]
+    """Axes in the file that are unlimited, if one is not the first: there the library needs help, see `extents`."""
 
 
 def read_catalog(
@@ -59,7 +63,8 @@ def read_catalog(
     UnsupportedError
         If the file has an attribute that ds cannot hold.
     """
-    reader = _Reader(path, skip_unsupported)
+    unlimited = _unlimited(file)
+    reader = _Reader(path, skip_unsupported, unlimited)
     meta: Metadata = {}
     entries: dict[str, Entry | UnsupportedError] = {}
 
@@ -89,7 +94,7 @@ def read_catalog(
                 continue
             entries[escape(entry.name)] = entry
             meta[escape(entry.name)] = properties
-    record = _dataset_record(file, meta)
+    record = _dataset_record(file, meta, unlimited)
     if strings:
         record["strings"] = strings
     meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
@@ -100,9 +105,10 @@ def read_catalog(
 class _Reader:
     """Path and policy, for all that may meet something unsupported."""
 
-    def __init__(self, path: str, skip_unsupported: bool):
+    def __init__(self, path: str, skip_unsupported: bool, unlimited: list[str]):
         self.path = path
         self.skip_unsupported = skip_unsupported
+        self.unlimited = frozenset(unlimited)
 
     def refuse(self, error: Any) -> None:
         """Raise an error, or warn and go on."""
@@ -138,10 +144,14 @@ class _Reader:
         record = read_storage(variable, kind, attributes)
         if strings:
             record["strings"] = strings
+        if packing.is_packed(attributes, type_name):
+            record[PACKED] = True
         found: missing.Sentinels = []
         if kind in ("number", "bool"):
             dtype = variable.dtype.newbyteorder("=")
             found = missing.sentinels(attributes, dtype, record.get("fill") == "default")
+        dims = dimension_names(variable)
+        growing = tuple(axis for axis, dim in enumerate(dims) if dim in self.unlimited)
         rank = variable.ndim - 1 if kind == "char" and variable.ndim else variable.ndim
         chunks = variable.chunking()
         mark = marker.get("missing")
@@ -155,9 +165,10 @@ class _Reader:
             chunk=tuple(int(n) for n in chunks[:rank]) if isinstance(chunks, list) else None,
             sentinels=found,
             mark=mark if isinstance(mark, str) and kind in ("char", "string") else None,
+            growing=growing if any(growing) else (),
         )
         properties: dict[str, Any] = {
-            ".dims": dimension_names(variable)[:rank],
+            ".dims": dims[:rank],
             ".size": None if entry.shape is None else list(entry.shape),
             ".type": type_name,
         }
@@ -179,6 +190,13 @@ class _Reader:
                 warn(f'left out: the type "{prefix}{name}" is not possible in ds', self.path)
 
 
+def _unlimited(file: Group) -> list[str]:
+    """Return the names of all dimensions that are unlimited."""
+    return [
+        prefix + name for prefix, group in walk(file) for name, found in group.dimensions.items() if found.isunlimited()
+    ]
+
+
 def _is_bool(attributes: dict[str, Any]) -> bool:
     name, value = BOOL_ATTRIBUTE
     return isinstance(attributes.get(name), str) and attributes[name] == value
@@ -192,7 +210,7 @@ def _item_size(variable: Variable, kind: Kind) -> int:
     return int(np.dtype(variable.dtype).itemsize)
 
 
-def _dataset_record(file: Group, meta: Metadata) -> dict[str, Any]:
+def _dataset_record(file: Group, meta: Metadata, unlimited: list[str]) -> dict[str, Any]:
     """Return what the variables do not tell about a file."""
     record: dict[str, Any] = {}
     if file.data_model != DEFAULT_FORMAT:
@@ -200,15 +218,12 @@ def _dataset_record(file: Group, meta: Metadata) -> dict[str, Any]:
     records = [properties.get(PROPERTY, {}) for properties in meta.values()]
     told = {dim for properties in meta.values() if properties[".size"] is not None for dim in properties[".dims"]}
     told |= {each["char"]["dim"] for each in records if each.get("char")}
-    unlimited: list[str] = []
     dimensions: dict[str, int] = {}
     groups: list[str] = []
     enums: list[dict[str, Any]] = []
     used = {each["enum"]["name"] for each in records if "enum" in each}
     for prefix, group in walk(file):
         for name, dimension in group.dimensions.items():
-            if dimension.isunlimited():
-                unlimited.append(prefix + name)
             if prefix + name not in told:
                 dimensions[prefix + name] = int(dimension.size)
         enums += [enum_record(group, enum) for name, enum in group.enumtypes.items() if prefix + name not in used]

@@ -15,13 +15,14 @@ from ...opened import Opened
 from ...target import Target as TargetFile
 from ...target import naming
 from ..base import Metadata
+from ..libraries import locks_files, telling_of_a_full_disk
 from ..settings import HDF5, as_netcdf, setting
 from ..slabs import slab_runs
 from ..spool import Spool
 from ..times import as_written, blocks_as_written, is_time, time_coding
 from .attributes import write_attributes
 from .caches import fit, release
-from .calls import create_file, library, warn
+from .calls import close_file, create_file, drop, library, warn
 from .definition import Definer, Target, define_enum
 from .groups import split
 from .plan import FilePlan, VariablePlan, choose_format, plan_file
@@ -85,6 +86,8 @@ class NetCDFSink(Opened):
         self._targets: dict[str, Target] = {}
         self._open: Definer | None = None
         try:
+            with naming(self._path):  # the library would report a missing folder as a lack of permission
+                self._file.create_for_library(locks=not self._format.startswith("NETCDF3") and locks_files())
             self._open = Definer(create_file(self._file.written, self._format, self._path), self._path, self._format)
             with library(UnsupportedError, self._path):
                 self._define_file(self._plan)
@@ -95,6 +98,11 @@ class NetCDFSink(Opened):
         except BaseException:
             self.abort()
             raise
+
+    def __del__(self) -> None:
+        definer = getattr(self, "_open", None)
+        if definer is not None:
+            drop(definer.file)
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable; see `Sink.write`.
@@ -116,11 +124,15 @@ class NetCDFSink(Opened):
         plan = self._plan.variables[name]
         if name in self._time_keys:
             blocks = blocks_as_written(blocks, self._times, plan.name, self._path)
+        with telling_of_a_full_disk(self._file, self._path):
+            self._write(name, plan, blocks)
+
+    def _write(self, name: str, plan: VariablePlan, blocks: Iterable[Any]) -> None:
         target = self._targets.get(name)
         if target is not None:
             self._write_blocks(target, blocks)
             return
-        spool = Spool(blocks, plan.total, os.path.dirname(self._file.written) or ".")
+        spool = Spool(blocks, plan.total, os.path.dirname(self._file.final) or ".")
         try:
             try:
                 facts = survey(spool, plan.type)
@@ -148,7 +160,8 @@ class NetCDFSink(Opened):
                 if written != plan.total:
                     message = f"found {written} values, expected {plan.total}"
                     raise UnsupportedError(message, path=self._path, variable=plan.name)
-            self._close()
+            with telling_of_a_full_disk(self._file, self._path):
+                self._close()
             with naming(self._path):
                 self._file.commit()
         except BaseException:
@@ -170,7 +183,7 @@ class NetCDFSink(Opened):
         self._targets.clear()
         if definer is not None:
             with library(DsError, self._path):
-                definer.file.close()
+                close_file(definer.file)
 
     @property
     def _definer(self) -> Definer:

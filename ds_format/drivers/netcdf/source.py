@@ -15,8 +15,9 @@ from ...opened import Opened
 from .. import missing, strings
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..slabs import Slices, read_part
+from . import extents
 from .caches import fit, release
-from .calls import library, open_file, warn
+from .calls import close_file, drop, library, open_file, warn
 from .catalog import Entry, read_catalog
 from .classic import variable_ends
 
@@ -50,6 +51,7 @@ class NetCDFSource(Opened):
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
         self._cached: Entry | None = None
+        self._extents: dict[str, extents.Extent] = {}
         self._ends = variable_ends(self._path)
         self._size = os.path.getsize(self._path)
         self._file, skipped = open_file(self._path)
@@ -59,6 +61,11 @@ class NetCDFSource(Opened):
         except BaseException:
             self.close()
             raise
+
+    def __del__(self) -> None:
+        file = getattr(self, "_file", None)
+        if file is not None and file.isopen():
+            drop(file)
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
@@ -93,22 +100,21 @@ class NetCDFSource(Opened):
         left = math.prod(entry.shape)
         with library(FormatError, self._path, entry.name):
             fit(entry.variable)
-        try:
-            for slices in block_slices(entry.shape, size, budget, entry.chunk):
-                block = self._decode(entry, self._fetch(entry, slices), counts)
-                left -= block.size
-                if not left:
-                    # before the last block: who has counted does not come back
-                    self._warn_of_several(entry, counts)
-                yield block
-        finally:
-            self._release()
+        for slices in block_slices(entry.shape, size, budget, entry.chunk):
+            block = self._decode(entry, self._fetch(entry, slices), counts)
+            left -= block.size
+            if not left:
+                # before the last block: who has counted does not come back
+                self._warn_of_several(entry, counts)
+            yield block
+        # not in a finally: a generator may be dropped in any thread, also in one that must not wait for the library
+        self._release()
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         if self._file.isopen():
             with library(DsError, self._path):
-                self._file.close()
+                close_file(self._file)
 
     def _entry(self, name: str) -> Entry:
         entry = self._entries[name]
@@ -130,12 +136,20 @@ class NetCDFSource(Opened):
         if entry.kind == "char" and entry.variable.ndim:
             slices = (*slices, slice(0, entry.variable.shape[-1]))
         with library(FormatError, self._path, entry.name):
-            raw = entry.variable[slices if slices else ...]
-        array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
-        array = array.reshape([s.stop - s.start for s in slices])
+            array = self._fetch_growing(entry, slices) if entry.growing else _raw(entry, slices)
         if entry.kind == "char" and slices:
             return strings.joined(array)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+    def _fetch_growing(self, entry: Entry, slices: Slices) -> NDArray[Any]:
+        """Return a slab of a variable that may be shorter than its dimensions."""
+
+        def fetch(slices: Slices) -> NDArray[Any]:
+            return _raw(entry, slices)
+
+        if entry.name not in self._extents:
+            self._extents[entry.name] = extents.find(self._path, entry.name, entry.variable, entry.growing, fetch)
+        return extents.read(fetch, slices, self._extents[entry.name], entry.growing)
 
     def _decode(self, entry: Entry, raw: NDArray[Any], counts: list[int]) -> NDArray[Any]:
         """Return values as ds has them; add to `counts` how many equal each sentinel."""
@@ -191,3 +205,10 @@ class NetCDFSource(Opened):
         if entry is not None and entry.chunk is not None and self._file.isopen():
             with library(FormatError, self._path, entry.name):
                 release(entry.variable)
+
+
+def _raw(entry: Entry, slices: Slices) -> NDArray[Any]:
+    """Return a slab as the library does, of full rank."""
+    raw = entry.variable[slices if slices else ...]
+    array = np.asarray(raw, dtype=object) if entry.kind == "string" else np.asarray(raw)
+    return array.reshape([s.stop - s.start for s in slices])

@@ -12,6 +12,7 @@
 `char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
 `enum`         {`name`, `type`, `members`}
 `strings`      list of names: attributes of one text that have the type string
+`packed`       true: numbers that are packed, which who reads them gets unpacked
 ============== ==========================================================================================
 
 That of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, where no variable

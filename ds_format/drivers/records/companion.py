@@ -44,7 +44,7 @@ def emptied(entry: dict[str, Any], axis: int) -> dict[str, Any]:
     return {**entry, ".size": size}
 
 
-def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSource) -> DsSink:
+def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSource, *, durable: bool = False) -> DsSink:
     """Write a companion under a temporary name; `commit` gives it its own.
 
     Parameters
@@ -57,11 +57,13 @@ def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSour
         The property `.records`; see `record`.
     constants : DsSource
         Has the variables that are no records.
+    durable : bool
+        Flush file and folder to the disk on `commit`.
     """
     axes = of_data["axes"]
     without = {key: emptied(entry, axes[key]) if key in axes else entry for key, entry in meta.items()}
     without[META] = {**without.get(META, {}), RECORDS: of_data}
-    sink = DsSink(path, without)
+    sink = DsSink(path, without, durable=durable)
     try:
         for key, entry in meta.items():
             if key != META and key not in axes and entry.get(".size") is not None:

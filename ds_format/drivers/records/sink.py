@@ -14,9 +14,10 @@ import numpy as np
 from ...dataset import as_array
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
-from ...kernels.portable import temporary_name
 from ...names import unescape
 from ...opened import Opened
+from ...target import naming
+from ...workfolder import WorkFolder
 from ..base import BLOCK_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
@@ -80,11 +81,19 @@ class RecordSink(Opened, ABC):
         self._times = PlainTimes(meta, time_units, calendar)
         self._meta, self._durable = self._times.meta, durable
         self._source: DsSource | None = None
-        self._written = temporary_name(self.path)
+        self._written = ""
         with self._named():
             self._plan = plan_of(self._meta, dim, key, self.KEY)
             self._check(self._plan)
-            self._sink = DsSink(self._written, self._meta, atomic=False)
+        with naming(self.path):
+            self._folder = WorkFolder(self.path, "records")
+        self._written = os.path.join(self._folder.path, "data.ds")
+        try:
+            with self._named():
+                self._sink = DsSink(self._written, self._meta, atomic=False)
+        except BaseException:
+            self._folder.close()
+            raise
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
@@ -117,6 +126,7 @@ class RecordSink(Opened, ABC):
         if self._source is not None:
             self._source.close()
         self._sink.abort()
+        self._folder.close()
 
     @abstractmethod
     def _check(self, plan: Plan) -> None:

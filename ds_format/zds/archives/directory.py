@@ -9,12 +9,14 @@ Source: PKWARE's APPNOTE.TXT 6.3, sections 4.3 and 4.4.
 from __future__ import annotations
 
 import struct
+import threading
 import zipfile
 from itertools import pairwise
 from typing import NamedTuple
 
 from ... import signatures
 from ...errors import FormatError, UnsupportedError
+from ...forks import renew_lock
 from ...rawfile import PositionedFile, RawFile
 
 ENCRYPTED = 0x2041
@@ -55,7 +57,9 @@ def open_zip(file: RawFile) -> zipfile.ZipFile:
         If it needs what `zipfile` has not.
     """
     try:
-        return zipfile.ZipFile(PositionedFile(file))
+        archive = zipfile.ZipFile(PositionedFile(file))
+        renew_lock(archive, threading.RLock)
+        return archive
     except (zipfile.BadZipFile, UnicodeDecodeError, OverflowError) as error:
         first = file.read(0, min(file.size(), signatures.N))
         if not first:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 from ...errors import DsError, FormatError, IntegrityError, TruncatedError, UnsupportedError
+from ...forks import renew_lock
 from ...rawfile import RawFile
 from ..places import BLOCK_SIZE
 from .directory import Member, data_start, open_zip
@@ -119,6 +120,7 @@ class DeflatedRegion:
         self._file: ArchiveFile | None = file
         self._info = member.info
         self._lock = threading.Lock()
+        renew_lock(self, threading.Lock)
         self._whole: bytes | RawFile | None = None
         self.path = path
         self.size = member.info.file_size

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import struct
 import zipfile
@@ -13,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
-from ...kernels.portable import temporary_name
 from ...target import Target, naming
+from ...workfolder import WorkFolder
 from .. import format
 from ..faults import Faults
 from ..places import Folder, is_litter
@@ -43,6 +42,7 @@ def pack(
     compression: str = "store",
     *,
     stamp: datetime = EPOCH,
+    durable: bool = False,
 ) -> None:
     r"""Put a store that lies in a folder into an archive.
 
@@ -58,6 +58,8 @@ def pack(
         "store": as they are, so that they can be read in place. "deflate": compressed.
     stamp : datetime
         The time of all members, by default the first one that an archive can tell of.
+    durable : bool
+        Flush the archive and its folder to the disk.
 
     Raises
     ------
@@ -90,11 +92,11 @@ def pack(
     for one in place.unused():
         if not _is_skipped(one.name):
             Faults().tell(place.path, f"left out {one}")
-    target = Target(archive)
+    target = Target(archive, durable=durable)
     names = _chosen(place, target.final)
     with naming(archive):
         try:
-            with zipfile.ZipFile(target.written, "x", METHODS[compression]) as file:
+            with open(target.create(), "w+b") as raw, zipfile.ZipFile(raw, "w", METHODS[compression]) as file:
                 for name in names:
                     _add(file, place, name, stamp)
             target.commit()
@@ -249,15 +251,9 @@ def unpack(
         raise error.at(path=place.path)
     for one in place.unused():
         Faults().tell(place.path, f"left out {one}")
-    written = temporary_name(final)
-    with naming(folder):
-        os.mkdir(written)
-        try:
-            _write_files(place, written)
-            _move(written, final)
-        except BaseException:
-            shutil.rmtree(written, ignore_errors=True)
-            raise
+    with naming(folder), WorkFolder(final, "unpacked", 0o777) as written:
+        _write_files(place, written)
+        _move(written, final)
 
 
 def _write_files(place: Archive, folder: str) -> None:

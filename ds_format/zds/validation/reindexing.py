@@ -105,7 +105,9 @@ def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool) -
         If the last one is torn.
     """
     if cut:
-        LineWriter(place, collection, False, "ignore", Faults(), durable)
+        writer = LineWriter(place, collection, False, "ignore", Faults(), durable)
+        writer.flush()
+        writer.close()
     region = FileRegion(path)
     scan = Scan(region)
     table = scan.run(Silence())

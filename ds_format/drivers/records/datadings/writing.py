@@ -59,7 +59,8 @@ class _Writer(FileWriter):
         meta = companion.of_written(self._meta, self._source)
         digest = self._digest.hexdigest()
         of_data = companion.record(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
-        sink = companion.create(self.path + beside.SUFFIX, meta, of_data, self._source)
+        path = self.path + beside.SUFFIX
+        sink = companion.create(path, meta, of_data, self._source, durable=self._durable)
         try:
             super()._finish()
             sink.commit()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 from ....errors import DsError, UnsupportedError
-from ....kernels import files
-from ....kernels.portable import temporary_name
 from ....names import unescape
 from ....target import naming, resolve
+from ....workfolder import WorkFolder
 from ....zds.archives.packing import pack
 from ....zds.format import DEFAULT_COLLECTION, ID, SUFFIX, check_id
 from ....zds.store import ZDSStore
@@ -59,23 +57,17 @@ def packed(path: str, *, durable: bool = False) -> Iterator[str]:
     durable : bool
         Flush it to the disk.
     """
-    folder = temporary_name(path)
-    root = os.path.join(folder, os.path.basename(path).removesuffix(SUFFIX) or DEFAULT_COLLECTION)  # which is its name
+    root = ""
     try:
-        with naming(path):
-            os.makedirs(root)
+        with naming(path), WorkFolder(path, "store") as folder:
+            root = os.path.join(folder, os.path.basename(path).removesuffix(SUFFIX) or DEFAULT_COLLECTION)  # its name
+            os.mkdir(root)
             yield root
-            pack(root, path)
-            if durable:
-                with open(path, "rb") as file:
-                    os.fsync(file.fileno())
-                files.sync_folder(path)
+            pack(root, path, durable=durable)
     except DsError as error:
-        if error.path is not None and error.path.startswith(root):
+        if root and error.path is not None and error.path.startswith(root):
             error.path = path + error.path.removeprefix(root).replace(os.sep, "!", 1)
         raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _checked(keys: list[str], plan: Plan, store: ZDSStore) -> Iterator[str]:

@@ -1,0 +1,91 @@
+"""Kernels touch no byte beside their buffers: these lie between pages that nobody may read or write."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ds_format.kernels.bits import count_bits, unpack_bits
+from ds_format.kernels.values import gather, scatter, swap
+
+from .. import oracles
+
+Place = Callable[[Any], NDArray[np.uint8]]
+"""Puts an array between two such pages, and returns its bytes there."""
+NO_ACCESS = 0
+
+
+def place(array: Any, *, at_end: bool) -> NDArray[np.uint8]:
+    """Return the bytes of an array at the end, or at the beginning, of what may be read and written."""
+    page = mmap.PAGESIZE
+    room = -(-max(array.nbytes, 1) // page) * page
+    pages = np.frombuffer(mmap.mmap(-1, room + 2 * page), np.uint8)
+    for guard in (pages[:page], pages[page + room :]):
+        if ctypes.CDLL(None).mprotect(ctypes.c_void_p(guard.ctypes.data), ctypes.c_size_t(page), NO_ACCESS):
+            raise OSError("mprotect failed")
+    first = page + room - array.nbytes if at_end else page
+    found = pages[first : first + array.nbytes]
+    found[:] = np.frombuffer(array.tobytes(), np.uint8)
+    return found
+
+
+def bits(put: Place) -> None:
+    for n in range(140):
+        flags = np.arange(n, dtype=np.uint8) % 3 == 1
+        packed, out = put(np.packbits(flags)), put(np.empty(n, np.uint8))
+        unpack_bits(packed, out)
+        assert out.tolist() == flags.tolist()
+        assert count_bits(packed, n) == flags.sum()
+
+
+def values(put: Place) -> None:
+    """All masks of eight values, which are done at once, before and behind others."""
+    for size in (1, 2, 4, 8):
+        for byte in range(256):
+            for before, after in ((0, 0), (8, 0), (0, 3)):
+                eight = np.unpackbits(np.array([byte], np.uint8))
+                flags = np.concatenate([np.zeros(before, np.uint8), eight, np.ones(after, np.uint8)])
+                both_ways(put, flags, np.arange(1, flags.size + 1, dtype=f"u{size}"))
+
+
+def both_ways(put: Place, flags: NDArray[np.uint8], array: NDArray[Any]) -> None:
+    mask, present = oracles.gather(flags, array)
+    out_mask, out_present = put(np.empty_like(mask)), put(np.empty_like(present))
+    gather(put(flags), put(array), out_mask, out_present, array.itemsize, False)
+    assert out_mask.tobytes() + out_present.tobytes() == mask.tobytes() + present.tobytes()
+    out_flags, out = put(np.empty_like(flags)), put(np.empty_like(array))
+    scatter(put(mask), put(present), out_flags, out, array.itemsize, False)
+    assert out_flags.tobytes() + out.tobytes() == flags.tobytes() + oracles.scatter(flags, array).tobytes()
+
+
+def swaps(put: Place) -> None:
+    for size in (2, 4, 8):
+        for n in range(20):
+            array = np.arange(n, dtype=f"u{size}")
+            source, target = put(array), put(np.empty_like(array))
+            swap(source, target, size)
+            assert target.tobytes() == oracles.swap(array).tobytes()
+
+
+CASES = {case.__name__: case for case in (bits, values, swaps)}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")
+@pytest.mark.parametrize("side", ["begin", "end"])
+@pytest.mark.parametrize("case", CASES)
+def test_no_byte_beside_a_buffer_is_touched(case: str, side: str) -> None:
+    done = subprocess.run([sys.executable, "-m", __name__, case, side], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr or f"ended by signal {-done.returncode}"
+
+
+if __name__ == "__main__":
+    CASES[sys.argv[1]](lambda array: place(array, at_end=sys.argv[2] == "end"))

@@ -1,0 +1,238 @@
+"""Temporary files: how they are called, who may read them, and what becomes of those of killed writers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format import drivers, target
+from ds_format.errors import DsError
+from ds_format.kernels import files, portable
+from ds_format.target import Target
+from ds_format.workfolder import WorkFolder
+
+WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
+META = {"x": {".dims": ["i"], ".size": [100_000], ".type": "float64"}}
+X = np.arange(100_000.0)
+
+BEGIN = """
+import sys, time
+import numpy as np
+from ds_format import drivers
+path, *options = sys.argv[1:]
+meta = {"x": {".dims": ["i"], ".size": [100_000], ".type": "float64"}}
+sink = drivers.load(drivers.find(path)).create(path, meta, **dict(option.split("=") for option in options))
+def blocks():
+    yield np.zeros(50_000)
+    print("writing", flush=True)
+    time.sleep(600)
+    yield np.zeros(50_000)
+sink.write("x", blocks())
+sink.commit()
+"""
+
+
+@contextlib.contextmanager
+def writer(path: Path, *options: str) -> Any:
+    """Another process that is about to write a file, and is killed at the end."""
+    with subprocess.Popen([sys.executable, "-c", BEGIN, str(path), *options], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writing\n"
+        yield process
+        process.send_signal(signal.SIGKILL)
+
+
+def age(folder: Path) -> None:
+    """Make all in a folder two minutes older."""
+    before = time.time() - 120
+    for path in folder.rglob("*"):
+        os.utime(path, (before, before))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("suffix", WRITABLE)
+@pytest.mark.parametrize("options", [(), ("format=NETCDF3_CLASSIC",)], ids=["", "classic"])
+def test_what_a_killed_writer_left_goes_with_the_next_one(
+    suffix: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    if options and suffix != ".nc":
+        options = ()
+    if suffix == ".h5":
+        pytest.importorskip("h5py")
+    path = tmp_path / f"a{suffix}"
+    with writer(path, *options):
+        pass
+    assert not path.exists()
+    assert [name for name in names(tmp_path) if name.endswith(".ds_format.tmp")]
+    age(tmp_path)
+    sink = drivers.load(drivers.find(path)).create(path, META)
+    sink.write("x", [X])
+    sink.commit()
+    assert all(name.startswith(path.name) for name in names(tmp_path))
+    assert ds.read(path)["x"].shape == (100_000,)
+
+
+@pytest.mark.parametrize("suffix", WRITABLE)
+@pytest.mark.parametrize("options", [(), ("format=NETCDF3_CLASSIC",)], ids=["", "classic"])
+def test_what_a_living_writer_writes_stays(suffix: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    if options and suffix != ".nc":
+        options = ()
+    if suffix == ".h5":
+        pytest.importorskip("h5py")
+    path = tmp_path / f"a{suffix}"
+    with writer(path, *options):
+        left = names(tmp_path)
+        age(tmp_path)
+        sink = drivers.load(drivers.find(path)).create(path, META)
+        sink.write("x", [X])
+        sink.commit()
+        assert set(left) <= set(names(tmp_path))
+    assert ds.read(path)["x"][-1] == 99_999
+
+
+def test_what_is_young_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.ds"
+    with writer(path):
+        pass
+    left = names(tmp_path)
+    sink = drivers.load(drivers.find(path)).create(path, META)
+    sink.write("x", [X])
+    sink.commit()
+    assert names(tmp_path) == sorted([*left, "a.ds"])
+
+
+def test_two_at_once_write_to_names_of_their_own(tmp_path: Path) -> None:
+    one, other = Target(tmp_path / "a"), Target(tmp_path / "a")
+    fds = one.create(), other.create()
+    assert one.written == portable.usual_temporary_name(str(tmp_path / "a"))
+    assert other.written != one.written
+    for fd, each in zip(fds, (one, other), strict=True):
+        os.write(fd, each.written.encode())
+        os.close(fd)
+    one.commit()
+    assert (tmp_path / "a").read_text() == one.written
+    other.commit()
+    assert (tmp_path / "a").read_text() == other.written
+    assert names(tmp_path) == ["a"]
+
+
+def test_what_was_not_created_is_not_removed(tmp_path: Path) -> None:
+    usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
+    usual.write_bytes(b"of somebody else")
+    Target(tmp_path / "a").abort()
+    assert usual.read_bytes() == b"of somebody else"
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_what_is_no_file_of_a_writer_stays(kind: str, tmp_path: Path) -> None:
+    usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
+    (tmp_path / "precious").write_bytes(b"data")
+    if kind == "link":
+        usual.symlink_to(tmp_path / "precious")
+    else:
+        usual.mkdir()
+        (usual / "b").write_bytes(b"data")
+    age(tmp_path)
+    each = Target(tmp_path / "a")
+    os.close(each.create())
+    each.commit()
+    assert (tmp_path / "precious").read_bytes() == b"data"
+    assert usual.exists()
+
+
+def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(fd: int) -> bool:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(target, "try_lock", none)
+    usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
+    usual.write_bytes(b"left")
+    age(tmp_path)
+    each = Target(tmp_path / "a")
+    os.close(each.create())
+    each.commit()
+    assert names(tmp_path) == sorted([usual.name, "a"])
+
+
+def test_names_as_long_as_can_be(tmp_path: Path) -> None:
+    for name in ("x" * 252 + ".ds", "x" * 251 + "y.ds", "ž" * 126 + ".ds"):
+        each = Target(tmp_path / name)
+        os.close(each.create())
+        each.commit()
+    assert len(names(tmp_path)) == 3
+
+
+def test_a_work_folder_of_a_killed_writer_goes(tmp_path: Path) -> None:
+    left = Path(portable.usual_temporary_name(str(tmp_path / "a.use")))
+    (left / "b").mkdir(parents=True)
+    (left / "b" / "c").write_bytes(b"x")
+    age(tmp_path)
+    with WorkFolder(str(tmp_path / "a"), "use") as folder:
+        assert folder == str(left)
+        assert not os.listdir(folder)
+        with WorkFolder(str(tmp_path / "a"), "use") as other:
+            assert other != folder
+    assert not names(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", WRITABLE)
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o664, 0o666])
+def test_a_file_that_replaces_another_is_never_read_by_more(suffix: str, mode: int, tmp_path: Path) -> None:
+    if suffix == ".h5":
+        pytest.importorskip("h5py")
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"")
+    path.chmod(mode)
+    sink = drivers.load(drivers.find(path)).create(path, META)
+    try:
+        sink.write("x", [X[:50_000], X[50_000:]])
+        found = [left.stat().st_mode for left in tmp_path.iterdir() if left.is_file() and left != path]
+        assert all(not stat.S_IMODE(one) & ~(mode | 0o600) for one in found)
+        assert found or suffix in {".msgpack", ".zds"}  # which write a folder of their own first
+    finally:
+        sink.commit()
+    if suffix != ".msgpack":
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("write_file", [files.write_file, portable.write_file], ids=["kernel", "portable"])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o4755, 0o666])
+def test_a_small_file_that_replaces_another_keeps_its_mode(write_file: Any, mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    before = os.umask(0o077)
+    try:
+        assert write_file(str(path), [b"new"])
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_work_folder_is_for_its_owner_where_a_file_is_private(tmp_path: Path) -> None:
+    with WorkFolder(str(tmp_path / "a"), "use") as folder:
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+
+
+def test_errors_of_the_system_have_one_name(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as caught, target.naming(tmp_path / "a.ds"):  # noqa: PT011 - the text is what matters
+        os.rename(tmp_path / "b", tmp_path / "c")
+    assert str(caught.value) == f"[Errno 2] No such file or directory: '{tmp_path / 'a.ds'}'"
+    assert type(caught.value) is FileNotFoundError
+    with pytest.raises(DsError, match=r"^x: wrong$"), target.naming("a"):
+        raise DsError("wrong", path="x")
