@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..errors import FormatError, MissingError
 from ..forks import renew_lock
 from ..kernels.keys import Keys
@@ -40,8 +42,9 @@ class Index:
     stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by pickle opens
     the files anew.
 
-    The keys decide: what hashes and filter say is compared with them. Without `.keys` they are taken from the samples,
-    without `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
+    The keys decide: what hashes and filter say is compared with them. Without `.keys` they are taken from the samples:
+    a key is looked up by reading those samples only whose hash fits, or, without `.key_hashes`, all of them. Without
+    `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
 
     Parameters
     ----------
@@ -118,6 +121,13 @@ class Index:
         return (self._files or self._open()).data
 
     @property
+    def missing(self) -> list[str]:
+        """The suffixes of the files that are not there, without which lookups take longer."""
+        files = self._files or self._open()
+        found = {format.KEYS: files.keys, format.KEY_HASHES: files.hashes, format.FILTER: files.filter}
+        return [suffix for suffix, data in found.items() if data is None]
+
+    @property
     def offsets(self) -> Any:
         """The bytes of the offsets, n + 1 integers of 64 bits, big-endian."""
         return (self._files or self._open()).offsets.data
@@ -156,6 +166,8 @@ class Index:
         """
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
+        if self._keys is None and self._open().keys is None:
+            return scan.key_of(self.path, i, *self.bounds(i))
         try:
             return (self._keys or self._load_keys()).get(i)
         except UnicodeDecodeError as error:
@@ -204,6 +216,10 @@ class Index:
         """Return the number of the sample with a key, or a negative number."""
         if not isinstance(key, str):
             return -1
+        if self._lookup is None and self._keys is None:
+            files = self._open()
+            if files.keys is None and files.hashes is not None:
+                return self._find_in_samples(key, files.hashes.data)
         lookup, names, data = found = self._lookup or self._load_lookup()
         if self._scans_left:
             self._scans_left -= 1
@@ -215,6 +231,20 @@ class Index:
         if i < -1:
             self._check_hash(data, -2 - i)
         return i
+
+    def _find_in_samples(self, key: str, data: Any) -> int:
+        """Find a key by the hashes, of which there are no keys: only samples whose hash fits are read."""
+        for i in {0, self._n - 1} if self._n else ():
+            self._check_hash(data, i)
+        try:
+            wanted = np.frombuffer(hashes.hash_of(key.encode(), data), np.uint64)
+        except UnicodeEncodeError:
+            return -1
+        for i in map(int, np.flatnonzero(np.frombuffer(data, np.uint64)[1:] == wanted)[::-1]):
+            if self.key(i) == key:
+                return i
+            self._check_hash(data, i)
+        return -1
 
     def _load_lookup(self) -> tuple[Lookup, Keys, Any]:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,14 @@ class MsgpackReader(Reader):
         self.mmap = mmap
         self._opened: _Opened | None = None
         self._n = -1
-        self._n = len(self._open().index)
+        index = self._open().index
+        self._n = len(index)
+        if index.missing:
+            warnings.warn(
+                f"{self.path}: {', '.join(index.missing)} not found; what they tell is computed, or read from the "
+                f"samples, which takes longer; {parts.REPAIR}",
+                stacklevel=2,
+            )
 
     def _open(self) -> _Opened:
         """Return the index, the data file, and the short cut to its samples.

@@ -101,6 +101,24 @@ def check_keys(block: Block, first: int, path: str) -> None:
         raise FormatError(f"sample {i} has no entry {format.KEY!r} with a string", path=path)
 
 
+def key_of(path: str, i: int, start: int, stop: int) -> str:
+    """Return the key of sample i, which lies between two bytes of the data file, and read nothing else.
+
+    Raises
+    ------
+    FormatError
+        If the sample is not there, or has no key.
+    """
+    data = RawFile(path).read(start, stop)
+    ends, places = np.empty(1, np.int64), np.empty(1, np.int64)
+    if not find_messages(data, 0, ends, places) or ends[0] != len(data):
+        raise FormatError(f"sample {i} is not where the index says; {parts.REPAIR}", path=path + format.OFFSETS)
+    found, wrong = strings_at(data, places[places >= 0])
+    fault = f"its key, at byte {start + places[0]}: {wrong}" if wrong else ""
+    check_keys(Block(ends, found, bool(places[0] < 0), fault), i, path)
+    return found[0]
+
+
 def keys_of(path: str, offsets_data: Any, size: int) -> bytes:
     """Return the file `.keys` of the samples.
 

@@ -6,13 +6,15 @@ import os
 import pickle
 import threading
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import msgpack
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, index, keys
+from ds_format.datadings import bloom, format, hashes, index, keys, scan
 from ds_format.datadings.index import Index
+from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import RawWriter
 from ds_format.errors import FormatError, MissingError, TruncatedError, UnsupportedError
 
@@ -102,8 +104,63 @@ def test_keys_of_samples_that_are_elsewhere(large: Path, tmp_path: Path) -> None
     data = bytearray(offsets.read_bytes())
     data[8 * 5 + 7] ^= 1
     offsets.write_bytes(data)
+    with pytest.raises(FormatError, match="sample 4 is not where the index says"):
+        Index(path).key(4)
     with pytest.raises(FormatError, match="samples are not where the index says"):
-        Index(path).key(0)
+        Index(path).keys()
+
+
+@pytest.mark.parametrize("filtered", [True, False])
+def test_looking_up_a_key_without_keys_does_not_read_all(
+    filtered: bool, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suffixes = [format.OFFSETS, format.KEY_HASHES] + [format.FILTER] * filtered
+    path = copy(large, tmp_path, *suffixes)
+    index_ = Index(path)
+    read: list[int] = []
+    key_of = scan.key_of
+
+    def noted(path: str, i: int, start: int, stop: int) -> str:
+        read.append(i)
+        return key_of(path, i, start, stop)
+
+    monkeypatch.setattr(scan, "keys_of", None)
+    monkeypatch.setattr(scan, "key_of", noted)
+    for _ in range(20):  # more often than lookups go without a table
+        assert "key 70" in index_ and "no 70" not in index_ and "\ud800" not in index_ and 5 not in index_
+    assert index_.find("key 71") == 71
+    assert index_.key(72) == "key 72"
+    assert set(read) == {0, N - 1, 70, 71, 72}
+
+
+def test_hashes_of_other_keys_are_noticed_without_keys(large: Path, tmp_path: Path) -> None:
+    path = copy(large, tmp_path, format.OFFSETS, format.KEY_HASHES)
+    stored = Path(f"{path}.key_hashes")
+    data = bytearray(stored.read_bytes())
+    data[8 * 6 : 8 * 7] = data[8 * 71 : 8 * 72]
+    stored.write_bytes(data)
+    assert "key 70" in Index(path)
+    data[8 * 71 : 8 * 72] = bytes(8)
+    stored.write_bytes(data)
+    with pytest.raises(FormatError, match="hash 5 is not that of key 5"):
+        Index(path).find("key 70")
+    data[8:16] = bytes(8)
+    stored.write_bytes(data)
+    with pytest.raises(FormatError, match="hash 0 is not that of key 0"):
+        Index(path).find("key 1")
+
+
+@pytest.mark.parametrize("absent", [(), (format.KEYS,), (format.KEY_HASHES, format.FILTER), (format.MD5,)])
+def test_a_reader_warns_of_what_is_missing(absent: tuple[str, ...], large: Path, tmp_path: Path) -> None:
+    path = copy(large, tmp_path, *(suffix for suffix in format.INDEX if suffix not in absent))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with MsgpackReader(path) as reader:
+            assert len(reader) == N and reader.find("key 7") and "key 7" in reader
+        assert len(reader.get(0)) == 2
+    names = [suffix for suffix in absent if suffix != format.MD5]
+    expected = [f"{path}: {', '.join(names)} not found; what they tell is computed"] if names else []
+    assert [str(one.message)[: len(expected[0])] for one in caught] == expected
 
 
 def test_no_index_at_all(large: Path, tmp_path: Path) -> None:
