@@ -12,6 +12,7 @@ from typing import Any
 from .errors import DsError
 from .kernels import files
 from .kernels.portable import temporary_name
+from .kernels.presence import is_link, real_path
 
 
 def resolve(path: Any) -> tuple[str, int | None]:
@@ -23,8 +24,8 @@ def resolve(path: Any) -> tuple[str, int | None]:
         If something stands there that is not a file.
     """
     real = os.fsdecode(path)
-    if os.path.islink(real):
-        real = os.path.realpath(real)
+    if is_link(real):
+        real = real_path(real)
     try:
         mode = os.stat(real).st_mode
     except FileNotFoundError:

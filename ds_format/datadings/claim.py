@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from ..kernels import files as kernel
 from ..kernels import ranges
-from ..kernels.portable import BINARY, status
+from ..kernels.portable import BINARY
+from ..kernels.presence import exists, real_path
 from ..lock import Lock
 from ..target import naming, resolve
 from . import format, journal, offsets
@@ -72,9 +73,9 @@ class Claim:
         self._is_told = self._is_committed = False
         self._journal = journal.hidden(path, journal.JOURNAL)
         self._new_journal = journal.hidden(path, journal.JOURNAL + journal.NEW)
-        lock = journal.hidden(os.path.realpath(path), journal.LOCK)
+        lock = journal.hidden(real_path(path), journal.LOCK)
         with naming(path):
-            was_left = status(lock) is not None
+            was_left = exists(lock)
             self._lock = Lock(lock, path)
         try:
             with naming(path):
@@ -88,7 +89,7 @@ class Claim:
         found = journal.read(self.path)
         if found is not None and found.files:
             parts = [self._part(suffix) for suffix in found.files]
-            self._exchange(found, [part for part in parts if status(part.written) is not None])
+            self._exchange(found, [part for part in parts if exists(part.written)])
         elif found is not None and keeps_tail:
             self._left = found
         elif found is not None:
@@ -158,7 +159,7 @@ class Claim:
         try:
             self._exchange(new, parts)
         except BaseException:
-            self._is_committed = status(parts[0].written) is None
+            self._is_committed = not exists(parts[0].written)
             raise
 
     def _tell(self, new: Journal, parts: list[_Part]) -> None:

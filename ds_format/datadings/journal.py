@@ -19,7 +19,8 @@ import json
 import os
 from typing import NamedTuple
 
-from ..kernels.portable import BINARY, NAME_SIZE, status
+from ..kernels.portable import BINARY, NAME_SIZE
+from ..kernels.presence import exists, is_link, real_path, status
 from . import format
 
 LOCK = ".lock"
@@ -69,7 +70,7 @@ def hidden(path: str, end: str) -> str:
 
 def new_name(path: str) -> str:
     """Return the name under which a file is prepared, in the folder in which it will be: behind links."""
-    return hidden(os.path.realpath(path) if os.path.islink(path) else path, NEW)
+    return hidden(real_path(path) if is_link(path) else path, NEW)
 
 
 def names(path: str, suffix: str, journal: Journal | None) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def names(path: str, suffix: str, journal: Journal | None) -> tuple[str, ...]:
 def place(path: str, suffix: str) -> str:
     """Return the name of the file of a dataset that counts now; the usual one if there is none."""
     *prepared, own = names(path, suffix, read(path))
-    return next((name for name in prepared if status(name) is not None), own)
+    return next((name for name in prepared if exists(name)), own)
 
 
 def read(path: str) -> Journal | None:

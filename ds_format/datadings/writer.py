@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import BusyError, IntegrityError, UnsupportedError
 from ..kernels import ranges
-from ..kernels.portable import BINARY, status
+from ..kernels.portable import BINARY
+from ..kernels.presence import exists
 from ..target import naming
 from . import format, md5, messages, parts, publish
 from .claim import Claim
@@ -101,10 +102,10 @@ class Writer:
             raise ValueError("overwrite and append exclude each other")
         self._claim = Claim(self.path, durable=durable)
         try:
-            exists = status(self.path, follow=False) is not None
-            if exists and not overwrite and not append:
+            is_there = exists(self.path, follow=False)
+            if is_there and not overwrite and not append:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
-            self._grows = exists and append
+            self._grows = is_there and append
             if self._grows:
                 self._continue()
             else:

@@ -200,11 +200,13 @@ cdef int _place(const char* written, const char* name, mode_t mode) noexcept nog
     cdef struct_stat status
     if rename_new(written, name) == 0:
         return 0
-    if lstat(name, &status) == 0:
-        if not S_ISREG(status.st_mode):
-            return 1
-        if status.st_mode != mode and chmod(written, status.st_mode & 0o7777) < 0:
+    if lstat(name, &status) < 0:
+        if errno.errno != errno.ENOENT:
             return -1
+    elif not S_ISREG(status.st_mode):
+        return 1
+    elif status.st_mode != mode and chmod(written, status.st_mode & 0o7777) < 0:
+        return -1
     return -1 if c_rename(written, name) < 0 else 0
 
 

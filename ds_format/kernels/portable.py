@@ -9,6 +9,8 @@ import stat
 import time
 from typing import Any
 
+from .presence import exists
+
 COPY_SIZE = 1 << 20
 NAME_SIZE = 255  # bytes of the longest file name of common file systems
 BINARY = getattr(os, "O_BINARY", 0)
@@ -94,7 +96,7 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
     name = os.fsdecode(path)
     written = name
     if atomic:
-        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
+        if exists(name, follow=False) and not stat.S_ISREG(os.lstat(name).st_mode):
             return False
         written = temporary_name(name)
     try:
@@ -110,7 +112,7 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
         finally:
             os.close(fd)
         if atomic:
-            if os.path.exists(name):
+            if exists(name):
                 os.chmod(written, stat.S_IMODE(os.stat(name).st_mode))
             os.replace(written, name)
     except BaseException as error:
@@ -153,15 +155,3 @@ def copy_range(source: int, source_offset: int, target: int, target_offset: int,
             break
         done += write_at(target, target_offset + done, piece)
     return done
-
-
-def status(path: Any, *, follow: bool = True) -> os.stat_result | None:
-    """Return what the system says of what stands under a name; None only if nothing does.
-
-    All other errors are raised, which `os.path.exists` and its like take for an absent file: what could not be looked
-    at must not be written over.
-    """
-    try:
-        return os.stat(path) if follow else os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None

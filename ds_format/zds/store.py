@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from ..errors import FormatError, MissingError, UnsupportedError
+from ..kernels.presence import exists
 from . import format, index, manifest
 from .changes import LAYOUTS, Changes
 from .collection import Closed, Documents
@@ -128,7 +129,7 @@ class ZDSStore(Documents):
         return cls(os.fspath(root_or_archive), format.check_collection(collection), mode, options)
 
     def _open_to_read(self) -> None:
-        if not os.path.exists(self.path):
+        if not exists(self.path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
         strict = self._faults.strict
         self._place = open_place(self.path, strict=strict)

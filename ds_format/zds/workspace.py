@@ -12,6 +12,7 @@ import shutil
 from typing import Any
 
 from ..kernels import files
+from ..kernels.presence import exists, is_file, is_folder
 from ..lock import Lock
 from . import format
 from .faults import Faults
@@ -22,7 +23,7 @@ LOCK_NAME = "lock"
 
 def is_archive(path: str) -> bool:
     """Return whether a path is that of an archive: a file, or if there is nothing, a name that ends in `.zds`."""
-    return os.path.isfile(path) or (path.endswith(format.SUFFIX) and not os.path.isdir(path))
+    return is_file(path) or (path.endswith(format.SUFFIX) and not is_folder(path))
 
 
 def open_archive(path: str, *, strict: bool | None = False) -> Place:
@@ -94,17 +95,22 @@ class Workspace:
         self._lock = Lock(os.path.join(work, LOCK_NAME), archive)
         self._archive = archive
         self.place = Folder(os.path.join(work, "store"))
+        is_kept = True  # what a writer left, for as long as nothing else is known
         try:
-            if os.path.isdir(self.place.path):
+            is_kept = is_folder(self.place.path)
+            if is_kept:
                 faults.tell(archive, "a writer was ended before it packed what it wrote; its work is taken up")
                 self.changed = True
-            elif os.path.exists(archive):
+            elif exists(archive):
                 _archives("packing").unpack(archive, self.place.path)
             else:
                 os.makedirs(self.place.path)
                 self.changed = True
         except BaseException:
-            self._remove()
+            if is_kept:
+                self._lock.release()
+            else:
+                self._remove()
             raise
 
     def share(self) -> Workspace:

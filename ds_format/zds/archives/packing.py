@@ -14,6 +14,7 @@ from typing import Any
 
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
 from ...kernels.portable import temporary_name
+from ...kernels.presence import exists, is_folder
 from ...target import Target, naming
 from .. import format
 from ..faults import Faults
@@ -236,7 +237,7 @@ def unpack(
     b'{"_id":"a"}\n'
     """
     final = os.path.realpath(os.fspath(folder))
-    if os.path.lexists(final) and os.listdir(final):
+    if exists(final, follow=False) and os.listdir(final):
         raise FileExistsError(errno.EEXIST, "the folder is not empty", os.fspath(folder))
     place = Archive(archive, strict=None, max_size=max_size, max_ratio=max_ratio)
     place.refuse(harmless=True)
@@ -278,7 +279,7 @@ def _write_files(place: Archive, folder: str) -> None:
 
 def _move(written: str, final: str) -> None:
     """Give a folder its name, at which there may be an empty one."""
-    if os.path.isdir(final):
+    if is_folder(final):
         os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
         if os.name == "nt":
             os.rmdir(final)

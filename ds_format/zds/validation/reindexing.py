@@ -7,6 +7,7 @@ import os
 
 from ...errors import FormatError, UnsupportedError
 from ...kernels import files
+from ...kernels.presence import exists, is_folder
 from ...kernels.zdx import Table
 from ...lock import Lock
 from .. import docs, format, manifest
@@ -63,7 +64,7 @@ def reindex(
     46
     """
     name = os.fspath(path)
-    if not os.path.isdir(name) and os.path.exists(name):
+    if not is_folder(name) and exists(name):
         raise UnsupportedError("an archive is not changed; unpack it, and pack it again", path=name)
     place = Folder(name)
     if not place.is_store():
@@ -84,7 +85,7 @@ def _reindex(place: Folder, collection: str, cut: bool, durable: bool) -> int:
         ids = docs.list_ids(place, collection, Silence())
         count = len(ids)
         path = place.locate(format.data_name(collection))
-        if os.path.lexists(path):
+        if exists(path, follow=False):
             table = _scan(place, collection, path, cut, durable)
             count = len(table) + sum(not table.has(id) for id in ids)
             with contextlib.suppress(FileNotFoundError):
