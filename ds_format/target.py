@@ -18,6 +18,7 @@ from typing import Any
 from .errors import DsError
 from .kernels import files
 from .kernels.portable import BINARY, creation_mode, temporary_name, usual_temporary_name
+from .kernels.presence import is_folder, is_link, real_path
 from .lock import try_lock
 from .opened import Opened
 
@@ -35,8 +36,8 @@ def resolve(path: Any) -> tuple[str, int | None]:
         If something stands there that is not a file.
     """
     real = os.fsdecode(path)
-    if os.path.islink(real):
-        real = os.path.realpath(real)
+    if is_link(real):
+        real = real_path(real)
     try:
         mode = os.stat(real).st_mode
     except FileNotFoundError:
@@ -97,7 +98,7 @@ def claim(path: str, make: Callable[[str], int], remove: Callable[[str], object]
 
 def _remove_abandoned(name: str, remove: Callable[[str], object]) -> None:
     with contextlib.suppress(OSError):
-        fd = os.open(name, (os.O_RDONLY if os.path.isdir(name) else os.O_RDWR) | getattr(os, "O_NOFOLLOW", 0))
+        fd = os.open(name, (os.O_RDONLY if is_folder(name) else os.O_RDWR) | getattr(os, "O_NOFOLLOW", 0))
         try:
             status = os.fstat(fd)
             is_old = time.time() - status.st_mtime > ABANDONED_AFTER

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..kernels.presence import exists
 from ..merging_files import merge_files
 from . import metadata, options, patterns, pst
 from .arguments import ArgumentError, Request, count, names, text
@@ -49,7 +49,7 @@ def run(request: Request) -> Iterable[Any]:
     """
     count(request, 2)
     wanted, *inputs, output = (text(word, "argument") for word in request.words)
-    if not inputs and os.path.exists(output):
+    if not inputs and exists(output):
         raise ArgumentError(f"{output}: there is nothing to merge, and this file would become an empty dataset")
     new = request.options.get("new")
     if not isinstance(new, str | None):

@@ -20,11 +20,13 @@ from typing import NamedTuple
 
 from ..kernels import files as kernel
 from ..kernels import ranges
-from ..kernels.portable import BINARY, status
+from ..kernels.portable import BINARY
+from ..kernels.presence import exists, real_path
 from ..lock import Lock
 from ..target import naming, resolve
-from . import format, journal, offsets, parts
+from . import format, journal, offsets
 from .journal import Journal
+from .parts import load_if
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_NOFOLLOW", 0)
 
@@ -71,9 +73,9 @@ class Claim:
         self._is_told = self._is_committed = False
         self._journal = journal.hidden(path, journal.JOURNAL)
         self._new_journal = journal.hidden(path, journal.JOURNAL + journal.NEW)
-        lock = journal.hidden(os.path.realpath(path), journal.LOCK)
+        lock = journal.hidden(real_path(path), journal.LOCK)
         with naming(path):
-            was_left = status(lock) is not None
+            was_left = exists(lock)
             self._lock = Lock(lock, path)
         try:
             with naming(path):
@@ -86,11 +88,12 @@ class Claim:
         """Finish what an earlier writer left; it left its lock, too."""
         found = journal.read(self.path)
         if found is not None and found.files:
-            self._exchange(found, is_again=True)
+            parts = [self._part(suffix) for suffix in found.files]
+            self._exchange(found, [part for part in parts if exists(part.written)])
         elif found is not None and keeps_tail:
             self._left = found
         elif found is not None:
-            index = parts.load_if(self.path + format.OFFSETS)
+            index = load_if(self.path + format.OFFSETS)
             if index is None or offsets.end(index) == found.size:
                 _cut(self.path, found.size)
             _remove(self._journal)
@@ -101,10 +104,13 @@ class Claim:
                 _remove(journal.new_name(self.path + suffix))
             _remove(self._new_journal)
 
+    def _part(self, suffix: str) -> _Part:
+        final, mode = resolve(self.path + suffix)
+        return _Part(journal.hidden(final, journal.NEW), final, mode)
+
     def reserve(self, suffix: str) -> str:
         """Return the name under which a file is to be prepared, at which nothing stands."""
-        final, mode = resolve(self.path + suffix)
-        part = _Part(journal.new_name(self.path + suffix), final, mode)
+        part = self._part(suffix)
         _remove(part.written)
         self._parts[suffix] = part
         return part.written
@@ -122,7 +128,7 @@ class Claim:
 
     def extend(self, size: int) -> None:
         """Say that the data go on behind this place, in bytes, and that nothing of it counts yet."""
-        self._tell(Journal(size, has_tail=True))
+        self._tell(Journal(size, has_tail=True), [])
         self._tail = size
 
     def commit(self, size: int, *, has_tail: bool = False, drops: Sequence[str] = ()) -> None:
@@ -148,32 +154,30 @@ class Claim:
             if self._durable:
                 _sync(part.written)
         new = Journal(size, has_tail, files, tuple(drops))
-        self._tell(new)
+        self._tell(new, parts)
         self._is_committed = True
         try:
-            self._exchange(new)
+            self._exchange(new, parts)
         except BaseException:
-            self._is_committed = status(parts[0].written) is None
+            self._is_committed = not exists(parts[0].written)
             raise
 
-    def _tell(self, new: Journal) -> None:
-        """Put a journal there."""
+    def _tell(self, new: Journal, parts: list[_Part]) -> None:
+        """Put a journal of these files there."""
         _remove(self._new_journal)
         _write(os.open(self._new_journal, FLAGS, 0o666), new.encode())
         if self._durable:
             _sync(self._new_journal)
-            self._sync_folders(new.files)  # what it names is there before it
+            self._sync_folders(parts)  # what it names is there before it
         os.replace(self._new_journal, self._journal)
         self._is_told = True
         if self._durable:
             kernel.sync_folder(self._journal)
 
-    def _exchange(self, new: Journal, *, is_again: bool = False) -> None:
-        """Do what a journal says, and remove it. What an earlier writer did of it is not done again."""
-        for suffix in new.files:
-            final = resolve(self.path + suffix)[0]
-            with contextlib.suppress(FileNotFoundError) if is_again else contextlib.nullcontext():
-                os.replace(journal.new_name(self.path + suffix), final)
+    def _exchange(self, new: Journal, parts: list[_Part]) -> None:
+        """Do what a journal says with the files that do not have their names yet, and remove it."""
+        for part in parts:
+            os.replace(part.written, part.final)
         if new.has_tail:
             _cut(self.path, new.size)
             if self._durable:
@@ -181,14 +185,14 @@ class Claim:
         for suffix in new.drops:
             _remove(self.path + suffix)
         if self._durable:
-            self._sync_folders(new.files)
+            self._sync_folders(parts)
         os.unlink(self._journal)
         if self._durable:
             kernel.sync_folder(self._journal)
 
-    def _sync_folders(self, suffixes: Sequence[str]) -> None:
+    def _sync_folders(self, parts: list[_Part]) -> None:
         """Flush the folders of these files, which differ where they are links, and of the journal."""
-        finals = [self._journal, *(resolve(self.path + suffix)[0] for suffix in suffixes)]
+        finals = [self._journal, *(part.final for part in parts)]
         for final in {os.path.dirname(final): final for final in finals}.values():
             kernel.sync_folder(final)
 
@@ -199,7 +203,7 @@ class Claim:
         if self._tail is not None:
             _cut(self.path, self._tail)
         if self._is_told and self._left is not None:
-            self._tell(self._left)
+            self._tell(self._left, [])
         elif self._is_told:
             _remove(self._journal)
         for part in self._parts.values():

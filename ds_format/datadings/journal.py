@@ -19,7 +19,8 @@ import json
 import os
 from typing import NamedTuple
 
-from ..kernels.portable import NAME_SIZE, status
+from ..kernels.portable import BINARY, NAME_SIZE
+from ..kernels.presence import exists, is_link, real_path, status
 from . import format
 
 LOCK = ".lock"
@@ -59,17 +60,17 @@ def hidden(path: str, end: str) -> str:
     >>> journal.hidden("folder/a.msgpack", journal.LOCK)
     'folder/.a.msgpack.lock'
     """
-    folder, name = os.path.split(path)
-    encoded = os.fsencode(name)
+    name = os.path.basename(path)
+    folder, encoded = path[: len(path) - len(name)], os.fsencode(name)
     if 1 + len(encoded) + len(end) > NAME_SIZE:
         digest = hashlib.md5(encoded, usedforsecurity=False).hexdigest()
         name = os.fsdecode(encoded[: NAME_SIZE - 50]) + digest
-    return os.path.join(folder, f".{name}{end}")
+    return f"{folder}.{name}{end}"
 
 
 def new_name(path: str) -> str:
     """Return the name under which a file is prepared, in the folder in which it will be: behind links."""
-    return hidden(os.path.realpath(path) if os.path.islink(path) else path, NEW)
+    return hidden(real_path(path) if is_link(path) else path, NEW)
 
 
 def names(path: str, suffix: str, journal: Journal | None) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def names(path: str, suffix: str, journal: Journal | None) -> tuple[str, ...]:
 def place(path: str, suffix: str) -> str:
     """Return the name of the file of a dataset that counts now; the usual one if there is none."""
     *prepared, own = names(path, suffix, read(path))
-    return next((name for name in prepared if status(name) is not None), own)
+    return next((name for name in prepared if exists(name)), own)
 
 
 def read(path: str) -> Journal | None:
@@ -90,11 +91,13 @@ def read(path: str) -> Journal | None:
     Another program may have written these since: then files and index are what they are.
     """
     try:
-        with open(hidden(path, JOURNAL), "rb", buffering=0) as file:
-            told = os.fstat(file.fileno())
-            data = file.read(SIZE)
+        fd = os.open(hidden(path, JOURNAL), os.O_RDONLY | BINARY)
     except FileNotFoundError:
         return None
+    try:
+        told, data = os.fstat(fd), os.read(fd, SIZE)
+    finally:
+        os.close(fd)
     found = _decode(data, (told.st_ino, told.st_mtime_ns))
     if found is None or not found.files:
         return found

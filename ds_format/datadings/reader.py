@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex
 
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels import pieces
-from ..kernels.portable import status
+from ..kernels.presence import exists
 from ..rawfile import MappedFile, RawFile
 from . import format, journal, md5, messages, parts
 from .base import Reader, locate
@@ -211,7 +211,7 @@ class MsgpackReader(Reader):
 
     def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
         """Return whether the index files have the checksums that the dataset says; as `verify_data`."""
-        found = [suffix for suffix in format.INDEX if status(journal.place(self.path, suffix)) is not None]
+        found = [suffix for suffix in format.INDEX if exists(journal.place(self.path, suffix))]
         return self._has_sums(found or [format.LEGACY_INDEX])
 
     def _has_sums(self, suffixes: Sequence[str]) -> bool:

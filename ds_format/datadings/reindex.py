@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError
-from ..kernels.portable import status
+from ..kernels.presence import exists
 from ..target import naming
 from . import format, journal, keys, legacy, md5, parts, publish, scan
 from .claim import Claim
@@ -64,7 +64,7 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
         names, ends = _samples(name, cut)
         size = int(ends[-1]) if len(ends) else 0
         index = publish.encode(name, names, ends, md5.of_file(name, size))
-        if status(name + format.LEGACY_INDEX) is not None:
+        if exists(name + format.LEGACY_INDEX):
             index[format.MD5] = _legacy_sums(name, index[format.MD5])
         with naming(name):
             for suffix, data in index.items():

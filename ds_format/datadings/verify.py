@@ -12,7 +12,7 @@ from ..errors import DsError
 from ..kernels.hashes import hash_strings
 from ..kernels.keys import Keys
 from ..kernels.lookup import Lookup
-from ..kernels.portable import status
+from ..kernels.presence import exists
 from ..regular import open_binary
 from . import bloom, format, hashes, journal, keys, legacy, md5, messages, opening, parts
 
@@ -197,7 +197,7 @@ def _check_sums(path: str, size: int) -> Iterator[Problem]:
     for suffix in ("", *format.INDEX, format.LEGACY_INDEX):
         expected = sums.digests.get(name + suffix)
         place = journal.place(path, suffix)
-        if status(place) is None:
+        if not exists(place):
             if expected is not None:
                 yield Problem(path + suffix, f"there is no such file, but {os.path.basename(own)} has its checksum")
         elif expected is None:

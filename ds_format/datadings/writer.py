@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import BusyError, IntegrityError, UnsupportedError
 from ..kernels import ranges
-from ..kernels.portable import status
+from ..kernels.presence import exists
 from ..opened import Opened
 from ..regular import open_file
 from ..target import naming
@@ -103,10 +103,10 @@ class Writer(Opened):
             raise ValueError("overwrite and append exclude each other")
         self._claim = Claim(self.path, durable=durable)
         try:
-            exists = status(self.path, follow=False) is not None
-            if exists and not overwrite and not append:
+            is_there = exists(self.path, follow=False)
+            if is_there and not overwrite and not append:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
-            self._grows = exists and append
+            self._grows = is_there and append
             if self._grows:
                 self._continue()
             else:

@@ -8,6 +8,7 @@ import os
 from typing import Any, NamedTuple
 
 from ..errors import DriverError
+from ..kernels.presence import is_file, is_folder
 from .base import Metadata, Source
 
 
@@ -89,7 +90,7 @@ def is_known(path: Any) -> bool:
 def is_store(path: Any) -> bool:
     """Whether a path is that of a folder that is a ZDS store."""
     name = os.fsdecode(path)
-    return os.path.isdir(os.path.join(name, "collections")) or os.path.isfile(os.path.join(name, "zds.json"))
+    return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, "zds.json"))
 
 
 def find_existing(path: Any) -> Driver:

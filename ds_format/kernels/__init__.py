@@ -23,6 +23,7 @@ lines           lines of JSON → such an index
 document_fetch  the document of an id, from an open file
 pickle_stack    the stack and the memo of a pickle, within a budget of memory
 pickle_machine  opcodes of a pickle → objects, without importing or running anything
+presence        what stands under a name, without an error taken for an absent file
 portable        what `files`, `batch` and `ranges` do, on systems without their calls
 """
 

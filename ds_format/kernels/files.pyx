@@ -4,14 +4,14 @@ POSIX only; `portable.py` has the same functions for other systems.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_Resize
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
 from libc cimport errno
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, strrchr
 from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY
 from posix.fcntl cimport open as c_open
-from posix.stat cimport S_ISDIR, S_ISREG, chmod, fchmod, fstat, lstat, struct_stat
+from posix.stat cimport S_ISDIR, S_ISREG, fchmod, fstat, lstat, struct_stat
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.types cimport mode_t
 from posix.unistd cimport close as c_close
@@ -19,9 +19,6 @@ from posix.unistd cimport fsync, getpid, pread, unlink
 
 from .system cimport PIECE, encoded_path, fail
 from .vectors cimport Vectors
-
-cdef extern from "Python.h":
-    bytes PyBytes_FromStringAndSize(char* text, Py_ssize_t size)
 
 cdef extern from "<stdio.h>" nogil:
     int c_rename "rename"(const char* old, const char* new)
@@ -167,6 +164,8 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
             replaces = lstat(name, &status) == 0
         if replaces and not S_ISREG(status.st_mode):
             return False
+        if not replaces and errno.errno not in (errno.ENOENT, errno.ENOTDIR):
+            fail(path)
     cdef mode_t mode = status.st_mode & 0o7777 if replaces else 0o666
     while fd < 0:
         with nogil:
@@ -202,7 +201,10 @@ cdef int _place(const char* written, const char* name) noexcept nogil:
     cdef struct_stat status
     if rename_new(written, name) == 0:
         return 0
-    if lstat(name, &status) == 0 and not S_ISREG(status.st_mode):
+    if lstat(name, &status) < 0:
+        if errno.errno != errno.ENOENT:
+            return -1
+    elif not S_ISREG(status.st_mode):
         return 1
     return -1 if c_rename(written, name) < 0 else 0
 

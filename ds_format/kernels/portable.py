@@ -170,15 +170,3 @@ def copy_range(source: int, source_offset: int, target: int, target_offset: int,
             break
         done += write_at(target, target_offset + done, piece)
     return done
-
-
-def status(path: Any, *, follow: bool = True) -> os.stat_result | None:
-    """Return what the system says of what stands under a name; None only if nothing does.
-
-    All other errors are raised, which `os.path.exists` and its like take for an absent file: what could not be looked
-    at must not be written over.
-    """
-    try:
-        return os.stat(path) if follow else os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import UnsupportedError
+from ..kernels.presence import exists
 from . import format, locks, manifest, repair
 from .bulk import write_lines
 from .docfiles import DocFiles
@@ -96,7 +97,7 @@ class Changes:
         return self._facts is not None or self._is_new
 
     def _open_lines(self, policy: str) -> LineWriter | LineReader:
-        if self._layout == LINES or (not self._is_new and os.path.lexists(self._data_path)):
+        if self._layout == LINES or (not self._is_new and exists(self._data_path, follow=False)):
             writer = LineWriter(self._place, self._collection, self._is_new, policy, self._faults, self._durable)
             self._changed = self._changed or writer.is_hidden or writer.needs_index
             if self._is_new:

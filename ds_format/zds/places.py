@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from ..errors import DsError, FormatError, UnsafeError
+from ..kernels.presence import exists, is_link
 from ..rawfile import RawFile
 from ..regular import NO_FILE
 from . import format
@@ -245,7 +246,9 @@ class Folder:
 
     def is_store(self) -> bool:
         """Return whether there is a folder `collections` or a file `zds.json`."""
-        return any(os.path.lexists(os.path.join(self.path, name)) for name in (format.COLLECTIONS, format.STORE_FILE))
+        return any(
+            exists(os.path.join(self.path, name), follow=False) for name in (format.COLLECTIONS, format.STORE_FILE)
+        )
 
     def names(self, prefix: str = "") -> list[str]:
         """Return the names of all files that begin with a prefix; links and what is no file are left out."""
@@ -311,7 +314,7 @@ class Folder:
         for part in parts[:-1]:
             path = os.path.join(path, part)
             if path not in self._trusted:
-                if os.path.islink(path):
+                if is_link(path):
                     raise UnsafeError(NO_LINK, path=path)
                 self._trusted.add(path)
         return os.path.join(path, parts[-1])

@@ -10,6 +10,7 @@ from array import array
 
 from ..errors import TruncatedError
 from ..kernels import files, ranges
+from ..kernels.presence import exists
 from ..kernels.zdx import Table
 from ..rawfile import RawFile
 from . import format
@@ -44,7 +45,7 @@ def last_line(region: Region) -> bytes:
 def name_to_keep(path: str) -> str:
     """Return the name of a file beside data.jsonl that does not exist yet."""
     names = (f"{format.TORN}{i}" for i in itertools.count(1))
-    return next(name for name in names if not os.path.lexists(os.path.join(os.path.dirname(path), name)))
+    return next(name for name in names if not exists(os.path.join(os.path.dirname(path), name), follow=False))
 
 
 def keep(path: str, data: bytes, durable: bool) -> str:

@@ -12,6 +12,7 @@ import shutil
 from typing import Any
 
 from ..errors import FormatError
+from ..kernels.presence import exists, is_file, is_folder
 from ..lock import Lock
 from ..opened import Opened
 from . import format, locks
@@ -23,7 +24,7 @@ LOCK_NAME = "lock"
 
 def is_archive(path: str) -> bool:
     """Return whether a path is that of an archive: a file, or if there is nothing, a name that ends in `.zds`."""
-    return os.path.isfile(path) or (path.endswith(format.SUFFIX) and not os.path.isdir(path))
+    return is_file(path) or (path.endswith(format.SUFFIX) and not is_folder(path))
 
 
 def open_archive(path: str, *, strict: bool | None = False) -> Place:
@@ -138,11 +139,13 @@ class Workspace(Opened):
         self._lock = locks.lock(os.path.join(work, LOCK_NAME), archive)
         self._archive = archive
         self.place = Folder(os.path.join(work, "store"))
+        self.is_kept = True  # what a writer left, for as long as nothing else is known
         try:
-            if os.path.isdir(self.place.path):
-                self.is_kept = self.changed = True
+            self.is_kept = is_folder(self.place.path)
+            if self.is_kept:
+                self.changed = True
                 faults.note(archive, "a writer was ended before it packed what it wrote; its work is taken up")
-            elif os.path.exists(archive):
+            elif exists(archive):
                 _archives("packing").unpack(archive, self.place.path)
             else:
                 os.makedirs(self.place.path)

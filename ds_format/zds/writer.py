@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..kernels import json_check, ranges
+from ..kernels import json_check, presence, ranges
 from ..kernels.json_write import Encoder
 from ..kernels.zdx import Table
 from ..rawfile import RawFile
@@ -63,7 +63,7 @@ class LineWriter:
         self.size = 0
         self._index_path = place.locate(format.index_name(collection))
         self._aside_path = place.locate(format.aside_name(collection))
-        self.needs_index = os.path.lexists(self._aside_path)
+        self.needs_index = presence.exists(self._aside_path, follow=False)
         self._place, self._collection = place, collection
         self._policy, self._faults, self._durable = policy, faults, durable
         self._encoder = Encoder(plain)
@@ -79,7 +79,7 @@ class LineWriter:
             os.makedirs(os.path.dirname(path), exist_ok=True)
         repair.sweep(self.path, (format.DATA, format.INDEX, format.MANIFEST))
         repair.sweep(self._aside_path, (os.path.basename(self._aside_path),))
-        if is_new or not os.path.lexists(self.path):
+        if is_new or not presence.exists(self.path, follow=False):
             self._create()
         else:
             self._file = RawFile(self.path, _FLAGS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -11,6 +10,7 @@ from typing import Any
 
 from ...errors import DsError, MissingError
 from ...kernels import json_write
+from ...kernels.presence import exists, is_file
 from ...target import Target, naming
 from ...zds.format import DEFAULT_COLLECTION
 from ...zds.store import ZDSStore
@@ -61,7 +61,7 @@ def delete(request: Request) -> Iterable[Any]:
 def _writable(request: Request, path: str) -> ZDSStore:
     wanted = formats.collection_of(request)
     if wanted is None:
-        is_there = os.path.isfile(path) or documents.is_store(path)
+        is_there = is_file(path) or documents.is_store(path)
         wanted = documents.collection_of(path, None, is_made=True) if is_there else DEFAULT_COLLECTION
     return ZDSStore.open(path, wanted, mode="a", layout=formats.layout_of(request))
 
@@ -97,7 +97,7 @@ def import_(request: Request) -> Iterable[Any]:
 def export(request: Request) -> Iterable[Any]:
     """Write records as lines of JSON; there is nothing to print."""
     path, file = text(request.words[0], "INPUT"), text(request.words[1], "FILE")
-    if os.path.exists(file) and not request.options.get("y"):
+    if exists(file) and not request.options.get("y"):
         raise ArgumentError(f"{file}: file exists; -y replaces it")
     with formats.reader(request, path) as reader:
         target = Target(file)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ... import drivers
 from ...errors import DriverError
+from ...kernels.presence import exists, is_folder
 from ...zds.layouts import LAYOUTS
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, text
@@ -103,8 +104,8 @@ def check_targets(request: Request, sources: list[str], targets: list[str]) -> N
         for name, path in formats.items():
             if find(target).name != name:
                 raise ArgumentError(f"{target}: expected {find(path).suffix} as {path}; `ds select` converts records")
-        if os.path.exists(target):
-            if any(os.path.exists(source) and os.path.samefile(source, target) for source in sources):
+        if exists(target):
+            if any(exists(source) and os.path.samefile(source, target) for source in sources):
                 raise ArgumentError(f"{target}: is read, and cannot be written at the same time")
             if not request.options.get("y"):
                 raise ArgumentError(f"{target}: file exists; -y replaces it")
@@ -131,9 +132,9 @@ def store(request: Request, tool: str, *, is_made: bool = False) -> str:
         If it does not exist.
     """
     path = text(request.words[0], "STORE")
-    if os.path.exists(path) or not is_made:
+    if exists(path) or not is_made:
         os.stat(path)
-        is_store = find(path) is ZDS or (is_made and os.path.isdir(path) and not os.listdir(path))
+        is_store = find(path) is ZDS or (is_made and is_folder(path) and not os.listdir(path))
     else:
         is_store = find(path) is ZDS or not os.path.splitext(path)[1]
     if not is_store:

@@ -15,6 +15,7 @@ from ...datadings.writer import RawWriter
 from ...drivers.records.datadings import beside
 from ...errors import UnsupportedError
 from ...kernels import json_write
+from ...kernels.presence import exists
 from ...zds.documents import plain
 from ..arguments import ArgumentError
 
@@ -26,7 +27,7 @@ class SampleReader(MsgpackReader):
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
         path = self.path + beside.SUFFIX
-        return path if os.path.exists(path) else None
+        return path if exists(path) else None
 
     def lines(self) -> Iterator[bytes]:
         """Iterate over the samples as JSON.
@@ -52,7 +53,7 @@ class SampleReader(MsgpackReader):
         """Return the names and bytes of all files."""
         suffixes = ("", *format.INDEX, format.MD5, format.LEGACY_INDEX, beside.SUFFIX)
         paths = [self.path + suffix for suffix in suffixes]
-        return {os.path.basename(path): os.path.getsize(path) for path in paths if os.path.exists(path)}
+        return {os.path.basename(path): os.path.getsize(path) for path in paths if exists(path)}
 
     def facts(self) -> dict[str, Any]:
         """Return what else there is to be told."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
+from ...kernels.presence import exists, is_folder
 from ...target import Target, naming
 from ...workfolder import WorkFolder
 from .. import format
@@ -238,7 +239,7 @@ def unpack(
     b'{"_id":"a"}\n'
     """
     final = os.path.realpath(os.fspath(folder))
-    if os.path.lexists(final) and os.listdir(final):
+    if exists(final, follow=False) and os.listdir(final):
         raise FileExistsError(errno.EEXIST, "the folder is not empty", os.fspath(folder))
     place = Archive(archive, strict=None, max_size=max_size, max_ratio=max_ratio)
     place.refuse(harmless=True)
@@ -274,7 +275,7 @@ def _write_files(place: Archive, folder: str) -> None:
 
 def _move(written: str, final: str) -> None:
     """Give a folder its name, at which there may be an empty one."""
-    if os.path.isdir(final):
+    if is_folder(final):
         os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
         if os.name == "nt":
             os.rmdir(final)

@@ -6,6 +6,7 @@ import contextlib
 import os
 
 from ...errors import FormatError, UnsupportedError
+from ...kernels.presence import exists, is_folder
 from ...kernels.zdx import Table
 from .. import docs, format, index, locks, manifest
 from ..faults import Faults, Silence
@@ -62,7 +63,7 @@ def reindex(
     'a\t0\t18\nb\t18\t12\n'
     """
     name = os.fspath(path)
-    if not os.path.isdir(name) and os.path.exists(name):
+    if not is_folder(name) and exists(name):
         raise UnsupportedError("an archive is not changed; unpack it, and pack it again", path=name)
     place = Folder(name)
     if not place.is_store():
@@ -83,7 +84,7 @@ def _reindex(place: Folder, collection: str, cut: bool, durable: bool) -> int:
         ids = docs.list_ids(place, collection, Silence())
         count = len(ids)
         path = place.locate(format.data_name(collection))
-        if os.path.lexists(path):
+        if exists(path, follow=False):
             table = _scan(place, collection, path, cut, durable)
             count = len(table) + sum(not table.has(id) for id in ids)
             with contextlib.suppress(FileNotFoundError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....datadings import format, journal
 from ....datadings.verify import verify
-from ....kernels.portable import status
+from ....kernels.presence import exists
 from ...base import Fault
 from . import beside
 
@@ -35,9 +35,9 @@ def check(path: Any) -> tuple[list[Fault], bool]:
         absent = _is_absent(found.file)
         is_error = not absent and found.file != journal.hidden(name, journal.JOURNAL)
         faults.setdefault(found.file if absent else str(i), Fault(found.file, found.message, is_error))
-    is_own = status(journal.place(name, beside.SUFFIX)) is not None
+    is_own = exists(journal.place(name, beside.SUFFIX))
     return list(faults.values()), is_own and not any(fault.is_error for fault in faults.values())
 
 
 def _is_absent(path: str) -> bool:
-    return path.endswith(OPTIONAL) and status(path) is None
+    return path.endswith(OPTIONAL) and not exists(path)
