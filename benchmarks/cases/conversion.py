@@ -129,7 +129,7 @@ def _raw(path: str) -> dict[str, Any]:
 
 def _filled(path: str, like: dict[str, Any]) -> dict[str, Any]:
     """Read a ds file, with the values for missing ones that NetCDF has."""
-    data = ds.read(path)
+    data = ds.read(path, unpack=False)
     return {name: data[name].filled(data["."][name]["_FillValue"]) for name in like}
 
 
