@@ -20,20 +20,30 @@ OWNER_SIZE = 1000
 """Bytes that are read of what an owner wrote."""
 
 
-def try_lock(fd: int) -> bool:
+def try_lock(fd: int, *, shared: bool = False) -> bool:
     """Lock an open file, and return whether that was possible: nobody else holds a lock on it.
 
-    The lock falls when the last descriptor of this opening of the file is closed, also by the end of the process.
+    The lock falls when the last descriptor of this opening of the file is closed, also by the end of the process. A
+    `shared` one is in the way of those only that want it for themselves; a lock that is held becomes one.
     """
     try:
         if sys.platform == "win32":
             os.lseek(fd, 1 << 30, os.SEEK_SET)  # what is locked there cannot be read by others
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         else:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
     return True
+
+
+def unlock(fd: int) -> None:
+    """Give a lock up: closing is not enough, if a fork has the file open, too."""
+    if sys.platform == "win32":
+        os.lseek(fd, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 class Lock(Opened):
@@ -104,11 +114,7 @@ class Lock(Opened):
             if remove and self._is_current():
                 with contextlib.suppress(OSError):
                     os.unlink(self.path)
-            if sys.platform == "win32":
-                os.lseek(self._fd, 1 << 30, os.SEEK_SET)
-                msvcrt.locking(self._fd, msvcrt.LK_UNLCK, 1)
-            else:
-                fcntl.flock(self._fd, fcntl.LOCK_UN)  # closing is not enough, if a fork has the file open, too
+            unlock(self._fd)
         self._close()
 
     def __del__(self) -> None:

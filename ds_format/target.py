@@ -1,9 +1,4 @@
-"""The file that a sink writes: under a temporary name until it is whole.
-
-The temporary name is always the same for one target, and its file is locked while it is written. So what a killed
-writer left is found, without listing a folder, by the next one of this target, which removes it. Where the name is
-taken by a living writer, or there are no locks, a name is made that nobody else uses; no writer touches such a file.
-"""
+"""The file that a sink writes: under a temporary name until it is whole."""
 
 from __future__ import annotations
 
@@ -11,20 +6,15 @@ import contextlib
 import errno
 import os
 import stat
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from .errors import DsError
 from .kernels import files
-from .kernels.portable import BINARY, creation_mode, temporary_name, usual_temporary_name
-from .kernels.presence import is_folder, is_link, real_path
-from .lock import try_lock
+from .kernels.portable import BINARY, creation_mode
+from .kernels.presence import is_link, real_path
 from .opened import Opened
-
-ABANDONED_AFTER = 60.0
-"""Seconds since the last change of a file that nobody locks, until it is taken to be abandoned. A writer that is about
-to lock it, or has just closed it, needs far less."""
+from .temporary import HOLDS, Temporary
 
 
 def resolve(path: Any) -> tuple[str, int | None]:
@@ -57,55 +47,13 @@ def naming(path: Any) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, DsError):
             raise
-        if error.errno is None:
-            error.filename = os.fsdecode(path)
-            raise
-        # the second name of an error cannot be taken back once it was set, not even to None
-        raise OSError(error.errno, error.strerror, os.fsdecode(path)) from error.__cause__
-
-
-def claim(path: str, make: Callable[[str], int], remove: Callable[[str], object]) -> tuple[str, int]:
-    """Make what is to be written in place of `path` under a temporary name, and lock it.
-
-    Parameters
-    ----------
-    path : str
-    make : callable
-        Makes it under a name, and returns its open descriptor; FileExistsError if the name is taken.
-    remove : callable
-        Removes what a killed writer left.
-
-    Returns
-    -------
-    (str, int)
-        The name, and the descriptor, whose closing gives up the lock.
-    """
-    usual = usual_temporary_name(path)
-    name = usual
-    try:
-        fd = make(usual)
-    except FileExistsError:
-        _remove_abandoned(usual, remove)
-        try:
-            fd = make(usual)
-        except FileExistsError:
-            name = temporary_name(path)
-            fd = make(name)
-    with contextlib.suppress(OSError):  # not all file systems have locks: then nothing is ever taken to be abandoned
-        try_lock(fd)
-    return name, fd
-
-
-def _remove_abandoned(name: str, remove: Callable[[str], object]) -> None:
-    with contextlib.suppress(OSError):
-        fd = os.open(name, (os.O_RDONLY if is_folder(name) else os.O_RDWR) | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            status = os.fstat(fd)
-            is_old = time.time() - status.st_mtime > ABANDONED_AFTER
-            if is_old and try_lock(fd) and os.path.samestat(status, os.lstat(name)):
-                remove(name)
-        finally:
-            os.close(fd)
+        name = os.fsdecode(path)
+        if error.errno is not None:
+            error.filename = name
+            del error.filename2  # None would be told as a second name
+        elif not str(error).startswith(f"{name}: "):
+            error.args = (f"{name}: {error}",)  # a text of its own, in the place of which a name would be told
+        raise
 
 
 class Target(Opened):
@@ -119,6 +67,8 @@ class Target(Opened):
         written under its own name.
     durable : bool
         Flush file and folder to the disk on `commit`.
+    shared : bool
+        Other processes write the file, too, and may outlive this one.
 
     Attributes
     ----------
@@ -128,51 +78,65 @@ class Target(Opened):
         The path of the created file; empty before.
     """
 
-    _lock = -1
-
-    def __init__(self, path: Any, *, atomic: bool = True, durable: bool = False):
+    def __init__(self, path: Any, *, atomic: bool = True, durable: bool = False, shared: bool = False):
         self.final, self.mode = resolve(path)
         self.durable = durable
         self.atomic = atomic
+        self.shared = shared
         self.written = ""
+        self._temporary: Temporary | None = None
+        self._is_done = False
         if not atomic and self.mode is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(path))
 
     def create(self) -> int:
-        """Create the file, and return its descriptor, for reading and writing. It is locked until that is closed.
+        """Create the file, and return a descriptor for reading and writing, which is to be closed before `commit`.
 
-        The file never has permissions that the one which it replaces has not.
+        The file never has permissions that the one which it replaces has not. It is locked until it has its name.
 
         Raises
         ------
         OSError
             If it cannot be created.
         """
-        if self.atomic:
-            self.written, fd = claim(self.final, self._make, os.unlink)
-        else:
-            self.written, fd = self.final, self._make(self.final)
-        return fd
+        if not self.atomic:
+            fd = self._make(self.final)
+            self.written = self.final
+            return fd
+        temporary = Temporary(self.final, self._make, os.unlink, is_shared=self.shared)
+        self.written = temporary.path
+        if not HOLDS:
+            fd, temporary.fd = temporary.fd, -1
+            return fd
+        self._temporary = temporary
+        return os.dup(temporary.fd)
 
-    def create_for_library(self, *, locks: bool) -> None:
-        """Create the file for a library that opens it by its name, and empties it.
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[str]:
+        """Create the file for a library that opens it by its name meanwhile, and empties it.
 
-        Parameters
-        ----------
-        locks : bool
-            Whether the library locks the file itself, which it could not if it were locked already.
+        The library may lock the file, and does so as it likes; where it does not, the file is locked here.
+
+        Yields
+        ------
+        str
+            The name.
         """
-        fd = self.create()
-        if locks:
-            os.close(fd)
-        else:
-            self._lock = fd
+        os.close(self.create())
+        with contextlib.nullcontext() if self._temporary is None else self._temporary.lent():
+            yield self.written
 
     def _make(self, name: str) -> int:
         return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, creation_mode(self.mode))
 
     def commit(self) -> None:
-        """Move the written file, which is closed, to its name."""
+        """Move the written file, which is closed, to its name.
+
+        Raises
+        ------
+        OSError
+            If that fails, or somebody else removed what was written.
+        """
         if self.durable:
             fd = os.open(self.written, os.O_RDONLY)
             try:
@@ -180,25 +144,25 @@ class Target(Opened):
             finally:
                 os.close(fd)
         if self.written != self.final:
+            if self._temporary is not None and not self._temporary.is_there():
+                raise OSError(errno.ESTALE, "somebody else removed what was written", self.written)
             if self.mode is not None:
                 os.chmod(self.written, self.mode)
             os.replace(self.written, self.final)
+        self._is_done = True
+        self._let_go()
         if self.durable:
             files.sync_folder(self.final)
-        self._unlock()
 
     def abort(self) -> None:
-        """Remove what was written."""
-        if self.written:
+        """Remove what was written, unless it has its name already."""
+        is_done, self._is_done = self._is_done, True
+        if self.written and not is_done and (self._temporary is None or self._temporary.is_own()):
             with contextlib.suppress(OSError):
                 os.unlink(self.written)
-        self._unlock()
+        self._let_go()
 
-    def _unlock(self) -> None:
-        fd, self._lock = self._lock, -1
-        if fd >= 0:
-            with contextlib.suppress(OSError):  # nothing was written to it
-                os.close(fd)
-
-    def __del__(self) -> None:
-        self._unlock()
+    def _let_go(self) -> None:
+        temporary, self._temporary = self._temporary, None
+        if temporary is not None:
+            temporary.let_go()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 
 from .opened import Opened
-from .target import claim
+from .temporary import HOLDS, Temporary
 
 
 class WorkFolder(Opened):
-    """A folder beside a path, under a temporary name; see `target`. What is in it goes when it is closed.
+    """A folder beside a path, under a temporary name; see `temporary`. What is in it goes when it is closed.
 
     Parameters
     ----------
@@ -29,22 +28,19 @@ class WorkFolder(Opened):
         Of the folder.
     """
 
-    _fd = -1
+    _is_closed = False
 
     def __init__(self, path: str, use: str, mode: int = 0o700):
-        self.path, self._fd = claim(f"{path}.{use}", lambda name: _make(name, mode), shutil.rmtree)
+        self._temporary = Temporary(path, lambda name: _make(name, mode), shutil.rmtree, use=use)
+        self.path = self._temporary.path
 
     def close(self) -> None:
-        """Remove the folder, unless it got another name."""
-        with contextlib.suppress(OSError):  # of closing what it has opened
-            shutil.rmtree(self.path, ignore_errors=True)
-        self._unlock()
-
-    def _unlock(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            with contextlib.suppress(OSError):  # nothing was written to it
-                os.close(fd)
+        """Remove the folder, unless it got another name; what has its name by then is somebody else's."""
+        if not self._is_closed:
+            self._is_closed = True
+            if self._temporary.is_own():
+                shutil.rmtree(self.path, ignore_errors=True)
+            self._temporary.let_go()
 
     def __enter__(self) -> str:
         return self.path
@@ -52,10 +48,7 @@ class WorkFolder(Opened):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        self._unlock()
-
 
 def _make(name: str, mode: int) -> int:
     os.mkdir(name, mode)
-    return os.open(name, os.O_RDONLY)
+    return os.open(name, os.O_RDONLY) if HOLDS else -1

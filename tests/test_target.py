@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import drivers, target
+from ds_format import drivers, target, temporary
 from ds_format.errors import DsError
 from ds_format.kernels import files, portable
 from ds_format.target import Target
@@ -155,10 +155,10 @@ def test_what_is_no_file_of_a_writer_stays(kind: str, tmp_path: Path) -> None:
 
 
 def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(fd: int) -> bool:
+    def none(fd: int, *, shared: bool = False) -> bool:
         raise OSError(38, "Function not implemented")
 
-    monkeypatch.setattr(target, "try_lock", none)
+    monkeypatch.setattr(temporary, "try_lock", none)
     usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
     usual.write_bytes(b"left")
     age(tmp_path)
@@ -234,5 +234,7 @@ def test_errors_of_the_system_have_one_name(tmp_path: Path) -> None:
         os.rename(tmp_path / "b", tmp_path / "c")
     assert str(caught.value) == f"[Errno 2] No such file or directory: '{tmp_path / 'a.ds'}'"
     assert type(caught.value) is FileNotFoundError
+    with pytest.raises(OSError, match=r"^a.png: cannot write mode P$"), target.naming("a.png"), target.naming("a.png"):
+        raise OSError("cannot write mode P")
     with pytest.raises(DsError, match=r"^x: wrong$"), target.naming("a"):
         raise DsError("wrong", path="x")

@@ -30,11 +30,6 @@ PROBE = 4 * 1024 * 1024
 """Bytes that a disk which is not full has room for."""
 
 
-def locks_files() -> bool:
-    """Return whether the HDF5 library locks the files that it writes."""
-    return os.environ.get("HDF5_USE_FILE_LOCKING", "TRUE").upper() not in {"FALSE", "0"}
-
-
 class Guard:
     """A block that holds the lock, and turns a library's errors into `error` with file and variable.
 

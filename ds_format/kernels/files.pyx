@@ -7,16 +7,14 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndS
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
 from libc cimport errno
-from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, strrchr
 from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY
 from posix.fcntl cimport open as c_open
-from posix.stat cimport S_ISDIR, S_ISREG, fchmod, fstat, lstat, struct_stat
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from posix.stat cimport S_ISDIR, S_ISREG, chmod, fchmod, fstat, lstat, struct_stat
 from posix.types cimport mode_t
 from posix.unistd cimport close as c_close
-from posix.unistd cimport fsync, getpid, pread, unlink
+from posix.unistd cimport fsync, pread, unlink
 
+from .hidden cimport temporary_name
 from .system cimport PIECE, encoded_path, fail
 from .vectors cimport Vectors
 
@@ -34,9 +32,6 @@ cdef extern from *:
     #endif
     """
     int rename_new "ds_rename_new"(const char* old, const char* new) nogil
-
-cdef enum:
-    NAME_SIZE = 255  # bytes of the longest file name of common file systems
 
 
 def read_file(object path not None, Py_ssize_t limit):
@@ -100,32 +95,6 @@ def read_file(object path not None, Py_ssize_t limit):
     return data
 
 
-cdef char* _hex(char* out, uint64_t value) noexcept nogil:
-    while value:
-        out[0] = b"0123456789abcdef"[value & 15]
-        out += 1
-        value >>= 4
-    return out
-
-
-cdef void _temporary_name(const char* name, Py_ssize_t size, char* out) noexcept nogil:
-    """Make a name in the same folder that nobody else uses: folder/.name.process-time.tmp, at most 40 bytes longer."""
-    cdef timespec now
-    cdef const char* slash = strrchr(name, b"/")
-    cdef Py_ssize_t folder = slash - name + 1 if slash != NULL else 0
-    cdef Py_ssize_t kept = min(size - folder, NAME_SIZE - 40)
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    memcpy(out, name, folder)
-    out += folder
-    out[0] = b"."
-    memcpy(out + 1, name + folder, kept)
-    out[kept + 1] = b"."
-    out = _hex(out + kept + 2, <uint64_t> getpid())
-    out[0] = b"-"
-    out = _hex(out + 1, <uint64_t> now.tv_sec * 1000000000u + <uint64_t> now.tv_nsec)
-    memcpy(out, b".tmp", 5)
-
-
 def write_file(object path not None, list buffers not None, bint atomic=True, bint durable=False):
     """Write a whole file from buffers, one after another.
 
@@ -153,24 +122,25 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     cdef const char* name = PyBytes_AS_STRING(encoded)
     cdef char* written = <char*> name
     cdef Py_ssize_t size = PyBytes_GET_SIZE(encoded)
-    cdef int fd = -1, failed
-    cdef bint placed = False, replaces = False
-    cdef struct_stat status
+    cdef int fd = -1, failed, found = 0
+    cdef bint placed = False
+    cdef mode_t mode = 0o666
     cdef Vectors vectors = Vectors(buffers)
     if atomic:
         room = PyBytes_FromStringAndSize(NULL, size + 64)
         written = PyBytes_AS_STRING(room)
-        with nogil:
-            replaces = lstat(name, &status) == 0
-        if replaces and not S_ISREG(status.st_mode):
+        found = -1
+        while found < 0:
+            with nogil:
+                found = _look(name, &mode)
+            if found < 0:
+                fail(path)
+        if found > 1:
             return False
-        if not replaces and errno.errno not in (errno.ENOENT, errno.ENOTDIR):
-            fail(path)
-    cdef mode_t mode = status.st_mode & 0o7777 if replaces else 0o666
     while fd < 0:
         with nogil:
             if atomic:
-                _temporary_name(name, size, written)
+                temporary_name(name, size, written)
             fd = c_open(written, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> (mode & 0o777 | 0o600))
         if fd < 0 and not (atomic and errno.errno == errno.EEXIST):
             fail(path)
@@ -179,11 +149,11 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
         if durable:
             _sync(fd, path)
         with nogil:
-            failed = -(replaces and fchmod(fd, mode) < 0)
+            failed = -(found > 0 and fchmod(fd, mode) < 0)
             failed |= -(c_close(fd) < 0)
             fd = -1
             if atomic and not failed:
-                failed = -(c_rename(written, name) < 0) if replaces else _place(written, name)
+                failed = -(c_rename(written, name) < 0) if found else _place(written, name)
         if failed < 0:
             PyErr_SetFromErrnoWithFilenameObject(OSError, path)
         placed = failed == 0
@@ -196,17 +166,25 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     return placed
 
 
+cdef int _look(const char* name, mode_t* mode) noexcept nogil:
+    """Return 1, and its permissions, if a file stands under a name; 0 for nothing, 2 for something else, -1: error."""
+    cdef struct_stat status
+    if lstat(name, &status) < 0:
+        return 0 if errno.errno == errno.ENOENT else -1
+    mode[0] = status.st_mode & 0o7777
+    return 1 if S_ISREG(status.st_mode) else 2
+
+
 cdef int _place(const char* written, const char* name) noexcept nogil:
     """Rename a new file; 1 if something that is not a file stands in the way by now, -1 on an error."""
-    cdef struct_stat status
+    cdef mode_t mode
+    cdef int found
     if rename_new(written, name) == 0:
         return 0
-    if lstat(name, &status) < 0:
-        if errno.errno != errno.ENOENT:
-            return -1
-    elif not S_ISREG(status.st_mode):
+    found = _look(name, &mode)
+    if found > 1:
         return 1
-    return -1 if c_rename(written, name) < 0 else 0
+    return -1 if found < 0 or (found > 0 and chmod(written, mode) < 0) or c_rename(written, name) < 0 else 0
 
 
 cdef void _close_quietly(int fd) noexcept:

@@ -132,9 +132,9 @@ def temporary_name(path: str) -> str:
     return _beside(path, f".{os.getpid():x}-{time.monotonic_ns():x}.tmp")
 
 
-def usual_temporary_name(path: str) -> str:
-    """Return the name in the same folder under which a file is usually written, and by which it is found later."""
-    return _beside(path, ".ds_format.tmp")
+def usual_temporary_name(path: str, use: str = "") -> str:
+    """Return the name in the same folder under which what is of `use` for a file is written, and is found later."""
+    return _beside(path, f"{use and '.'}{use}.ds_format.tmp")
 
 
 def _beside(path: str, end: str) -> str:

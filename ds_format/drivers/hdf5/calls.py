@@ -64,7 +64,14 @@ def open_file(path: str) -> Node:
         return h5py.File(path, "r", **CACHE)
 
 
-def create_file(path: str) -> Node:
-    """Begin a file anew; what it holds is listed in the order in which it was made."""
-    with library(DsError, path):
+def create_file(path: str, target: str) -> Node:
+    """Begin a file anew; what it holds is listed in the order in which it was made.
+
+    Parameters
+    ----------
+    path : str
+    target : str
+        The name for messages.
+    """
+    with library(DsError, target):
         return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)

@@ -14,7 +14,6 @@ from ...errors import DsError, UnsupportedError
 from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
-from ..libraries import locks_files
 from ..settings import LABELS, as_hdf5
 from ..spool import Spool
 from ..times import as_written, blocks_as_written, time_coding
@@ -80,9 +79,8 @@ class HDF5Sink(Opened):
         except DsError as error:
             raise error.at(path=self._path) from error.__cause__
         try:
-            with naming(self._path):
-                self._target.create_for_library(locks=locks_files())
-                self._file = create_file(self._target.written)
+            with naming(self._path), self._target.lent() as written:
+                self._file = create_file(written, self._path)
             with library(UnsupportedError, self._path):
                 for group in self._plan.groups:
                     self._file.create_group(group, track_order=True)

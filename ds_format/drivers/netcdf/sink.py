@@ -15,7 +15,7 @@ from ...opened import Opened
 from ...target import Target as TargetFile
 from ...target import naming
 from ..base import Metadata
-from ..libraries import locks_files, telling_of_a_full_disk
+from ..libraries import telling_of_a_full_disk
 from ..settings import HDF5, as_netcdf, setting
 from ..slabs import slab_runs
 from ..spool import Spool
@@ -86,9 +86,10 @@ class NetCDFSink(Opened):
         self._targets: dict[str, Target] = {}
         self._open: Definer | None = None
         try:
-            with naming(self._path):  # the library would report a missing folder as a lack of permission
-                self._file.create_for_library(locks=not self._format.startswith("NETCDF3") and locks_files())
-            self._open = Definer(create_file(self._file.written, self._format, self._path), self._path, self._format)
+            # the library would report a missing folder as a lack of permission
+            with naming(self._path), self._file.lent() as written:
+                file = create_file(written, self._format, self._path)
+            self._open = Definer(file, self._path, self._format)
             with library(UnsupportedError, self._path):
                 self._define_file(self._plan)
             for key, plan in self._plan.variables.items():

@@ -1,0 +1,142 @@
+"""Temporary names beside what is being written, and what becomes of those of killed writers.
+
+The temporary name is always the same for one target, and what has it is locked while it is written. So what a killed
+writer left is found, without listing a folder, by the next one of this target, which removes it. Where the name is
+taken by a living writer, or there are no locks, a name is made that nobody else uses; no writer touches what has one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from .kernels.portable import temporary_name, usual_temporary_name
+from .kernels.presence import is_folder
+from .lock import try_lock, unlock
+from .opened import Opened
+
+ABANDONED_AFTER = 60.0
+"""Seconds since the last change of a file that nobody locks, until it is taken to be abandoned. A writer that is about
+to lock it, or has just closed it, needs far less."""
+HOLDS = os.name == "posix"
+"""Whether the system gives names to what is open, and opens folders."""
+
+
+class Temporary(Opened):
+    """What is made under a temporary name, and stays locked until it is let go.
+
+    Parameters
+    ----------
+    path : str
+        What is going to be written.
+    make : callable
+        Makes something under a name, and returns its open descriptor; FileExistsError if the name is taken.
+    remove : callable
+        Removes by its name what a killed writer made.
+    use : str
+        What it is for, as part of its name, if that is not the writing of `path` itself.
+    is_shared : bool
+        Several processes are going to write it, each for itself: nobody locks it, and nobody ever removes it for
+        having been abandoned.
+
+    Attributes
+    ----------
+    path : str
+        The temporary name.
+    fd : int
+        Descriptor of what was made.
+    """
+
+    fd = -1
+
+    def __init__(
+        self,
+        path: str,
+        make: Callable[[str], int],
+        remove: Callable[[str], object],
+        *,
+        use: str = "",
+        is_shared: bool = False,
+    ):
+        self._pid = os.getpid()
+        self._is_locked = HOLDS and not is_shared
+        if self._is_locked:
+            self.path = usual_temporary_name(path, use)
+            with contextlib.suppress(FileExistsError):
+                self.fd = make(self.path)
+            if self.fd < 0:
+                _remove_abandoned(self.path, remove)
+                with contextlib.suppress(FileExistsError):
+                    self.fd = make(self.path)
+        if self.fd < 0:
+            self.path = temporary_name(path)
+            self.fd = make(self.path)
+        self._lock()
+
+    def _lock(self, shared: bool = False) -> None:
+        if self._is_locked:
+            with contextlib.suppress(OSError):  # not all file systems have locks: then nothing is ever removed
+                try_lock(self.fd, shared=shared)
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """Leave the lock to a library which opens the file meanwhile, if it locks what it writes."""
+        if self._is_locked:
+            with contextlib.suppress(OSError):
+                unlock(self.fd)
+        yield
+        self._lock()
+
+    def is_there(self) -> bool:
+        """Return whether what was made still has its name.
+
+        It is so for as long as this is locked. From here on it is locked in a way that keeps nobody from reading, even
+        if it gets another name.
+        """
+        self._lock(shared=True)
+        try:
+            return self.fd < 0 or os.path.samestat(os.fstat(self.fd), os.lstat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def is_own(self) -> bool:
+        """Return whether it was made by this process, not by one that this was forked from, and still has its name."""
+        return os.getpid() == self._pid and self.is_there()
+
+    def let_go(self) -> None:
+        """Give up the lock. In a process that was forked from the owner, only forget it."""
+        if self.fd >= 0:
+            if self._is_locked and os.getpid() == self._pid:
+                with contextlib.suppress(OSError):
+                    unlock(self.fd)
+            self._close()
+
+    def _close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            with contextlib.suppress(OSError):  # whoever wrote has closed a descriptor of his own
+                os.close(fd)
+
+    def __del__(self) -> None:
+        self._close()
+
+
+def _remove_abandoned(name: str, remove: Callable[[str], object]) -> None:
+    with contextlib.suppress(OSError):
+        if not _is_old(os.lstat(name)):
+            return  # and may be about to be locked by its owner
+        flags = os.O_RDONLY if is_folder(name) else os.O_RDWR
+        fd = os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        try:
+            if try_lock(fd):
+                status = os.fstat(fd)
+                if _is_old(status) and os.path.samestat(status, os.lstat(name)):
+                    remove(name)
+        finally:
+            os.close(fd)
+
+
+def _is_old(status: os.stat_result) -> bool:
+    return time.time() - status.st_mtime > ABANDONED_AFTER
