@@ -108,7 +108,23 @@ def _remove_abandoned(name: str, remove: Callable[[str], object]) -> None:
             os.close(fd)
 
 
-class Target(Opened):
+class Claimed(Opened):
+    """What holds the lock of something temporary."""
+
+    _lock = -1
+
+    def unlock(self) -> None:
+        """Give up the lock."""
+        fd, self._lock = self._lock, -1
+        if fd >= 0:
+            with contextlib.suppress(OSError):  # nothing was written to it
+                os.close(fd)
+
+    def __del__(self) -> None:
+        self.unlock()
+
+
+class Target(Claimed):
     """A file to be written.
 
     Parameters
@@ -127,8 +143,6 @@ class Target(Opened):
     written : str
         The path of the created file; empty before.
     """
-
-    _lock = -1
 
     def __init__(self, path: Any, *, atomic: bool = True, durable: bool = False):
         self.final, self.mode = resolve(path)
@@ -185,20 +199,11 @@ class Target(Opened):
             os.replace(self.written, self.final)
         if self.durable:
             files.sync_folder(self.final)
-        self._unlock()
+        self.unlock()
 
     def abort(self) -> None:
         """Remove what was written."""
         if self.written:
             with contextlib.suppress(OSError):
                 os.unlink(self.written)
-        self._unlock()
-
-    def _unlock(self) -> None:
-        fd, self._lock = self._lock, -1
-        if fd >= 0:
-            with contextlib.suppress(OSError):  # nothing was written to it
-                os.close(fd)
-
-    def __del__(self) -> None:
-        self._unlock()
+        self.unlock()

@@ -6,11 +6,10 @@ import contextlib
 import os
 import shutil
 
-from .opened import Opened
-from .target import claim
+from .target import Claimed, claim
 
 
-class WorkFolder(Opened):
+class WorkFolder(Claimed):
     """A folder beside a path, under a temporary name; see `target`. What is in it goes when it is closed.
 
     Parameters
@@ -29,31 +28,20 @@ class WorkFolder(Opened):
         Of the folder.
     """
 
-    _fd = -1
-
     def __init__(self, path: str, use: str, mode: int = 0o700):
-        self.path, self._fd = claim(f"{path}.{use}", lambda name: _make(name, mode), shutil.rmtree)
+        self.path, self._lock = claim(f"{path}.{use}", lambda name: _make(name, mode), shutil.rmtree)
 
     def close(self) -> None:
         """Remove the folder, unless it got another name."""
         with contextlib.suppress(OSError):  # of closing what it has opened
             shutil.rmtree(self.path, ignore_errors=True)
-        self._unlock()
-
-    def _unlock(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            with contextlib.suppress(OSError):  # nothing was written to it
-                os.close(fd)
+        self.unlock()
 
     def __enter__(self) -> str:
         return self.path
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        self._unlock()
 
 
 def _make(name: str, mode: int) -> int:
