@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ..errors import DsError
@@ -17,7 +18,7 @@ def describe(error: BaseException) -> str:
     """Return the message of an error on one line, behind the kind of error if nobody raised it for people to read."""
     text = one_line(str(error))
     if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
-        reason = "File does not exist" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = error.strerror.replace(os.strerror(errno.ENOENT), "File does not exist")
         path = error.filename if error.filename2 is None else error.filename2
         return f"{os.fsdecode(path)}: {reason}" if isinstance(path, (str, bytes, os.PathLike)) else reason
     if isinstance(error, RecursionError):

@@ -70,7 +70,9 @@ def check(data: Any, path: str, size: int) -> int:
         raise TruncatedError(f"{reason}; `ds reindex --cut` keeps those that are whole", path=path)
     if last < size:
         reason = f"{size - last} bytes behind the {n} samples of its index, from byte {last} on"
-        raise FormatError(f"{reason}; `ds reindex --cut` removes them", path=path)
+        raise FormatError(
+            f"{reason}: `ds reindex` takes them in, if they are samples; with `--cut` it removes others", path=path
+        )
     return n
 
 

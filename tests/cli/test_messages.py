@@ -16,6 +16,10 @@ from ds_format.errors import FormatError, MissingError
         (FormatError("field .size", path="a.ds", variable="x"), 'a.ds: variable "x": field .size'),
         (MissingError("nope: variable not found"), "nope: variable not found"),
         (FileNotFoundError(errno.ENOENT, "No such file or directory", "a.ds"), "a.ds: File does not exist"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file or directory; `ds reindex` makes it", "a.offsets"),
+            "a.offsets: File does not exist; `ds reindex` makes it",
+        ),
         (IsADirectoryError(errno.EISDIR, "Is a directory", b"a.ds"), "a.ds: Is a directory"),
         (OSError(errno.ENOSPC, "No space left on device", ".tmp", None, "a.ds"), "a.ds: No space left on device"),
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),

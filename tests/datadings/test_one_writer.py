@@ -237,7 +237,7 @@ def test_files_that_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(opening.time, "monotonic", lambda: next(clock) / 5)  # type: ignore[attr-defined]
     path = write(tmp_path / "a", 3)
     shutil.copyfile(write(tmp_path / "b", 5), path)
-    with pytest.raises(FormatError, match=r"behind the 3 samples of its index, .*`ds reindex --cut` removes them"):
+    with pytest.raises(FormatError, match=r"behind the 3 samples of its index, .*`ds reindex` takes them in"):
         MsgpackReader(path)
     shutil.copyfile(write(tmp_path / "c", 2), path)
     with pytest.raises(TruncatedError, match="where the last of 3 samples ends; `ds reindex --cut` keeps"):

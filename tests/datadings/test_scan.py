@@ -59,7 +59,12 @@ def test_wrong_keys_are_named_by_their_place(tmp_path: Path, monkeypatch: pytest
     path.write_bytes(data)
     monkeypatch.setattr(scan, "WINDOW", 300)
     (tmp_path / "a.msgpack.keys").unlink()
-    for use in (lambda: reindex(path), lambda: reindex(path, cut=True), lambda: Index(path).key(3)):
+    for use in (
+        lambda: reindex(path),
+        lambda: reindex(path, cut=True),
+        lambda: Index(path).keys(),
+        lambda: Index(path).key(77),
+    ):
         with pytest.raises(FormatError, match=rf"sample 77: its key, at byte {place - 1}: .*UTF-8"):
             use()
 
@@ -74,4 +79,6 @@ def test_a_file_of_other_messages_than_the_index_says(tmp_path: Path) -> None:
     assert len(other) == path.stat().st_size
     path.write_bytes(other)
     with pytest.raises(FormatError, match="samples are not where the index says"):
+        Index(path).keys()
+    with pytest.raises(FormatError, match="sample 0 is not where the index says"):
         Index(path).key(0)

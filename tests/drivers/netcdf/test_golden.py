@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ds_format import conversion
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import UnsupportedError
 
@@ -121,6 +122,11 @@ def test_several_sentinels_keep_the_mask_and_are_told(tmp_path: Path) -> None:
 def test_compound_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match=r'compound\.nc: variable "cmp": the compound type "c_t"'):
         read_all(GOLDEN / "compound.nc")
+
+
+def test_compound_names_the_option_that_leaves_it_out(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="`--skip-unsupported` leaves it out"):
+        conversion.convert(GOLDEN / "compound.nc", tmp_path / "x.ds")
 
 
 def test_compound_can_be_left_out(tmp_path: Path) -> None:
