@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 
@@ -38,8 +39,9 @@ class WorkFolder(Opened):
         """Remove the folder, unless it got another name; what has its name by then is somebody else's."""
         if not self._is_closed:
             self._is_closed = True
-            if self._temporary.is_own():
-                shutil.rmtree(self.path, ignore_errors=True)
+            with contextlib.suppress(OSError):  # of closing what it has opened
+                if self._temporary.is_own():
+                    shutil.rmtree(self.path, ignore_errors=True)
             self._temporary.let_go()
 
     def __enter__(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ds_format as ds
-from ds_format import drivers, target
+from ds_format import drivers
 from ds_format.kernels import portable
 from ds_format.lock import try_lock
 from ds_format.target import Target
@@ -110,9 +110,10 @@ def test_a_flush_that_fails_behind_the_rename_removes_nothing_of_the_next_one(
 
     one = Target(path, durable=True)
     os.close(one.create())
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="Input/output"):
-        patch.setattr(target.files, "sync_folder", fail)
-        one.commit()
+    with monkeypatch.context() as patch:
+        patch.setattr("ds_format.target.files.sync_folder", fail)
+        with pytest.raises(OSError, match="Input/output"):
+            one.commit()
     one.abort()
     others[0].commit()
     assert path.read_text() == "other"
@@ -255,7 +256,7 @@ sink.commit()
 @pytest.mark.parametrize(("early", "late"), [("FALSE", ""), ("TRUE", ""), ("", "FALSE"), ("FALSE", "TRUE")])
 def test_whether_the_library_locks_is_found_out(name: str, early: str, late: str, tmp_path: Path) -> None:
     pytest.importorskip("h5py")
-    command = [sys.executable, "-c", LOCKING, tmp_path / name, early, late]
+    command = [sys.executable, "-c", LOCKING, str(tmp_path / name), early, late]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "locked\n"), done.stderr
     assert ds.read(tmp_path / name)["x"].tolist() == [1, 2, 3]
