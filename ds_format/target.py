@@ -12,7 +12,7 @@ from typing import Any
 from .errors import DsError
 from .kernels import files
 from .kernels.portable import BINARY, creation_mode
-from .kernels.presence import is_link, real_path
+from .kernels.presence import real_path
 from .opened import Opened
 from .temporary import HOLDS, Temporary
 
@@ -26,10 +26,11 @@ def resolve(path: Any) -> tuple[str, int | None]:
         If something stands there that is not a file.
     """
     real = os.fsdecode(path)
-    if is_link(real):
-        real = real_path(real)
     try:
-        mode = os.stat(real).st_mode
+        mode = os.lstat(real).st_mode
+        if stat.S_ISLNK(mode):
+            real = real_path(real)
+            mode = os.stat(real).st_mode
     except FileNotFoundError:
         return real, None
     if stat.S_ISDIR(mode):

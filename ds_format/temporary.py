@@ -62,11 +62,12 @@ class Temporary(Opened):
     ):
         self._pid = os.getpid()
         self._is_locked = HOLDS and not is_shared
+        self._is_lent = False
         if self._is_locked:
             self.path = usual_temporary_name(path, use)
-            with contextlib.suppress(FileExistsError):
+            try:
                 self.fd = make(self.path)
-            if self.fd < 0:
+            except FileExistsError:
                 _remove_abandoned(self.path, remove)
                 with contextlib.suppress(FileExistsError):
                     self.fd = make(self.path)
@@ -75,27 +76,31 @@ class Temporary(Opened):
             self.fd = make(self.path)
         self._lock()
 
-    def _lock(self, shared: bool = False) -> None:
+    def _lock(self) -> None:
         if self._is_locked:
-            with contextlib.suppress(OSError):  # not all file systems have locks: then nothing is ever removed
-                try_lock(self.fd, shared=shared)
+            try:
+                try_lock(self.fd, shared=self._is_lent)
+            except OSError:
+                self._is_locked = False  # not all file systems have locks: then nothing is ever removed
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        """Leave the lock to a library which opens the file meanwhile, if it locks what it writes."""
+        """Leave the lock to a library which opens the file meanwhile, if it locks what it writes.
+
+        Who reads a file of such a library locks it, too: from here on the lock here is in the way of no reader, who may
+        come as soon as the file has its name.
+        """
         if self._is_locked:
             with contextlib.suppress(OSError):
                 unlock(self.fd)
         yield
+        self._is_lent = True
         self._lock()
 
     def is_there(self) -> bool:
-        """Return whether what was made still has its name.
-
-        It is so for as long as this is locked. From here on it is locked in a way that keeps nobody from reading, even
-        if it gets another name.
-        """
-        self._lock(shared=True)
+        """Return whether what was made still has its name. It is so for as long as this is locked."""
+        if self._is_lent:
+            self._lock()  # as the library does no more
         try:
             return self.fd < 0 or os.path.samestat(os.fstat(self.fd), os.lstat(self.path))
         except FileNotFoundError:
@@ -107,11 +112,10 @@ class Temporary(Opened):
 
     def let_go(self) -> None:
         """Give up the lock. In a process that was forked from the owner, only forget it."""
-        if self.fd >= 0:
-            if self._is_locked and os.getpid() == self._pid:
-                with contextlib.suppress(OSError):
-                    unlock(self.fd)
-            self._close()
+        if self._is_lent and self._is_locked and os.getpid() == self._pid:
+            with contextlib.suppress(OSError):
+                unlock(self.fd)  # closing is not enough, if a fork has the file open, too
+        self._close()
 
     def _close(self) -> None:
         fd, self.fd = self.fd, -1

@@ -138,9 +138,9 @@ def usual_temporary_name(path: str, use: str = "") -> str:
 
 
 def _beside(path: str, end: str) -> str:
-    folder, name = os.path.split(path)
+    name = os.path.basename(path)
     short = os.fsdecode(os.fsencode(name)[: NAME_SIZE - 40])
-    return os.path.join(folder, f".{short}{end}")
+    return f"{path[: len(path) - len(name)]}.{short}{end}"
 
 
 def creation_mode(replaced: int | None) -> int:
