@@ -110,7 +110,11 @@ class Target(Opened):
             fd, temporary.fd = temporary.fd, -1
             return fd
         self._temporary = temporary
-        return os.dup(temporary.fd)
+        try:
+            return os.dup(temporary.fd)
+        except OSError:
+            self.abort()
+            raise
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:

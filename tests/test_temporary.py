@@ -119,6 +119,16 @@ def test_a_flush_that_fails_behind_the_rename_removes_nothing_of_the_next_one(
     assert path.read_text() == "other"
 
 
+def test_nothing_stays_where_no_more_files_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dup(fd: int) -> int:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "dup", dup)
+    with pytest.raises(OSError, match="Too many"):
+        Target(tmp_path / "a").create()
+    assert names(tmp_path) == []
+
+
 @pytest.mark.parametrize("is_renamed", [False, True])
 def test_a_work_folder_is_removed_once(is_renamed: bool, tmp_path: Path) -> None:
     one = WorkFolder(str(tmp_path / "a"), "use")
