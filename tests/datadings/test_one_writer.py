@@ -219,15 +219,15 @@ def test_a_dataset_that_is_replaced_between_two_files(
 ) -> None:
     path = write(tmp_path / "a", 5, 100)
     left = iter(range(calls))
-    load = opening.parts.load_first  # type: ignore[attr-defined]
+    load = opening.parts.open_first  # type: ignore[attr-defined]
 
-    def load_and_replace(*arguments: Any) -> Any:
-        found = load(*arguments)
+    def load_and_replace(*arguments: Any, **options: Any) -> Any:
+        found = load(*arguments, **options)
         if next(left, None) == calls - 1:
             write(path, 5, 110, overwrite=True)
         return found
 
-    monkeypatch.setattr(opening.parts, "load_first", load_and_replace)  # type: ignore[attr-defined]
+    monkeypatch.setattr(opening.parts, "open_first", load_and_replace)  # type: ignore[attr-defined]
     reader = MsgpackReader(path)
     assert [(key, one["v"]) for key, one in reader.iter(yield_key=True)] == [(f"k{i}", i) for i in range(110, 115)]
     assert [reader.find_index(f"k{i}") for i in range(110, 115)] == [0, 1, 2, 3, 4]
