@@ -148,6 +148,8 @@ class Claim:
         """
         files = tuple(suffix for suffix in journal.ORDER if suffix in self._parts)
         parts = [self._parts[suffix] for suffix in files]
+        if self._durable and "" not in files:
+            _sync(self.path)
         for part in parts:
             if part.mode is not None:
                 os.chmod(part.written, part.mode)

@@ -91,7 +91,7 @@ class Writer(Opened):
         desc: Any = None,
     ):
         self.path = format.data_path(path)
-        self._progress, self._total, self._durable = progress, total, durable
+        self._progress, self._total = progress, total
         self._keys: dict[str, None] = {}
         self._ends = array("q")
         self._digest = md5.new()
@@ -228,8 +228,6 @@ class Writer(Opened):
         ends = np.frombuffer(self._ends, np.int64) if self._ends else np.empty(0, np.int64)
         index = publish.encode(self.path, self._keys, ends, self._digest.hexdigest())
         with naming(self.path):
-            if self._durable and self._grows:
-                os.fsync(self._fd)
             for suffix, data in index.items():
                 self._claim.prepare(suffix, data)
             self._prepare_others(self._claim)

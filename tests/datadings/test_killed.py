@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -167,6 +170,35 @@ def test_verify_tells_of_a_killed_writer(tmp_path: Path) -> None:
         if dies(lambda: write(path, NEW, overwrite=True), steps) and found(path) == list(NEW):
             break
     assert [one.file for one in verify(path)] == [f"{tmp_path}/.b.journal"]
+
+
+@pytest.mark.parametrize("options", [{"overwrite": True}, {"append": True}], ids=str)
+def test_names_that_cannot_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, bool]) -> None:
+    """Before the first one nothing is kept, and after it all is."""
+    seen = []
+    for n in range(9):
+        path = tmp_path / str(n) / "a"
+        write(path, range(3))
+        left = iter(range(n))
+
+        def replace(source: Any, target: Any, left: Any = left, real: Any = os.replace) -> None:
+            if next(left, None) is None:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), source)
+            real(source, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", replace)
+            with suppress(OSError):
+                write(path, [3, 4], **options)
+        seen.append(found(path) or [])
+        if len(seen[-1]) == 3:
+            assert {left.name for left in path.parent.iterdir()} == NAMES
+        write(path, [9], append=True)
+        assert found(path) == [*seen[-1], 9]
+        assert {left.name for left in path.parent.iterdir()} == NAMES and verify(path) == []
+    after = [3, 4] if "overwrite" in options else [0, 1, 2, 3, 4]
+    assert seen == [[0, 1, 2]] * seen.count([0, 1, 2]) + [after] * seen.count(after)
+    assert 2 <= seen.count([0, 1, 2]) <= 3
 
 
 OVERWRITES = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
 import shutil
@@ -129,7 +128,7 @@ def test_no_sample_is_lost_of_those_that_append(tmp_path: Path) -> None:
 def test_a_fork_of_a_writer_only_forgets_it(tmp_path: Path) -> None:
     path = write(tmp_path / "a", 3)
     out = FileWriter(path, append=True)
-    out.write({"key": "mine", "v": 3})
+    out.write({"key": "mine", "v": 3, "x": bytes(1 << 19)})  # which is written at once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # there may be threads, which the child does without
         child = os.fork()
@@ -138,12 +137,12 @@ def test_a_fork_of_a_writer_only_forgets_it(tmp_path: Path) -> None:
             with suppress(BusyError):
                 out.close()
                 os._exit(1)
-            out = None  # type: ignore[assignment]
-            gc.collect()
+            out.abort()
             os._exit(0)
         finally:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
+    assert {".a.lock", ".a.journal"} < names(tmp_path) and len(MsgpackReader(path)) == 3
     with pytest.raises(BusyError):
         FileWriter(path, append=True)
     out.close()
@@ -191,11 +190,11 @@ def test_readers_while_samples_are_appended(tmp_path: Path) -> None:
 
 
 def test_readers_while_a_dataset_is_replaced_by_one_of_the_same_sizes(tmp_path: Path) -> None:
-    path = write(tmp_path / "a", 10, 100)
+    path = write(tmp_path / "a", 10, 10)
     stop = threading.Event()
 
     def replace() -> None:
-        for n in itertools.cycle((200, 300, 400, 100)):
+        for n in itertools.cycle(range(20, 100, 10)):
             if stop.is_set():
                 return
             write(path, 10, n, overwrite=True)
@@ -212,6 +211,26 @@ def test_readers_while_a_dataset_is_replaced_by_one_of_the_same_sizes(tmp_path: 
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.parametrize("calls", range(1, 5))
+def test_a_dataset_that_is_replaced_between_two_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    path = write(tmp_path / "a", 5, 100)
+    left = iter(range(calls))
+    load = opening.parts.open_first  # type: ignore[attr-defined]
+
+    def load_and_replace(*arguments: Any, **options: Any) -> Any:
+        found = load(*arguments, **options)
+        if next(left, None) == calls - 1:
+            write(path, 5, 110, overwrite=True)
+        return found
+
+    monkeypatch.setattr(opening.parts, "open_first", load_and_replace)  # type: ignore[attr-defined]
+    reader = MsgpackReader(path)
+    assert [(key, one["v"]) for key, one in reader.iter(yield_key=True)] == [(f"k{i}", i) for i in range(110, 115)]
+    assert [reader.find_index(f"k{i}") for i in range(110, 115)] == [0, 1, 2, 3, 4]
 
 
 def test_files_of_another_program_that_come_late(tmp_path: Path) -> None:
