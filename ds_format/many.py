@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from . import drivers
 from .dataset import Dataset
-from .kernels import batch
+from .kernels.files import batch
 from .pieces import SourcePiece, merge_pieces
 from .subset import Path, keys_of, say_missing
 

@@ -23,7 +23,7 @@ import ds_format as ds
 from ds_format import binpickle, drivers, merging_files
 from ds_format.datadings.reindex import reindex as reindex_samples
 from ds_format.datadings.writer import FileWriter
-from ds_format.kernels import portable
+from ds_format.kernels.files import portable
 from ds_format.subset import open_subset
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import reindex as reindex_documents

@@ -61,6 +61,6 @@ def test_each_module_says_what_it_is(path: Path) -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "ds_format" / "kernels").glob("*.pyx")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "ds_format" / "kernels").rglob("*.pyx")), ids=lambda path: path.name)
 def test_each_kernel_has_a_stub(path: Path) -> None:
     assert path.with_suffix(".pyi").is_file()

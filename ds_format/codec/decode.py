@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FormatError, TruncatedError
-from ..kernels.bits import count_bits, unpack_bits
-from ..kernels.numpy_strings import decode_numpy_strings
-from ..kernels.strings import decode_strings, total_length
-from ..kernels.values import scatter, swap
+from ..kernels.ds.bits import count_bits, unpack_bits
+from ..kernels.ds.numpy_strings import decode_numpy_strings
+from ..kernels.ds.strings import decode_strings, total_length
+from ..kernels.ds.values import scatter, swap
 from .body import Body
 from .header import VarHeader
 from .layout import Place, check_numbers, locate, values_size

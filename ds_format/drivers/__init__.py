@@ -8,7 +8,7 @@ import os
 from typing import Any, NamedTuple
 
 from ..errors import DriverError
-from ..kernels.presence import is_file, is_folder
+from ..kernels.files.presence import is_file, is_folder
 from .base import Metadata, Source
 
 

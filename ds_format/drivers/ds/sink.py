@@ -16,7 +16,7 @@ from ...codec.line import build
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, MissingError, TruncatedError
-from ...kernels import ranges
+from ...kernels.files import ranges
 from ...names import unescape
 from ...opened import Opened
 from ...target import Target, naming

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp
 
-from .walk cimport big_endian
+from .words cimport big_endian
 
 
 cdef struct Cursor:

@@ -44,3 +44,11 @@ cdef inline void store_u64(uint8_t* address, uint64_t value, bint swapped) noexc
     if swapped:
         value = swap_word(value)
     memcpy(address, &value, 8)
+
+
+cdef inline uint64_t big_endian(const uint8_t* p, int size) noexcept nogil:
+    cdef uint64_t value = 0
+    cdef int i
+    for i in range(size):
+        value = value << 8 | p[i]
+    return value

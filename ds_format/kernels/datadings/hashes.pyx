@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from .blake2s cimport blake2s
-from .walk cimport string_length
-from .words cimport LITTLE_HOST, load_u64, store_u64
+from ..msgpack.walk cimport string_length
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 
 
 cdef Py_ssize_t _hash(

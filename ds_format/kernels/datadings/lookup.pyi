@@ -3,7 +3,7 @@ from typing import Any, Self, final
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-from .keys import Keys
+from ..msgpack.keys import Keys
 
 _Buffer = Buffer | NDArray[Any]
 

@@ -6,8 +6,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 
 from .blake2s cimport blake2s
-from .keys cimport Keys
-from .words cimport LITTLE_HOST, load_u64, store_u64
+from ..msgpack.keys cimport Keys
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL

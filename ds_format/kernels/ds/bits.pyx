@@ -5,7 +5,7 @@ The other way `np.packbits` is as fast as a loop of ours would be.
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from .words cimport LITTLE_HOST, load_u64, store_u64
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 
 cdef extern from *:
     """

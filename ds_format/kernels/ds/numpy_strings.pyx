@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 cimport numpy as cnp
 
-from .utf8 cimport utf8_size
-from .words cimport LITTLE_HOST, load_u64, store_u64
+from ..common.utf8 cimport utf8_size
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 
 cdef extern from "numpy/arrayobject.h":
     ctypedef struct allocator_t "npy_string_allocator":

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from .words cimport LITTLE_HOST, store_u64, swap_word, word
+from ..common.words cimport LITTLE_HOST, store_u64, swap_word, word
 
 
 cdef inline word _load(const uint8_t[::1] values, Py_ssize_t i, bint swapped, word kind) noexcept nogil:

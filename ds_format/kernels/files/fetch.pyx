@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from posix.unistd cimport pread
 
-from .words cimport LITTLE_HOST, load_u64
+from ..common.words cimport LITTLE_HOST, load_u64
 
 cdef extern from "Python.h":
     bytes PyBytes_FromStringAndSize(char* data, Py_ssize_t size)

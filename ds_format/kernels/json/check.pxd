@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t
 
-from .json_scan cimport Checked, Scan
+from .scan cimport Checked, Scan
 
 cdef Checked check(const uint8_t* p, Py_ssize_t size) noexcept nogil
 cdef void begin(Scan* s, const uint8_t* p, Py_ssize_t size) noexcept nogil

@@ -3,12 +3,12 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 
-from .json_loop cimport scan_from, scan_object, take_mark
-from .json_scan cimport (
+from .loop cimport scan_from, scan_object, take_mark
+from .scan cimport (
     BEHIND, BLANK, BOM, CR, ID_ESCAPED as ESCAPED, ID_FOUND as FOUND, ID_STRING as STRING, ID_TWICE as TWICE,
     MAX_DEPTH as DEEPEST, NUMBER_RANGE as RANGE, UTF8, VALID as FINE, Checked, Scan
 )
-from .utf8 cimport utf8_size
+from ..common.utf8 cimport utf8_size
 
 VALID = FINE
 ID_FOUND = FOUND

@@ -1,4 +1,4 @@
-"""The grammar of JSON (RFC 8259) as one loop in C, for `json_check` alone.
+"""The grammar of JSON (RFC 8259) as one loop in C, for `check` alone.
 
 Strings are not looked at byte by byte: 64 bytes at a time become 64 bits, of which those of quotes, backslashes and
 control characters are set, and the loop goes from one such mark to the next. All marks are taken in order, also those
@@ -7,7 +7,7 @@ outside of strings, so that at each token the next mark is never in front of it.
 
 from libc.stdint cimport uint8_t
 
-from .json_scan cimport Checked, Scan
+from .scan cimport Checked, Scan
 
 cdef extern from *:
     """

@@ -8,8 +8,8 @@ from libc.math cimport isfinite
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, strlen
 
-from .json_scan cimport MAX_DEPTH as DEEPEST
-from .json_text cimport copy_escaped, copy_plain, put_decimal, put_integer
+from .scan cimport MAX_DEPTH as DEEPEST
+from .text cimport copy_escaped, copy_plain, put_decimal, put_integer
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL

@@ -2,17 +2,11 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ..common.words cimport big_endian
+
 cdef enum:
     TRUNCATED = -1   # what a header promises goes beyond the bytes that are left
     NO_STRING = -2   # another type
-
-
-cdef inline uint64_t big_endian(const uint8_t* p, int size) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef int i
-    for i in range(size):
-        value = value << 8 | p[i]
-    return value
 
 
 cdef inline int64_t string_length(const uint8_t* p, Py_ssize_t left, int* header) noexcept nogil:

@@ -3,7 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
 
-from .walk cimport big_endian, string_length
+from ..common.words cimport big_endian
+from .walk cimport string_length
 
 cdef enum:
     MAX_DEPTH = 1024  # containers inside of one another, as the msgpack library reads

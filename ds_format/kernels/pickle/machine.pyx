@@ -7,11 +7,11 @@ memory against a budget. There is no recursion, however deeply objects are neste
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from .cursor cimport Cursor, number, take
-from .pickle_stack cimport PER_ENTRY, PER_OBJECT, PER_OPCODE, Global, Stack
-from .words cimport swap_word
+from ..common.cursor cimport Cursor, number, take
+from .stack cimport PER_ENTRY, PER_OBJECT, PER_OPCODE, Global, Stack
+from ..common.words cimport swap_word
 
-from ..errors import DsError, FormatError, TruncatedError
+from ...errors import DsError, FormatError, TruncatedError
 
 cdef extern from "Python.h":
     object PyBytes_FromStringAndSize(const char* data, Py_ssize_t size)

@@ -4,7 +4,7 @@ cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint64_t
 
-from ..errors import FormatError
+from ...errors import FormatError
 
 cdef enum:
     MAX_DEPTH = 64  # tuples inside of one another, in what is hashed

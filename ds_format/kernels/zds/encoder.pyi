@@ -1,8 +1,6 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Self, final
 
-from .json_values import MAX_DEPTH as MAX_DEPTH
-from .json_values import dumps as dumps
 from .zdx import Table
 
 @final

@@ -12,18 +12,13 @@ from libc.string cimport memcpy
 from .entries cimport Entry
 from .id_rule cimport usual_id
 from .ids cimport tag_of
-from .json_values cimport Room, make_room, put_items
+from ..json.values cimport Room, make_room, put_items
 from .zdx cimport Table
-
-from . import json_values
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object text) noexcept
     void* PyUnicode_DATA(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
-
-MAX_DEPTH = json_values.MAX_DEPTH
-dumps = json_values.dumps
 
 cdef enum:
     START = 8  # bytes of `{"_id":"`
@@ -154,7 +149,7 @@ cdef class Encoder:
         ------
         ValueError
             If the id is not as ids are, is missing or not that of the document, or for a value that JSON
-            has not: see `dumps`. The buffer is as before.
+            has not: see `json.values.dumps`. The buffer is as before.
         TypeError
             For a key that is not str, or a value of another type.
         BufferError

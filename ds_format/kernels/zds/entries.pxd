@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from .words cimport LITTLE_HOST, load_u64, store_u64, swap_word
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word
 
 cdef enum:
     FIXED = 14  # bytes of an entry besides its id

@@ -9,7 +9,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from .entries cimport FIXED, LONGEST_ID, Entry, load_entry, store_entry
 from .hash_id cimport hash_id, prefetch
-from .utf8 cimport utf8_size
+from ..common.utf8 cimport utf8_size
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL

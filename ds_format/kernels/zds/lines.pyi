@@ -3,7 +3,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-from .json_check import FAULTS as FAULTS
+from ..json.check import FAULTS as FAULTS
 from .zdx import Table
 
 _Buffer = Buffer | NDArray[Any]

@@ -6,13 +6,13 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from .entries cimport LONGEST_ID, Entry
 from .ids cimport tag_of
 from .id_rule cimport usual_id
-from .json_check cimport begin, check_next
-from .json_check import FAULTS
-from .json_scan cimport (
+from ..json.check cimport begin, check_next
+from ..json.check import FAULTS
+from ..json.scan cimport (
     BLANK as BLANK_LINE, CR, ID_ESCAPED, ID_FOUND, ID_STRING, ID_TWICE as TWICE, NUMBER_RANGE as RANGE, VALID, Checked,
     Scan
 )
-from .unescape cimport unescape
+from ..json.unescape cimport unescape
 from .zdx cimport Table
 
 cdef enum:

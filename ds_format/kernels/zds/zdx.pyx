@@ -8,8 +8,8 @@ from libc.string cimport memcpy
 
 from .entries cimport FIXED, Entry, id_size, load_entry, store_entry
 from .spans cimport Spans
-from .utf8 cimport utf8_size
-from .words cimport LITTLE_HOST, load_u64, store_u64
+from ..common.utf8 cimport utf8_size
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64
 
 cdef enum:
     HEADER = 16  # bytes in front of the entries

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from .entries cimport FIXED, LONGEST_ID, Entry, store_entry
-from .utf8 cimport utf8_size
+from ..common.utf8 cimport utf8_size
 from .zdx cimport Table
 
 cdef enum:
