@@ -11,7 +11,7 @@ cdef enum:
 
 cdef inline char* _hex(char* out, uint64_t value) noexcept nogil:
     while value:
-        out[0] = b"0123456789abcdef"[value & 15]
+        out[0] = (<const char*> b"0123456789abcdef")[value & 15]
         out += 1
         value >>= 4
     return out
