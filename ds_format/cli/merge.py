@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..kernels.files.presence import exists
-from ..merging_files import merge_files
+from ..many.merging import merge_files
 from . import metadata, options, patterns, pst
 from .arguments import ArgumentError, Request, count, names, text
 from .commands import Command, Option

@@ -12,12 +12,12 @@ from typing import Any, overload
 
 import numpy as np
 
-from . import drivers
-from .dataset import META, Dataset
-from .files import read
-from .many import Skip, contents, pieces
+from .. import drivers
+from ..dataset import META, Dataset
+from ..files import read
+from ..subset import Path, keys_of
 from .pieces import DatasetPiece, Piece, merge_pieces, sizes_along
-from .subset import Path, keys_of
+from .reading import Skip, contents, pieces
 
 
 @overload

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from . import drivers
-from .conversion import Progress, counted, memory_size
-from .dataset import as_array
-from .drivers.base import BLOCK_SIZE, Sink, Stored, block_slices
-from .merging import Input, Part, Plan, Way, blank, converted, make
-from .subset import Path, Selector, Subset, item_size, open_subset
+from .. import drivers
+from ..conversion import Progress, counted, memory_size
+from ..dataset import as_array
+from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices
+from ..merging import Input, MergePlan, Part, Way, blank, converted, make
+from ..subset import Path, Selector, Subset, item_size, open_subset
 
 MAX_OPEN = 128
 """Files that are open at the same time."""
@@ -123,7 +123,7 @@ class _Files:
 
 
 def _write(
-    files: _Files, plans: Sequence[Plan], meta: dict[str, dict[str, Any]], sink: Sink, progress: Progress | None
+    files: _Files, plans: Sequence[MergePlan], meta: dict[str, dict[str, Any]], sink: Sink, progress: Progress | None
 ) -> None:
     with_data = [plan for plan in plans if plan.shape is not None]
     total = sum(memory_size(meta[plan.key]) for plan in with_data)
@@ -142,7 +142,7 @@ def _write(
         done += memory_size(meta[plan.key])
 
 
-def _is_copy(files: _Files, plan: Plan) -> bool:
+def _is_copy(files: _Files, plan: MergePlan) -> bool:
     """Whether the bytes of the merged variable are those of its parts, one after another."""
     if plan.missing or plan.axis or any(part.convert is not None for part in plan.parts):
         return False
@@ -151,7 +151,7 @@ def _is_copy(files: _Files, plan: Plan) -> bool:
     return all(files[part.input].stored(plan.key) is not None for part in plan.parts)
 
 
-def _stored(files: _Files, plan: Plan, report: Any) -> Iterator[Stored]:
+def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[StoredNumbers]:
     n = 0
     for part in plan.parts:
         stored = files[part.input].stored(plan.key)
@@ -161,13 +161,13 @@ def _stored(files: _Files, plan: Plan, report: Any) -> Iterator[Stored]:
             report(n)
 
 
-def blocks(files: Any, plan: Plan) -> Iterator[Any]:
+def blocks(files: Any, plan: MergePlan) -> Iterator[Any]:
     """Yield a merged variable as consecutive blocks.
 
     Parameters
     ----------
     files : sequence of Source
-    plan : Plan
+    plan : MergePlan
         Of a variable with data.
     """
     shape = plan.shape or ()
@@ -187,7 +187,7 @@ def blocks(files: Any, plan: Plan) -> Iterator[Any]:
         yield np.ma.MaskedArray(out, flags, copy=False) if flags.any() else out
 
 
-def _put(source: Any, plan: Plan, part: Part, block: tuple[slice, ...], out: Any, flags: Any) -> None:
+def _put(source: Any, plan: MergePlan, part: Part, block: tuple[slice, ...], out: Any, flags: Any) -> None:
     """Put what a part has of a block of the merged variable into its place."""
     along = block[plan.axis]
     begin, end = max(along.start, part.start), min(along.stop, part.start + part.n)

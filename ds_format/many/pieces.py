@@ -6,14 +6,14 @@ import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from . import drivers, modes, packing
-from .codec.encode import describe
-from .dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
-from .drivers.base import Metadata
-from .files import read
-from .merging import Input, assemble, size_along
-from .names import unescape
-from .subset import open_subset
+from .. import drivers, modes, packing
+from ..codec.encode import describe
+from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
+from ..drivers.base import Metadata
+from ..files import read
+from ..merging import Input, assemble, size_along
+from ..names import unescape
+from ..subset import open_subset
 
 
 class Piece(Protocol):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
-from . import drivers
-from .dataset import Dataset
-from .kernels.files import batch
+from .. import drivers
+from ..dataset import Dataset
+from ..kernels.files import batch
+from ..subset import Path, keys_of, say_missing
 from .pieces import SourcePiece, merge_pieces
-from .subset import Path, keys_of, say_missing
 
 SMALL_SIZE = 16 * 1024
 """Bytes up to which a ds file is read together with others."""
@@ -207,7 +207,7 @@ def pieces(
             if content is None:
                 yield SourcePiece(path, skip_unsupported)
             else:
-                run = drivers.of_existing(path).Run(path, content)
+                run = drivers.of_existing(path).EqualHeaders(path, content)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
     if run is not None:

@@ -21,7 +21,7 @@ from .variables import decode_variable, is_simple, may_unpack, read_headers, sou
 from .whole import dataset_metadata, from_bytes
 
 
-class Place(NamedTuple):
+class Aligned(NamedTuple):
     """Where a variable lies in each file, in bytes from its start."""
 
     key: str
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     end: int
 
 
-class Run:
+class EqualHeaders:
     """Whole small files whose header lines are the same byte for byte, so that it is looked at once.
 
     Attributes
@@ -95,7 +95,7 @@ class Run:
             dataset["."] = dataset_metadata(self.header, wanted)
             yield dataset
 
-    def _place(self, key: str) -> Place | None:
+    def _place(self, key: str) -> Aligned | None:
         """Return where a variable of aligned numbers in native order lies, whose bytes are an array as they are."""
         var = self._described(key)
         if var is None or var.size is None or 0 in var.size or not var.type.is_number or var.missing:
@@ -103,7 +103,7 @@ class Run:
         start = self.header.body + var.offset
         if start % var.type.size or (var.type.ordered and var.big is not NATIVE_BIG):
             return None
-        return Place(key, var.size, DTYPES[var.type.code], start, start + math.prod(var.size) * var.type.size)
+        return Aligned(key, var.size, DTYPES[var.type.code], start, start + math.prod(var.size) * var.type.size)
 
     def read(self, key: str) -> Any:
         """Return one variable of all files, as an array or MaskedArray of shape (count, *shape).

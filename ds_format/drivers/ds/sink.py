@@ -20,7 +20,7 @@ from ...kernels.files import ranges
 from ...names import unescape
 from ...opened import Opened
 from ...target import Target, naming
-from ..base import Metadata, Stored
+from ..base import Metadata, StoredNumbers
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
 from .whole import aligned
@@ -105,7 +105,7 @@ class DsSink(Opened):
                 self._end += ranges.write_at(self._fd, self._end, buffer)
         return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.mask is not None)
 
-    def copy(self, name: str, type_name: str, parts: Iterable[Stored]) -> None:
+    def copy(self, name: str, type_name: str, parts: Iterable[StoredNumbers]) -> None:
         """Write one variable of numbers from parts of other files, without decoding them."""
         ds_type = TYPES[type_name]
         size = tuple(self.meta[name][".size"])
