@@ -16,7 +16,7 @@ KERNELS = ROOT / "ds_format" / "kernels"
 BELOW = {  # which folders of kernels may use which others
     "common": set(),
     "files": {"common"},
-    "ds": {"common"},
+    "ds": {"common", "json"},
     "json": {"common"},
     "msgpack": {"common"},
     "pickle": {"common"},

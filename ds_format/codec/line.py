@@ -3,12 +3,14 @@
 import functools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .. import signatures
-from ..dtypes import PACKED
+from ..dtypes import PACKED, TYPES
 from ..errors import FormatError, VersionError
+from ..kernels.ds import header as kernel
+from ..kernels.ds.entry import Header as Compiled
 from ..names import escape, unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import (
@@ -28,6 +30,10 @@ from .header import (
     variable,
 )
 
+KNOWN = tuple(TYPES.values())
+"""The types of ds-1.0, by the numbers that kernels know them by."""
+NUMBERS = {ds_type.name: number for number, ds_type in enumerate(KNOWN)}
+PACKED_TEXT = f'"{PACKED}"'.encode()
 REMEMBERED_SIZE = 16 * 1024
 """Bytes of the longest header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
@@ -48,19 +54,6 @@ class Described(NamedTuple):
     """Whether nothing in `meta` but `.dims` and `.size` could be changed in place."""
 
 
-class Descriptions(dict[str, Described]):
-    """Key → what the header says of a variable: filled, and so checked, as variables are asked for."""
-
-    def __init__(self, entries: dict[str, Any], version: str):
-        super().__init__()
-        self._entries = entries
-        self._version = version
-
-    def __missing__(self, key: str) -> Described:
-        described = self[key] = describe(self._entries[key], self._version)
-        return described
-
-
 class Header(NamedTuple):
     """What the first bytes of a file say. Headers are shared: nothing in them may be changed."""
 
@@ -68,16 +61,36 @@ class Header(NamedTuple):
     """`1.0` or `2.0.1`."""
     body: int
     """Where the body starts, in bytes from the start of the file."""
-    attributes: Entry
-    """Attributes of the dataset: the entry `"."`."""
+    is_own: bool
+    """Whether this package wrote the file, as those of the 2.0.1 layout tell."""
     keys: tuple[str, ...]
     """Of all variables, as in a dataset, in the order of the file."""
-    variables: Descriptions
+    variables: Mapping[str, Described]
     """By these keys."""
+    compiled: Compiled | None
+    """The same for kernels; None: the header is not of the usual kind."""
     is_doubtful: bool
     """Whether some older writer gets the `.len` of a variable wrong, and with it the offsets of all behind it."""
     may_be_packed: bool
     """Whether a variable may be one of those that are unpacked by default; see `packing.is_unpacked_by`."""
+    has_dtypes: bool
+    """Whether the metadata may have `.dtypes`."""
+
+
+class _Compiled(dict[str, Described]):
+    """Key → what the kernel has found of a variable: filled as variables are asked for."""
+
+    def __init__(self, found: Compiled):
+        super().__init__()
+        self._found = found
+        self._numbers: dict[str, int] = {}
+
+    def __missing__(self, key: str) -> Described:
+        if not self._numbers:
+            self._numbers = {key: number for number, key in enumerate(self._found.keys)}
+        which, *rest = self._found.variable(self._numbers[key])
+        described = self[key] = Described(VarHeader(KNOWN[which] if which >= 0 else None, *rest), "", {}, False)
+        return described
 
 
 # The scanner behind `json.loads`, without its search for white space on both sides.
@@ -138,19 +151,39 @@ def _start(data: bytes | bytearray) -> int:
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
 
 
-def parse(data: bytes | bytearray, end: int) -> Header:
+def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
+
+    Returns
+    -------
+    Header
+    dict
+        The metadata of a dataset, with plain JSON values. Nobody else holds them.
 
     Raises
     ------
     FormatError
         If the line is not a JSON object of the form the format wants.
     """
+    start = len(VERSION_LINE)
+    found = kernel.parse(data, start, end, NUMBERS) if start < end and data.startswith(VERSION_LINE) else None
+    if found is not None:
+        compiled, meta = found
+        packed = data.find(PACKED_TEXT, 0, end) >= 0
+        header = Header(
+            *("1.0", end + 1, False, compiled.keys, _Compiled(compiled), compiled),
+            *(compiled.is_doubtful, packed, compiled.has_dtypes),
+        )
+        return header, meta
     line = bytes(data[:end])
-    return _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
+    header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
+    meta = {key: _metadata(described) for key, described in header.variables.items()}
+    meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
+    return header, meta
 
 
-def _parse(line: bytes) -> Header:
+def _parse(line: bytes) -> tuple[Header, Entry]:
+    """Read a header of any kind, or tell what is wrong with it; also return the attributes of the dataset."""
     versioned = line.startswith(VERSION_LINE)
     start = len(VERSION_LINE) if versioned else _start(line)
     try:
@@ -177,10 +210,13 @@ def _parse(line: bytes) -> Header:
     if BACKSLASH in text:
         entries = {name: _renamed(entry, version) for name, entry in _renamed(entries, version).items()}
         attributes = _renamed(attributes, version)
-    variables = Descriptions(entries, version)
-    has_strings = '"str"' in text or '"unicode"' in text
-    doubtful = has_strings and any(_is_doubtful(variables[key].var, version) for key in entries)
-    return Header(version, len(line) + 1, attributes, tuple(entries), variables, doubtful, f'"{PACKED}"' in text)
+    variables = {key: describe(entry, version) for key, entry in entries.items()}
+    doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
+    packed = PACKED_TEXT in line
+    header = Header(
+        version, len(line) + 1, WRITER in attributes, tuple(variables), variables, None, doubtful, packed, True
+    )
+    return header, attributes
 
 
 _parse_once = functools.lru_cache(maxsize=8)(_parse)
@@ -292,17 +328,6 @@ def _is_doubtful(var: VarHeader | None, version: str) -> bool:
     return var.type.name == "str" or var.missing or version == "2.0.1"
 
 
-def attributes(header: Header) -> Entry:
-    """Return the attributes of the dataset, for somebody to keep and change."""
-    out = header.attributes.copy()
-    for key, value in out.items():
-        if type(value) not in FLAT:
-            out[key] = _copied(value)
-    if WRITER in out:
-        del out[WRITER]
-    return out
-
-
 def _copied(value: Any) -> Any:
     """Return a JSON value that shares nothing with another that could be changed."""
     if type(value) is dict:
@@ -310,7 +335,7 @@ def _copied(value: Any) -> Any:
     return [_copied(inner) for inner in value] if type(value) is list else value
 
 
-def metadata(described: Described) -> Entry:
+def _metadata(described: Described) -> Entry:
     """Return the metadata of one variable, for somebody to keep and change."""
     if not described.is_flat:
         meta: Entry = _copied(described.meta)

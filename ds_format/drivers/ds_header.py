@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from ..codec.line import Header, attributes, find_end, metadata, parse
+from ..codec.line import Header, find_end, parse
 from ..errors import DsError
 from ..regular import open_file
 
@@ -14,8 +14,8 @@ FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end."""
 
 
-def read_header(fd: int, size: int) -> Header:
-    """Read the header of an open file.
+def read_header(fd: int, size: int) -> tuple[Header, dict[str, dict[str, Any]]]:
+    """Read the header of an open file; see `codec.line.parse`.
 
     Parameters
     ----------
@@ -55,10 +55,7 @@ def meta(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is wrong.
     """
-    header, _ = _read(path)
-    out = {key: metadata(header.variables[key]) for key in header.keys}
-    out["."] = attributes(header)
-    return out
+    return _read(path)[0]
 
 
 def entries(path: Any) -> dict[str, dict[str, Any]]:
@@ -71,17 +68,17 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is wrong.
     """
-    _, line = _read(path)
+    line = _read(path)[1]
     out = json.loads(line[line.index(b"{") :])
     return {key: entry if isinstance(entry, dict) else {"": entry} for key, entry in out.items()}
 
 
-def _read(path: Any) -> tuple[Header, bytearray]:
-    """Return the header of a file, and its version line and JSON line as they stand."""
+def _read(path: Any) -> tuple[dict[str, dict[str, Any]], bytearray]:
+    """Return the metadata of a file, and its version line and JSON line as they stand."""
     fd, status = open_file(path)
     try:
         data, end = _read_line(fd, status.st_size)
-        return parse(data, end), data[:end]
+        return parse(data, end)[1], data[:end]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
     finally:

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...codec.body import MemoryBody
-from ...codec.decode import DTYPES, NATIVE_BIG
+from ...codec.decode import NATIVE_BIG
 from ...codec.layout import check_numbers
-from ...codec.line import Header, find_end, parse
+from ...codec.line import find_end, parse
 from ...dataset import Dataset, as_array
 from ...errors import DsError
 from ...names import unescape
 from ..base import Metadata
-from .variables import decode_variable, is_simple, may_unpack, read_headers, source_metadata
-from .whole import dataset_metadata, from_bytes
-
-
-class Aligned(NamedTuple):
-    """Where a variable lies in each file, in bytes from its start."""
-
-    key: str
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    start: int
-    end: int
+from .variables import decode_variable, is_simple, read_headers, source_metadata
+from .whole import from_bytes
 
 
 class EqualHeaders:
@@ -43,10 +33,10 @@ class EqualHeaders:
 
     def __init__(self, path: str, data: bytearray):
         try:
-            self.header: Header = parse(data, find_end(data, whole=True))
+            self.header, meta = parse(data, find_end(data, whole=True))
         except DsError as error:
             raise error.at(path=path)
-        self.meta: Metadata = source_metadata(self.header)
+        self.meta: Metadata = source_metadata(self.header, meta)
         self.paths = [path]
         self._line = bytes(data[: self.header.body])
         self._files = [data]
@@ -79,31 +69,8 @@ class EqualHeaders:
         FormatError
             If a file is damaged; the message names it.
         """
-        wanted = self.header.keys if keys is None else [key for key in self.header.keys if key in keys]
-        places = [self._place(key) for key in wanted]
-        known = [place for place in places if place is not None]
-        differs = len(known) < len(wanted) or may_unpack(self.header, unpack)
-        end = max((place.end for place in known), default=0)
         for path, data in zip(self.paths, self._files, strict=True):
-            if differs or len(data) < end:
-                yield from_bytes(path, data, keys, unpack)
-                continue
-            dataset = Dataset()
-            for key, shape, dtype, start, _ in known:
-                array = np.ndarray(shape, dtype, data, start)
-                dataset[key] = array[()] if not shape else array if keys is None else array.copy()
-            dataset["."] = dataset_metadata(self.header, wanted)
-            yield dataset
-
-    def _place(self, key: str) -> Aligned | None:
-        """Return where a variable of aligned numbers in native order lies, whose bytes are an array as they are."""
-        var = self._described(key)
-        if var is None or var.size is None or 0 in var.size or not var.type.is_number or var.missing:
-            return None
-        start = self.header.body + var.offset
-        if start % var.type.size or (var.type.ordered and var.big is not NATIVE_BIG):
-            return None
-        return Aligned(key, var.size, DTYPES[var.type.code], start, start + math.prod(var.size) * var.type.size)
+            yield from_bytes(path, data, keys, unpack)
 
     def read(self, key: str) -> Any:
         """Return one variable of all files, as an array or MaskedArray of shape (count, *shape).

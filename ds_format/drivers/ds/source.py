@@ -50,14 +50,14 @@ class DsSource(Opened):
         self._fd, status = open_file(path)
         size = status.st_size
         try:
-            self.header = read_header(self._fd, size)
+            self.header, meta = read_header(self._fd, size)
             self.body: Body
             if mmap:
                 data = mmap_module.mmap(self._fd, size, access=mmap_module.ACCESS_COPY)
                 self.body = MemoryBody(data, self.header.body, share=True)
             else:
                 self.body = FileBody(self._fd, self.header.body, size - self.header.body)
-            self.meta: Metadata = source_metadata(self.header)
+            self.meta: Metadata = source_metadata(self.header, meta)
         except DsError as error:
             self.close()
             raise error.at(path=self.path)

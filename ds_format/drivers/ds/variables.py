@@ -9,8 +9,8 @@ from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.body import Body
 from ...codec.decode import decode
-from ...codec.header import WRITER, VarHeader
-from ...codec.line import Header, attributes, metadata
+from ...codec.header import VarHeader
+from ...codec.line import Header
 from ...errors import DsError, FormatError
 from ...names import unescape
 from ..base import Metadata
@@ -50,7 +50,7 @@ def may_unpack(header: Header, unpack: bool | None) -> bool:
 def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
     """Return the headers of all variables but damaged ones, with the wrong offsets of older writers put right."""
     every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}
-    if header.version == "2.0.1" and WRITER not in header.attributes:
+    if header.version == "2.0.1" and not header.is_own:
         legacy.warn_of_masks(every, body)
     if header.is_doubtful and len(every) == len(header.keys):
         return legacy.true_offsets(every, body, header.version)
@@ -75,12 +75,18 @@ def decode_variable(header: Header, key: str, var: VarHeader, body: Body, string
         raise error.at(variable=unescape(key))
 
 
-def source_metadata(header: Header) -> Metadata:
-    """Return the metadata that a Source has, from its header."""
-    out: Metadata = {}
+def typed(header: Header, meta: Metadata) -> Metadata:
+    """Give the attributes of a dataset their NumPy types back, in place."""
+    if header.has_dtypes:
+        for entry in meta.values():
+            from_json(entry)
+    return meta
+
+
+def source_metadata(header: Header, meta: Metadata) -> Metadata:
+    """Make the metadata of a Source of those of a dataset, in place."""
+    typed(header, meta)
     for key in header.keys:
-        described = header.variables[key]
-        out[key] = from_json(metadata(described))
-        out[key][".missing"] = described.var is None or described.var.missing
-    out["."] = from_json(attributes(header))
-    return out
+        var = header.variables[key].var
+        meta[key][".missing"] = var is None or var.missing
+    return meta

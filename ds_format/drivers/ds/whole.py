@@ -6,14 +6,15 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
+from ...codec.decode import DTYPES
 from ...codec.encode import Encoded, encode
-from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, VarHeader
-from ...codec.line import Header, attributes, build, find_end, metadata, parse
+from ...codec.header import ALIGNMENT, LARGE_SIZE, VarHeader
+from ...codec.line import KNOWN, Header, build, find_end, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
+from ...kernels.ds.arrays import put_numbers
 from ...kernels.files import files, ranges
 from ...names import unescape
 from ...packing import unpack_all
@@ -23,10 +24,12 @@ from ..base import Metadata
 from ..ds_header import read_header
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
-from .variables import decode_variable, may_unpack, read_headers
+from .variables import decode_variable, may_unpack, read_headers, typed
 
 LOCKED_SIZE = 4 << 20
 """Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
+NUMBERS = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
+"""The dtypes of all types, None for those that are no numbers."""
 WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
 
@@ -50,8 +53,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         data = files.read_file(path, WHOLE_SIZE)
         if data is None:
             return _read_large(path, keys, full, strings, unpack)
-        header = parse(data, find_end(data, whole=True))
-        return _decode(header, MemoryBody(data, header.body, keys is None), keys, full, strings, unpack)
+        return _from_bytes(data, keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
 
@@ -59,46 +61,55 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
 def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` and `unpack` as of `read`."""
     try:
-        header = parse(data, find_end(data, whole=True))
-        return _decode(
-            header, MemoryBody(data, header.body, keys is None), keys, full=False, strings=False, unpack=unpack
-        )
+        return _from_bytes(data, keys, False, False, unpack)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
+
+
+def _from_bytes(
+    data: bytearray, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> Dataset:
+    header, meta = parse(data, find_end(data, whole=True))
+    dataset = Dataset()
+    left: Iterable[str] | None = None
+    if header.compiled is not None and not header.is_doubtful:
+        left = put_numbers(header.compiled, NUMBERS, data, header.body, keys is None, dataset, keys)
+    body = MemoryBody(data, header.body, keys is None)
+    return _complete(dataset, left, header, meta, body, keys, full, strings, unpack)
 
 
 def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
     fd, status = open_file(path)
     size = status.st_size
     try:
-        header = read_header(fd, size)
-        return _decode(header, FileBody(fd, header.body, size - header.body), keys, full, strings, unpack)
+        header, meta = read_header(fd, size)
+        body = FileBody(fd, header.body, size - header.body)
+        return _complete(Dataset(), None, header, meta, body, keys, full, strings, unpack)
     finally:
         os.close(fd)
 
 
-def _decode(
-    header: Header, body: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+def _complete(
+    dataset: Dataset,
+    left: Iterable[str] | None,
+    header: Header,
+    meta: Metadata,
+    body: Body,
+    keys: Collection[str] | None,
+    full: bool,
+    strings: bool,
+    unpack: bool | None,
 ) -> Dataset:
+    """Put the variables that are left (None: all that are wanted) and metadata into a dataset."""
     wanted = header.keys if keys is None else [key for key in header.keys if key in keys]
-    variables = read_headers(header, body, wanted)
-    dataset = Dataset()
-    for key, var in variables.items():
-        dataset[key] = decode_variable(header, key, var, body, strings)
-    dataset["."] = dataset_metadata(header, header.keys if full else wanted)
+    if left is None or left:
+        variables = read_headers(header, body, wanted if left is None else left)
+        for key, var in variables.items():
+            dataset[key] = decode_variable(header, key, var, body, strings)
+    dataset["."] = typed(header, meta if full or keys is None else {key: meta[key] for key in (*wanted, ".")})
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)
     return dataset
-
-
-def dataset_metadata(header: Header, keys: Iterable[str]) -> Metadata:
-    """Return the metadata of a dataset: of some variables, and of the dataset itself."""
-    meta: Metadata = {key: metadata(header.variables[key]) for key in keys}
-    meta["."] = attributes(header)
-    for entry in meta.values():
-        if DTYPES in entry:
-            from_json(entry)
-    return meta
 
 
 def aligned(offset: int, encoded: Encoded) -> int:

@@ -1,0 +1,14 @@
+from collections.abc import Container
+from typing import Any
+
+from .entry import Header
+
+def put_numbers(
+    header: Header,
+    dtypes: list[Any],
+    data: Any,
+    start: int,
+    share: bool,
+    out: dict[str, Any],
+    keys: Container[str] | None,
+) -> list[str]: ...

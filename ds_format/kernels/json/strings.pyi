@@ -1,0 +1,6 @@
+from typing import final
+
+class Unusual(Exception): ...
+
+@final
+class Names: ...
