@@ -88,8 +88,9 @@ class _Compiled(dict[str, Described]):
     def __missing__(self, key: str) -> Described:
         if not self._numbers:
             self._numbers = {key: number for number, key in enumerate(self._found.keys)}
-        which, *rest = self._found.variable(self._numbers[key])
-        described = self[key] = Described(VarHeader(KNOWN[which] if which >= 0 else None, *rest), "", {}, False)
+        which, size, offset, length, big, missing = self._found.variable(self._numbers[key])
+        var = VarHeader(KNOWN[which] if which >= 0 else None, size, offset, length, big, missing)
+        described = self[key] = Described(var, "", {}, False)
         return described
 
 

@@ -1,4 +1,6 @@
-from typing import final
+from typing import Final, final
+
+__pyx_capi__: Final[dict[str, object]]
 
 class Unusual(Exception): ...
 
