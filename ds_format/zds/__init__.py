@@ -16,6 +16,7 @@ From low to high::
     json_schemas what zds.json and manifest.json may say
     manifest     zds.json and manifest.json
     repair, writer, bulk      lines added, removed, written anew
+    no_lines     what stands in for a writer where there are no lines
     docimport    lines that become files
     archives     a store in a ZIP archive: read where it lies, packed, unpacked
     workspace    where a store is read, and where it is written

@@ -51,19 +51,15 @@ class LineWriter:
         data.jsonl.
     size : int
         Bytes of the lines that are written.
-    changed : bool
-        Whether anything was changed.
-    needs_index : bool
-        Whether a writer was ended before it wrote the index.
     """
 
     def __init__(self, place: Folder, collection: str, is_new: bool, policy: str, faults: Faults, durable: bool):
         self.path = place.locate(format.data_name(collection))
-        self.changed = False
+        self._is_changed = False
         self.size = 0
         self._index_path = place.locate(format.index_name(collection))
         self._aside_path = place.locate(format.aside_name(collection))
-        self.needs_index = presence.exists(self._aside_path, follow=False)
+        self._needs_index = presence.exists(self._aside_path, follow=False)  # a writer was ended before it wrote it
         self._place, self._collection = place, collection
         self._policy, self._faults, self._durable = policy, faults, durable
         self._encoder = Encoder(plain)
@@ -151,8 +147,6 @@ class LineWriter:
         self._read_lines()
         return self.get(id)
 
-    fetch = get
-
     def _read_lines(self) -> None:
         """Make the table anew from the lines alone."""
         self._table = Scan(self._region()).run(self._faults)
@@ -220,7 +214,7 @@ class LineWriter:
         """Prepare for the first change."""
         if os.getpid() != self._pid:
             raise UnsupportedError("another process opened the collection for writing", path=self.path)
-        if self.changed:
+        if self._is_changed:
             return
         table = self.table
         if self._target is None:
@@ -230,7 +224,7 @@ class LineWriter:
                 if self._is_read:
                     self._empty_index(self._durable)
                 self._put_index_aside(self._durable)
-        self.changed = True
+        self._is_changed = True
 
     def _put_index_aside(self, durable: bool) -> None:
         repair.put_aside(self._index_path, self._aside_path, self.table, durable)
@@ -288,7 +282,7 @@ class LineWriter:
         with naming(self.path):
             target.commit()
         self._target = None
-        self.changed = True  # index.bin is to be written when it is closed
+        self._is_changed = True  # index.bin is to be written when it is closed
         self._file = RawFile(self.path, _FLAGS)
         if not self._is_closing:  # else index.bin follows
             self._put_index_aside(target.durable)
@@ -379,6 +373,11 @@ class LineWriter:
     def is_hidden(self) -> bool:
         """Whether nobody else sees yet what is written."""
         return self._target is not None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether there is something for `finish` to do."""
+        return self._is_changed or self.is_hidden or self._needs_index
 
     def write(self, offset: int, data: Any) -> None:
         """Write bytes behind the lines. A new `size` makes them part of the collection, if the table has their ids."""
