@@ -9,10 +9,10 @@ from .. import format
 from ..places import Place, Region
 from ..reader import open_index
 from .docs import check_docs
+from .findings import ERROR, WARNING, Problems
 from .index import Verdict, check_index
 from .lines import LineCheck
 from .metadata import check_count, check_manifest, schema_check
-from .problems import ERROR, WARNING, Problems
 
 
 class Counts(NamedTuple):

@@ -10,7 +10,7 @@ from .. import format
 from ..docs import ORDER
 from ..documents import decoder
 from ..places import Place, Region, is_litter
-from .problems import ERROR, WARNING, Problems, load_region
+from .findings import ERROR, WARNING, Problems, load_region
 
 
 def check_docs(place: Place, collection: str, lines: Callable[[str], bytes | None], problems: Problems) -> list[str]:

@@ -12,8 +12,8 @@ from ..faults import ZdsWarning
 from ..places import Folder, Place
 from ..workspace import open_archive
 from .collection import Counts, check_collection
+from .findings import WARNING, Problem, Problems
 from .metadata import check_store_file
-from .problems import WARNING, Problem, Problems
 
 
 class Report(NamedTuple):

@@ -9,8 +9,8 @@ from ...kernels import json_check
 from ...kernels.zdx import Table
 from .. import format, index
 from ..places import Region
+from .findings import ERROR, WARNING, Problems, RepeatedKeyError, load
 from .lines import all_ids
-from .problems import ERROR, WARNING, Problems, RepeatedKeyError, load
 
 
 class Verdict(NamedTuple):

@@ -12,7 +12,7 @@ from ...kernels.zdx import Table
 from .. import format
 from ..lines import ODD, Found, whole_lines
 from ..places import Region
-from .problems import ERROR, SHOWN, WARNING, Problems, RepeatedKeyError, load
+from .findings import ERROR, SHOWN, WARNING, Problems, RepeatedKeyError, load
 
 BOM = b"\xef\xbb\xbf"
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))])

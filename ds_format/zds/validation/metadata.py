@@ -9,7 +9,7 @@ from .. import format, schemas
 from .. import manifest as facts
 from ..json_schemas import json_schema, wrong_values
 from ..places import Place
-from .problems import ERROR, WARNING, Problems, load_region
+from .findings import ERROR, WARNING, Problems, load_region
 
 
 def check_manifest(place: Place, collection: str, problems: Problems) -> dict[str, Any] | None:

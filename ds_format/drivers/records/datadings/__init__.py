@@ -9,11 +9,11 @@ what they are, in lists where a record has several. A missing value is nil; for 
 `.mask` says which values are missing, in all samples of a variable that has any. The companion is the file `D.meta` of
 the data file D::
 
-    columns.py    arrays ↔ values of samples
-    reading.py    samples → records
-    writing.py    records → samples
-    beside.py     the file `D.meta`
-    check.py      what is wrong with all these files
+    columns.py           arrays ↔ values of samples
+    reading.py           samples → records
+    writing.py           records → samples
+    companion_file.py    the file `D.meta`
+    check.py             what is wrong with all these files
 """
 
 from __future__ import annotations

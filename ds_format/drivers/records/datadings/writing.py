@@ -17,7 +17,7 @@ from ...ds.source import DsSource
 from .. import companion
 from ..plan import Plan
 from ..sink import Block, RecordSink, blocks
-from . import beside
+from . import companion_file
 from .columns import MASK, values_of
 
 
@@ -82,7 +82,7 @@ class _Writer(FileWriter):
         meta = companion.of_written(self._meta, self._source)
         digest = self._digest.hexdigest()
         of_data = companion.record(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
-        beside.prepare(claim, meta, of_data, self._source)
+        companion_file.prepare(claim, meta, of_data, self._source)
 
 
 def _samples(block: Block, meta: Metadata) -> Iterator[dict[str, Any]]:

@@ -8,13 +8,13 @@ groups are in objects::
 The companion is the file `collections/NAME/meta/dataset.ds`. Archives are written, with one collection; archives and
 folders are read, and several collections are groups::
 
-    columns.py    arrays ↔ values of documents
-    names.py      names of variables ↔ places in documents
-    reading.py    documents → records
-    writing.py    records → documents
-    inside.py     the companion
-    groups.py     several collections as one Source
-    check.py      what is wrong with a store
+    columns.py             arrays ↔ values of documents
+    names.py               names of variables ↔ places in documents
+    reading.py             documents → records
+    writing.py             records → documents
+    companion_member.py    the companion
+    groups.py              several collections as one Source
+    check.py               what is wrong with a store
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ...strings import OBJECT_SIZE
 from .. import companion
 from ..plan import Plan
 from ..sink import Block, RecordSink, blocks
-from . import inside
+from . import companion_member
 from .columns import values_of
 from .names import Path, paths_of, put
 
@@ -43,7 +43,7 @@ class DocumentSink(RecordSink):
             meta = {**companion.of_written(self._meta, source)}
             for key in plan.axes:
                 meta[key][".missing"] = source.meta[key].get(".missing", False)
-            inside.create(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)
+            companion_member.create(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)
 
 
 @contextlib.contextmanager

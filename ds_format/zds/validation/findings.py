@@ -41,7 +41,7 @@ class Problem(NamedTuple):
 
     Examples
     --------
-    >>> from ds_format.zds.validation.problems import Problem
+    >>> from ds_format.zds.validation.findings import Problem
     >>> print(Problem("data.jsonl", "train", 3, 120, "error", "not an object"))
     data.jsonl: line 3, byte 120: not an object
     """
@@ -144,11 +144,11 @@ def load(text: bytes) -> Any:
 
     Examples
     --------
-    >>> from ds_format.zds.validation.problems import load
+    >>> from ds_format.zds.validation.findings import load
     >>> load(b'{"a":[{"b":1,"b":2}]}')
     Traceback (most recent call last):
         ...
-    ds_format.zds.validation.problems.RepeatedKeyError: found the key 'b' more than once in one object
+    ds_format.zds.validation.findings.RepeatedKeyError: found the key 'b' more than once in one object
     """
     parse: Callable[[str], Any] | None = _integer if json_check.big_number(text) else None
     return json.loads(text, object_pairs_hook=_object, parse_int=parse)
