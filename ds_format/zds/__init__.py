@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from .tables.arrow_ import from_arrow, to_arrow
     from .tables.duckdb_ import sql
     from .tables.pandas_ import read_zds, to_zds
-    from .validation import Problem, validate
+    from .validation import Finding, validate
     from .warnings_ import ZdsWarning
     from .workspace import list_collections
 
 _HOMES = {
-    "Problem": "validation",
+    "Finding": "validation",
     "ZDSStore": "store",
     "ZDataset": "datasets",
     "ZIterableDataset": "streams",
@@ -67,7 +67,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "Problem",
+    "Finding",
     "ZDSStore",
     "ZDataset",
     "ZIterableDataset",

@@ -38,7 +38,7 @@ PAUSE = 0.002
 """Seconds between two tries."""
 
 
-class Files(NamedTuple):
+class LineFiles(NamedTuple):
     """The open files of a collection, which belong together.
 
     Attributes
@@ -54,7 +54,7 @@ class Files(NamedTuple):
     is_own: bool
 
 
-def open_files(place: Place, collection: str) -> Files:
+def open_files(place: Place, collection: str) -> LineFiles:
     """Open the lines and the index of a collection as they belong together, while a writer may be at work.
 
     The index is opened first, so that the data do not end before it does; and once more at the end, in order to see
@@ -73,7 +73,7 @@ def open_files(place: Place, collection: str) -> Files:
             time.sleep(PAUSE)  # a line is being written
     if len(sizes) > 1 and isinstance(data, FileRegion):
         data.size = _end_of_lines(data)
-    return Files(data, found, is_own)
+    return LineFiles(data, found, is_own)
 
 
 def _end_of_lines(data: FileRegion) -> int:
@@ -102,10 +102,10 @@ def open_index(place: Place, collection: str) -> tuple[Region | None, bool]:
 
 def _identity(region: Region | None, is_own: bool) -> tuple[int, int, int, bool] | None:
     """Return what tells an index from another one; one that is put aside remains the same file."""
-    place = None if region is None else region.place()
-    if place is None:
+    where = None if region is None else region.in_file()
+    if where is None:
         return None
-    status = os.fstat(place[0])
+    status = os.fstat(where[0])
     return status.st_ino, status.st_mtime_ns, status.st_size, is_own
 
 
@@ -122,7 +122,7 @@ class LineReader:
 
     Parameters
     ----------
-    files : Files
+    files : LineFiles
     policy : str
         What to do with the index, one of `index.POLICIES`.
     faults : Faults
@@ -132,7 +132,9 @@ class LineReader:
         Whether the lines themselves say so; else an index does.
     """
 
-    def __init__(self, files: Files, policy: str, faults: Faults, table: Table | None = None, is_read: bool = False):
+    def __init__(
+        self, files: LineFiles, policy: str, faults: Faults, table: Table | None = None, is_read: bool = False
+    ):
         self._files = files
         self._policy = policy
         self._faults = faults
@@ -179,8 +181,8 @@ class LineReader:
         """Return what finds most documents in one call; it is kept for as long as table and file are the same."""
         with self._lock:
             table = self.table
-            place = None if self._region is None else self._region.place()
-            self._short_way = _no_way if place is None else partial(fetch_document, table, *place, decoder.loads)
+            where = None if self._region is None else self._region.in_file()
+            self._short_way = _no_way if where is None else partial(fetch_document, table, *where, decoder.loads)
             return self._short_way
 
     def _get_the_long_way(self, id: str) -> Document | None:
@@ -269,4 +271,4 @@ class LineReader:
     def close(self) -> None:
         """Let go of the files. They are closed when no thread reads them any more."""
         self._short_way = self._region = None
-        self._files = Files(None, None, False)
+        self._files = LineFiles(None, None, False)

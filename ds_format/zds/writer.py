@@ -23,7 +23,7 @@ from .documents import Document, decoder, plain
 from .faults import Faults, Silence
 from .lines import Scan
 from .places import FileRegion, Folder
-from .reader import Files, LineReader, open_index
+from .reader import LineFiles, LineReader, open_index
 
 BUFFER_SIZE = 1 << 20
 """Bytes of lines that are gathered before they are written."""
@@ -341,7 +341,7 @@ class LineWriter:
         """Return a reader of what is in the collection now."""
         self._write_pending()
         table = Table.decode(self.table.encode(), self.size)
-        return LineReader(Files(self._region(), None, False), self._policy, self._faults, table, self._is_read)
+        return LineReader(LineFiles(self._region(), None, False), self._policy, self._faults, table, self._is_read)
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in file order, as they are now."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .collection import Counts
 from .examination import Report, examine, validate
-from .findings import ERROR, WARNING, Problem
+from .findings import ERROR, WARNING, Finding
 from .reindexing import reindex
 
-__all__ = ["ERROR", "WARNING", "Counts", "Problem", "Report", "examine", "reindex", "validate"]
+__all__ = ["ERROR", "WARNING", "Counts", "Finding", "Report", "examine", "reindex", "validate"]

@@ -23,7 +23,7 @@ from typing import Any
 from ....datadings.reindex import reindex
 from ..source import RecordSource
 from .check import check
-from .reading import Samples
+from .reading import SampleRecords
 from .writing import SampleSink as create
 
 __all__ = ["check", "create", "open", "reindex"]
@@ -45,4 +45,4 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
     FormatError
         If it is damaged; the message names the file and the sample.
     """
-    return RecordSource(Samples(path), skip_unsupported=skip_unsupported)
+    return RecordSource(SampleRecords(path), skip_unsupported=skip_unsupported)

@@ -16,7 +16,7 @@ from . import companion_file
 from .columns import MASK, SCALARS, array_of, described
 
 
-class Samples:
+class SampleRecords:
     """The samples of a dataset; see `Records`.
 
     Parameters

@@ -27,7 +27,7 @@ from ....zds.format import is_name
 from ..source import RecordSource
 from .check import check
 from .groups import GroupSource
-from .reading import Documents, open_place
+from .reading import DocumentRecords, open_place
 from .writing import DocumentSink as create
 
 __all__ = ["check", "create", "open", "reindex"]
@@ -54,7 +54,9 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource | GroupSo
     sources: dict[str, RecordSource] = {}
     try:
         for collection in filter(is_name, place.collections()):
-            sources[collection] = RecordSource(Documents(name, place, collection), skip_unsupported=skip_unsupported)
+            sources[collection] = RecordSource(
+                DocumentRecords(name, place, collection), skip_unsupported=skip_unsupported
+            )
     except BaseException:
         for source in sources.values():
             source.close()

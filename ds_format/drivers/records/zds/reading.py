@@ -96,7 +96,7 @@ class InOrder:
         return None if run.start else self._store.scan()
 
 
-class Documents:
+class DocumentRecords:
     """The documents of a collection; see `Records`.
 
     Parameters

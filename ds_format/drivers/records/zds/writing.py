@@ -17,7 +17,7 @@ from ....zds.store import ZDSStore
 from ...ds.source import DsSource
 from ...strings import OBJECT_SIZE
 from .. import companion
-from ..plan import Plan
+from ..plan import RecordsPlan
 from ..sink import Block, RecordSink, blocks
 from . import companion_member
 from .columns import values_of
@@ -29,7 +29,7 @@ class DocumentSink(RecordSink):
 
     KEY = ID
 
-    def _check(self, plan: Plan) -> None:
+    def _check(self, plan: RecordsPlan) -> None:
         resolve(self.path)
 
     def _store(self, source: DsSource) -> None:
@@ -70,7 +70,7 @@ def packed(path: str, *, durable: bool = False) -> Iterator[str]:
         raise
 
 
-def _checked(keys: list[str], plan: Plan, store: ZDSStore) -> Iterator[str]:
+def _checked(keys: list[str], plan: RecordsPlan, store: ZDSStore) -> Iterator[str]:
     """Yield keys that can be ids, each of which comes once."""
     variable = None if plan.key is None else unescape(plan.key)
     for key in keys:
