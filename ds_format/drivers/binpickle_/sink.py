@@ -33,7 +33,7 @@ STORED = PRIVATE | {".size", ".type"}
 """Properties that are made anew from the data."""
 
 
-class Stored(NamedTuple):
+class WrittenArray(NamedTuple):
     """An array of numbers or booleans that is in the file."""
 
     dtype: np.dtype[Any]
@@ -158,7 +158,9 @@ class BinPickleSink(Opened):
                 data = np.where(flags, np.zeros((), dtype), data)
             values.write(np.ascontiguousarray(data, dtype))
         self._body.go_on(max(values.end, mask.end))
-        return Stored(dtype, arrays.shape, self._entry(values, dtype, arrays.shape), self._entry_of_mask(mask, arrays))
+        return WrittenArray(
+            dtype, arrays.shape, self._entry(values, dtype, arrays.shape), self._entry_of_mask(mask, arrays)
+        )
 
     def _texts(self, arrays: _Arrays) -> Any:
         mask = _Mask(self._body, self._body.end)
@@ -169,7 +171,7 @@ class BinPickleSink(Opened):
             return block[()] if mask.stored is None else Masked(block, np.array(True))
         texts = Texts(arrays.shape, blocks)
         entry = self._entry_of_mask(mask, arrays)
-        return texts if entry is None else Masked(texts, Stored(np.dtype("?"), arrays.shape, entry, None))
+        return texts if entry is None else Masked(texts, WrittenArray(np.dtype("?"), arrays.shape, entry, None))
 
     def _entry_of_mask(self, mask: _Mask, arrays: _Arrays) -> IndexEntry | None:
         return None if mask.stored is None else self._entry(mask.stored, np.dtype("?"), arrays.shape)
@@ -228,7 +230,7 @@ class _Views:
         """Return what a variable is in the object."""
         if isinstance(made, Masked):
             return Masked(self.of(made.data), self.of(made.mask))
-        if not isinstance(made, Stored):
+        if not isinstance(made, WrittenArray):
             return made
         data = self._array(made.dtype, made.shape, made.values)
         return data if made.mask is None else Masked(data, self._array(np.dtype("?"), made.shape, made.mask))

@@ -24,7 +24,7 @@ from ..ds.source import DsSource
 from ..loss import refuse
 from ..plain_times import PlainTimes
 from ..strings import OBJECT_SIZE, as_objects
-from .plan import Plan, plan_of
+from .plan import RecordsPlan, plan_of
 
 
 class RecordSink(Opened, ABC):
@@ -129,7 +129,7 @@ class RecordSink(Opened, ABC):
         self._folder.close()
 
     @abstractmethod
-    def _check(self, plan: Plan) -> None:
+    def _check(self, plan: RecordsPlan) -> None:
         """Raise an UnsupportedError if the container cannot hold such records."""
 
     @abstractmethod
@@ -145,13 +145,13 @@ class Block(NamedTuple):
     """(n, ...) each, by the keys of the variables."""
 
 
-def blocks(source: DsSource, plan: Plan, value_size: int = 0) -> Iterator[Block]:
+def blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> Iterator[Block]:
     """Yield all records in blocks of bounded memory.
 
     Parameters
     ----------
     source : DsSource
-    plan : Plan
+    plan : RecordsPlan
     value_size : int
         Bytes of memory that a value takes in the form that is made of it, if that is more than its own ones.
     """
@@ -168,7 +168,7 @@ def _record_size(entry: dict[str, Any], axis: int, value_size: int) -> int:
     return inner * (OBJECT_SIZE + 64 if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
 
 
-def _block(source: DsSource, plan: Plan, numbers: range) -> Block:
+def _block(source: DsSource, plan: RecordsPlan, numbers: range) -> Block:
     arrays: dict[str, Any] = {}
     keys = list(map(str, numbers))
     for key, axis in plan.axes.items():

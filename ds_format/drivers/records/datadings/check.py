@@ -9,7 +9,7 @@ from ....datadings import format, journal
 from ....datadings.verify import verify
 from ....kernels.files.presence import exists
 from ...base import Fault
-from . import beside
+from . import companion_file
 
 OPTIONAL = (format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5)
 """Files without which a dataset is read, too."""
@@ -35,7 +35,7 @@ def check(path: Any) -> tuple[list[Fault], bool]:
         absent = _is_absent(found.file)
         is_error = not absent and found.file != journal.hidden(name, journal.JOURNAL)
         faults.setdefault(found.file if absent else str(i), Fault(found.file, found.message, is_error))
-    is_own = exists(journal.place(name, beside.SUFFIX))
+    is_own = exists(journal.place(name, companion_file.SUFFIX))
     return list(faults.values()), is_own and not any(fault.is_error for fault in faults.values())
 
 

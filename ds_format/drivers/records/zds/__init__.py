@@ -8,13 +8,13 @@ groups are in objects::
 The companion is the file `collections/NAME/meta/dataset.ds`. Archives are written, with one collection; archives and
 folders are read, and several collections are groups::
 
-    columns.py    arrays ↔ values of documents
-    names.py      names of variables ↔ places in documents
-    reading.py    documents → records
-    writing.py    records → documents
-    inside.py     the companion
-    groups.py     several collections as one Source
-    check.py      what is wrong with a store
+    columns.py             arrays ↔ values of documents
+    names.py               names of variables ↔ places in documents
+    reading.py             documents → records
+    writing.py             records → documents
+    companion_member.py    the companion
+    groups.py              several collections as one Source
+    check.py               what is wrong with a store
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ....zds.format import is_name
 from ..source import RecordSource
 from .check import check
 from .groups import GroupSource
-from .reading import Documents, open_place
+from .reading import DocumentRecords, open_place
 from .writing import DocumentSink as create
 
 __all__ = ["check", "create", "open", "reindex"]
@@ -54,7 +54,9 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource | GroupSo
     sources: dict[str, RecordSource] = {}
     try:
         for collection in filter(is_name, place.collections()):
-            sources[collection] = RecordSource(Documents(name, place, collection), skip_unsupported=skip_unsupported)
+            sources[collection] = RecordSource(
+                DocumentRecords(name, place, collection), skip_unsupported=skip_unsupported
+            )
     except BaseException:
         for source in sources.values():
             source.close()

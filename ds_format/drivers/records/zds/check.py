@@ -8,7 +8,7 @@ from typing import Any
 from ....zds.faults import message_at
 from ....zds.validation import validate
 from ...base import Fault
-from . import inside
+from . import companion_member
 from .reading import open_place
 
 ERROR = "error"
@@ -39,4 +39,4 @@ def check(path: Any) -> tuple[list[Fault], bool]:
     place = open_place(name)
     files = place.names()
     place.close()
-    return faults, any(file.endswith("/" + inside.FILE) for file in files)
+    return faults, any(file.endswith("/" + companion_member.FILE) for file in files)
