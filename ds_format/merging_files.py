@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from . import drivers
 from .conversion import Progress, counted, memory_size
+from .creation import created
 from .dataset import as_array
 from .drivers.base import BLOCK_SIZE, Sink, Stored, block_slices
 from .merging import Input, Part, Plan, Way, blank, converted, make
@@ -76,13 +76,8 @@ def merge_files(
     decodes = not options.keys().isdisjoint(("time_units", "calendar"))
     with _Files(list(inputs), (sel, range_, at, between), decodes) as files:
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
-        sink: Sink = drivers.load(drivers.find(output)).create(output, meta, **options)
-        try:
+        with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
-            sink.commit()
-        except BaseException:
-            sink.abort()
-            raise
 
 
 class _Files:

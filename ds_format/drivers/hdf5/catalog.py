@@ -14,7 +14,6 @@ from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
 from ..strings import OBJECT_SIZE
-from ..times import PROPERTY as TIME
 from .attributes import Marker, read_attributes
 from .calls import Node, warn
 from .dimensions import Dimensions
@@ -217,7 +216,7 @@ def _properties(entry: Entry, dims: list[str] | None, dataset: Node, marker: Mar
     properties[".type"] = None if marker.get("type") == "none" and entry.shape is None else entry.type
     properties[".missing"] = bool(entry.sentinels) or entry.mark is not None
     if marker.get("time") is True:
-        properties[TIME] = True
+        properties[".time"] = True
     record = read_storage(dataset) if entry.shape is not None and entry.length is None else {}
     if record:
         properties[PROPERTY] = record

@@ -12,7 +12,6 @@ from ...errors import UnsupportedError
 from ...names import unescape
 from ..base import Metadata
 from ..settings import setting
-from ..times import is_time
 from .attributes import Marker
 from .names import NON_COORDINATE, is_path, lineage, split, substitute
 from .storage import PROPERTY
@@ -32,6 +31,7 @@ class VariablePlan:
     missing: bool | None
     """Whether values may be missing; None: they will tell."""
     is_time: bool
+    """Whether its values are Julian dates."""
     attributes: dict[str, Any]
     """By unescaped name."""
     record: dict[str, Any]
@@ -112,7 +112,7 @@ def _plan_variable(name: str, properties: dict[str, Any]) -> VariablePlan:
         dims=None if dims is None else tuple(dims),
         shape=shape,
         missing=None if missing is None else bool(missing),
-        is_time=is_time(properties),
+        is_time=properties.get(".time") is True,
         attributes={unescape(key): value for key, value in properties.items() if not key.startswith(".")},
         record=setting(properties, PROPERTY, dict) or {},
     )

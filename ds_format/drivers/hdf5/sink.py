@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -11,12 +12,11 @@ import numpy as np
 
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
-from ...opened import Opened
-from ...target import Target, naming
+from ...target import naming
 from ..base import Metadata
 from ..settings import LABELS, as_hdf5
+from ..sink import FileSink
 from ..spool import Spool
-from ..times import as_written, blocks_as_written, time_coding
 from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn
 from .kinds import file_dtype
@@ -27,7 +27,7 @@ from .survey import Form, known_form, survey
 from .writing import NumberWriter, StringWriter, Writer
 
 
-class HDF5Sink(Opened):
+class HDF5Sink(FileSink):
     """An HDF5 file being written; see `ds_format.drivers.base.Sink`.
 
     It grows under another name in the folder of its target, and takes the target's place as a whole.
@@ -39,12 +39,12 @@ class HDF5Sink(Opened):
     meta : dict
         Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.storage`) restores how a file was
         stored that it was read from; nothing depends on it.
-    time_units, calendar : str, optional
-        What variables with `.time` are written in; see `ds_format.drivers.times.time_coding`.
     compression : {"gzip", "lzf"}, optional
         For all variables but scalars, where the property `.hdf5` does not say.
     level : int, optional
         Of `gzip`, 0 to 9.
+    atomic, durable : bool
+        As `target.Target`.
 
     Raises
     ------
@@ -59,29 +59,27 @@ class HDF5Sink(Opened):
         path: Any,
         meta: Metadata,
         *,
-        time_units: str | None = None,
-        calendar: str | None = None,
         compression: str | None = None,
         level: int | None = None,
+        atomic: bool = True,
+        durable: bool = False,
     ):
-        self._path = os.fsdecode(path)
-        self._target = Target(path)
+        super().__init__(path, meta, atomic=atomic, durable=durable)
         self._file: Node | None = None
-        self._times = time_coding(time_units, calendar)
         self._compression, self._level = compression, level
         self._written: dict[str, int] = {}
         if compression is not None and compression not in COMPRESSIONS:
             raise UnsupportedError(
-                f'found the compression "{compression}", expected one of {", ".join(COMPRESSIONS)}', path=self._path
+                f'found the compression "{compression}", expected one of {", ".join(COMPRESSIONS)}', path=self.path
             )
         try:
-            self._plan = plan_file(as_written(as_hdf5(meta), self._times))
+            self._plan = plan_file(as_hdf5(meta))
         except DsError as error:
-            raise error.at(path=self._path) from error.__cause__
+            raise error.at(path=self.path) from error.__cause__
         try:
-            with naming(self._path), self._target.lent() as written:
-                self._file = create_file(written, self._path)
-            with library(UnsupportedError, self._path):
+            with naming(self.path), self._target.lent() as written:
+                self._file = create_file(written, self.path)
+            with library(UnsupportedError, self.path):
                 for group in self._plan.groups:
                     self._file.create_group(group, track_order=True)
                 for name, values in self._plan.attributes.items():
@@ -91,26 +89,8 @@ class HDF5Sink(Opened):
             self.abort()
             raise
 
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable; see `Sink.write`.
-
-        Parameters
-        ----------
-        name : str
-            A key of the metadata.
-        blocks : iterable
-            Arrays, masked arrays or scalars: together the values in C order.
-
-        Raises
-        ------
-        UnsupportedError
-            If values do not fit the type, the number or what HDF5 can hold.
-        DsError
-            If the library cannot write.
-        """
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
         plan = self._plan.variables[name]
-        if plan.is_time:
-            blocks = blocks_as_written(blocks, self._times, plan.name, self._path)
         form = known_form(plan)
         if form is not None:
             self._write_blocks(plan, form, blocks)
@@ -120,70 +100,49 @@ class HDF5Sink(Opened):
             try:
                 form = survey(plan, spool)
             except UnsupportedError as error:
-                raise error.at(path=self._path, variable=plan.name) from error.__cause__
+                raise error.at(path=self.path, variable=plan.name) from error.__cause__
             self._write_blocks(plan, form, spool)
         finally:
             spool.close()
 
-    def commit(self) -> None:
-        """Finish the file, and move it to its name.
-
-        Raises
-        ------
-        UnsupportedError
-            If values of a variable have not been written.
-        DsError
-            If the library cannot finish the file; the target is then as it was.
-        """
-        try:
-            for plan in self._plan.variables.values():
-                if plan.name not in self._written:
-                    self._write_blocks(plan, known_form(plan) or survey(plan, []), [])
-                written = self._written[plan.name]
-                if written != plan.total:
-                    message = f"found {written} values, expected {plan.total}"
-                    raise UnsupportedError(message, path=self._path, variable=plan.name)
-            with library(DsError, self._path):
-                self._make_scales()
-            self._close()
-            with naming(self._path):
-                self._target.commit()
-        except BaseException:
-            self.abort()
-            raise
-
-    def abort(self) -> None:
-        """Leave no trace."""
-        try:
-            self._close()
-        except DsError:
-            # what made the library fail before makes it fail again
-            pass
-        finally:
-            self._target.abort()
+    def _finish(self) -> None:
+        for plan in self._plan.variables.values():
+            if plan.name not in self._written:
+                self._write_blocks(plan, known_form(plan) or survey(plan, []), [])
+            written = self._written[plan.name]
+            if written != plan.total:
+                raise UnsupportedError(f"found {written} values, expected {plan.total}", variable=plan.name)
+        with library(DsError, self.path):
+            self._make_scales()
+        self._end()
 
     def _close(self) -> None:
+        # what made the library fail before makes it fail again
+        with contextlib.suppress(DsError):
+            self._end()
+
+    def _end(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            with library(DsError, self._path):
+            with library(DsError, self.path):
                 file.close()
 
     @property
     def _open_file(self) -> Node:
         if self._file is None:
-            raise DsError("the file is finished, or given up", path=self._path)
+            raise DsError("the file is finished, or given up", path=self.path)
         return self._file
 
     def _write_blocks(self, plan: VariablePlan, form: Form, blocks: Iterable[Any]) -> None:
-        with library(UnsupportedError, self._path, plan.name):
+        with library(UnsupportedError, self.path, plan.name):
             writer = self._define(plan, form)
         for block in blocks:
-            with library(UnsupportedError, self._path, plan.name):
+            with library(UnsupportedError, self.path, plan.name):
                 values = writer.values(block)
-            with library(DsError, self._path, plan.name):
+            with library(DsError, self.path, plan.name):
                 writer.add(values)
-        with library(DsError, self._path, plan.name):
-            self._finish(writer)
+        with library(DsError, self.path, plan.name):
+            self._end_variable(writer)
         # an open dataset keeps chunks
         self._written[plan.name] = writer.written
 
@@ -212,12 +171,12 @@ class HDF5Sink(Opened):
         dataset = file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
         attributes_dtype = np.dtype(TYPES[form.stored].code) if is_number else None
         marker.update(write_attributes(dataset, plan.attributes, attributes_dtype, plan.is_scale))
-        if plan.is_time and self._times.is_julian:
+        if plan.is_time:
             marker["time"] = True
         kind = NumberWriter if form.kind in ("number", "bool") else StringWriter
         return kind(plan, form, dataset)
 
-    def _finish(self, writer: Writer) -> None:
+    def _end_variable(self, writer: Writer) -> None:
         plan = writer.plan
         if plan.shape is not None:
             writer.finish()
@@ -230,7 +189,7 @@ class HDF5Sink(Opened):
                 if n:
                     warn(
                         f"{n} present values equal {sentinel}, which means missing to other programs",
-                        self._path,
+                        self.path,
                         writer.plan.name,
                     )
 
