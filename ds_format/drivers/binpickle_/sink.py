@@ -21,10 +21,10 @@ from ...errors import DsError, VersionError
 from ...names import unescape
 from ..base import Metadata
 from ..sink import FileSink
-from ..spool import Pool
 from ..strings import as_objects, check_kind
 from ..texts import as_text
 from .pickling import Masked, Texts, dump
+from .pool import Pool
 
 STORED = PRIVATE | {".size", ".type"}
 """Properties that are made anew from the data."""

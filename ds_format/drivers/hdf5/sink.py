@@ -14,9 +14,9 @@ from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ...target import naming
 from ..base import Metadata
+from ..library.spool import Spool
 from ..settings import LABELS, as_hdf5
 from ..sink import FileSink
-from ..spool import Spool
 from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn
 from .kinds import file_dtype

@@ -15,10 +15,10 @@ from ...names import unescape
 from ...target import naming
 from ..base import Metadata
 from ..libraries import telling_of_a_full_disk
+from ..library.spool import Spool
 from ..settings import HDF5, as_netcdf, setting
 from ..sink import FileSink
 from ..slabs import slab_runs
-from ..spool import Spool
 from .attributes import write_attributes
 from .caches import fit, release
 from .calls import close_file, create_file, drop, library, warn
