@@ -13,12 +13,13 @@ from ...dtypes import PACKED, TYPES
 from ...errors import UnsupportedError
 from .. import missing
 from ..base import Metadata
+from ..library.groups import lineage, split
 from ..strings import OBJECT_SIZE
 from .attributes import Marker, read_attributes
 from .calls import Node, warn
 from .dimensions import Dimensions
 from .kinds import WIDENED, Kind, plain_dtype, type_of
-from .names import NON_COORDINATE, lineage, split
+from .names import NON_COORDINATE
 from .storage import PROPERTY, read_storage
 from .walk import walk
 

@@ -21,7 +21,7 @@ from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn
 from .kinds import file_dtype
 from .names import IMPOSSIBLE, PURE_DIMENSION
-from .plan import VariablePlan, plan_file
+from .plan import DatasetPlan, plan_file
 from .storage import COMPRESSIONS, creation_options, enum_members
 from .survey import Form, known_form, survey
 from .writing import NumberWriter, StringWriter, Writer
@@ -133,7 +133,7 @@ class HDF5Sink(FileSink):
             raise DsError("the file is finished, or given up", path=self.path)
         return self._file
 
-    def _write_blocks(self, plan: VariablePlan, form: Form, blocks: Iterable[Any]) -> None:
+    def _write_blocks(self, plan: DatasetPlan, form: Form, blocks: Iterable[Any]) -> None:
         with library(UnsupportedError, self.path, plan.name):
             writer = self._define(plan, form)
         for block in blocks:
@@ -146,7 +146,7 @@ class HDF5Sink(FileSink):
         # an open dataset keeps chunks
         self._written[plan.name] = writer.written
 
-    def _define(self, plan: VariablePlan, form: Form) -> Writer:
+    def _define(self, plan: DatasetPlan, form: Form) -> Writer:
         """Make the dataset of a variable, with its attributes."""
         file = self._open_file
         marker = plan.marker
@@ -171,8 +171,6 @@ class HDF5Sink(FileSink):
         dataset = file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
         attributes_dtype = np.dtype(TYPES[form.stored].code) if is_number else None
         marker.update(write_attributes(dataset, plan.attributes, attributes_dtype, plan.is_scale))
-        if plan.is_time:
-            marker["time"] = True
         kind = NumberWriter if form.kind in ("number", "bool") else StringWriter
         return kind(plan, form, dataset)
 

@@ -19,7 +19,7 @@ from ...errors import UnsupportedError
 from .. import missing, strings
 from ..missing import candidates
 from .kinds import Kind
-from .plan import VariablePlan
+from .plan import DatasetPlan
 
 WIDER = {"bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
 """What holds all values of a type and one more."""
@@ -43,7 +43,7 @@ class Form:
     """What stands for a missing string."""
 
 
-def known_form(plan: VariablePlan) -> Form | None:
+def known_form(plan: DatasetPlan) -> Form | None:
     """Return how values will lie in the file, if the metadata tell it; else None."""
     type_name = plan.type or ("int8" if plan.shape is None else None)
     if type_name is None:
@@ -57,7 +57,7 @@ def known_form(plan: VariablePlan) -> Form | None:
     return form if plan.missing is False or not is_small else None
 
 
-def _form(plan: VariablePlan, type_name: str) -> Form:
+def _form(plan: DatasetPlan, type_name: str) -> Form:
     if TYPES[type_name].is_string:
         return Form(type_name, type_name, "string")
     if type_name == "bool":
@@ -68,7 +68,7 @@ def _form(plan: VariablePlan, type_name: str) -> Form:
     return Form(type_name, type_name, "number", free)
 
 
-def survey(plan: VariablePlan, blocks: Iterable[Any]) -> Form:
+def survey(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
     """Go through blocks, and return how they will lie in the file.
 
     Raises

@@ -18,7 +18,7 @@ from ..slabs import slab_runs
 from .attribute_values import write
 from .calls import Node
 from .kinds import OCTETS
-from .plan import VariablePlan
+from .plan import DatasetPlan
 from .survey import SMALL, Form, encoded
 
 
@@ -27,12 +27,12 @@ class Writer(ABC):
 
     Parameters
     ----------
-    plan : VariablePlan
+    plan : DatasetPlan
     form : Form
     dataset : h5py.Dataset
     """
 
-    def __init__(self, plan: VariablePlan, form: Form, dataset: Node):
+    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         self.plan = plan
         self.form = form
         self.dataset = dataset
@@ -104,7 +104,7 @@ class StringWriter(Writer):
 class NumberWriter(Writer):
     """Takes numbers and booleans; finds out on the way which number can stand for missing ones."""
 
-    def __init__(self, plan: VariablePlan, form: Form, dataset: Node):
+    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         super().__init__(plan, form, dataset)
         self.dtype = np.dtype(TYPES[form.stored].code)
         self.free = form.free

@@ -10,15 +10,16 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from .. import missing
+from ..library.groups import split
+from ..library.plan import VariablePlan
 from ..settings import names, setting
 from . import storage, text
 from .attribute_values import Encoded, encode
 from .attributes import MARKER, marker_text, write_attributes
 from .calls import Group, Variable, warn
-from .groups import split
 from .kinds import BOOL_ATTRIBUTE, Kind, file_dtype, file_kind
 from .names import check_attribute
-from .plan import VariablePlan
+from .plan import char_dimension
 from .survey import Facts
 
 VALUE_ATTRIBUTES = ("missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks")
@@ -248,7 +249,7 @@ class Definer:
 
     def _char_dimension(self, plan: VariablePlan, facts: Facts) -> tuple[str, int]:
         """Return name and size of a dimension of characters; define it if need be."""
-        recorded = plan.char_dimension
+        recorded = char_dimension(plan)
         if recorded is not None and recorded[1] >= facts.length:
             group, base = split(recorded[0])
             known = self.group(group).dimensions.get(base)

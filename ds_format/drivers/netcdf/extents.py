@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from .. import extents, missing
 from ..libraries import ERRORS
+from ..library.groups import split
 from ..slabs import Slices
 from .calls import Variable
-from .groups import split
 
 NON_COORDINATE = "_nc4_non_coord_"
 """Before the name, in the HDF5 file, of a variable that is not the coordinate of the dimension of that name."""

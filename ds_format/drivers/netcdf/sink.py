@@ -15,6 +15,8 @@ from ...names import unescape
 from ...target import naming
 from ..base import Metadata
 from ..libraries import telling_of_a_full_disk
+from ..library.groups import split
+from ..library.plan import VariablePlan
 from ..library.spool import Spool
 from ..settings import HDF5, as_netcdf, setting
 from ..sink import FileSink
@@ -23,8 +25,7 @@ from .attributes import write_attributes
 from .caches import fit, release
 from .calls import close_file, create_file, drop, library, warn
 from .definition import Definer, Target, define_enum
-from .groups import split
-from .plan import FilePlan, VariablePlan, choose_format, plan_file
+from .plan import FilePlan, choose_format, plan_file
 from .storage import PROPERTY
 from .survey import Facts, known_facts, survey
 from .values import any_enum_value, file_values

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from .. import strings
+from ..library.plan import VariablePlan
 from ..missing import candidates, default_fill, sentinels
 from ..settings import setting
 from . import text
 from .kinds import file_dtype, file_kind
-from .plan import VariablePlan
+from .plan import char_dimension
 
 
 @dataclass(slots=True)
@@ -60,8 +61,9 @@ def _known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | N
     record = setting(plan.record, "char", dict)
     if record is None:
         return Facts(type_name, has_missing=False) if file_kind(type_name, format) == "string" else None
-    if plan.char_dimension is not None:
-        return Facts(type_name, has_missing=False, length=plan.char_dimension[1])
+    char = char_dimension(plan)
+    if char is not None:
+        return Facts(type_name, has_missing=False, length=char[1])
     return Facts(type_name, has_missing=False, length=1) if not record and not plan.shape else None
 
 
