@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,11 +10,11 @@ import numpy as np
 
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
-from ...target import naming
 from ..base import Metadata
-from ..library.spool import Spool
+from ..libraries import Guard
+from ..library.plan import FilePlan
+from ..library.sink import LibrarySink
 from ..settings import LABELS, as_hdf5
-from ..sink import FileSink
 from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn
 from .kinds import file_dtype
@@ -24,10 +22,10 @@ from .names import IMPOSSIBLE, PURE_DIMENSION
 from .plan import DatasetPlan, plan_file
 from .storage import COMPRESSIONS, creation_options, enum_members
 from .survey import Form, known_form, survey
-from .writing import NumberWriter, StringWriter, Writer
+from .writing import DatasetWriter, NumberWriter, StringWriter
 
 
-class HDF5Sink(FileSink):
+class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     """An HDF5 file being written; see `ds_format.drivers.base.Sink`.
 
     It grows under another name in the folder of its target, and takes the target's place as a whole.
@@ -64,91 +62,42 @@ class HDF5Sink(FileSink):
         atomic: bool = True,
         durable: bool = False,
     ):
-        super().__init__(path, meta, atomic=atomic, durable=durable)
-        self._file: Node | None = None
         self._compression, self._level = compression, level
-        self._written: dict[str, int] = {}
-        if compression is not None and compression not in COMPRESSIONS:
-            raise UnsupportedError(
-                f'found the compression "{compression}", expected one of {", ".join(COMPRESSIONS)}', path=self.path
-            )
-        try:
-            self._plan = plan_file(as_hdf5(meta))
-        except DsError as error:
-            raise error.at(path=self.path) from error.__cause__
-        try:
-            with naming(self.path), self._target.lent() as written:
-                self._file = create_file(written, self.path)
-            with library(UnsupportedError, self.path):
-                for group in self._plan.groups:
-                    self._file.create_group(group, track_order=True)
-                for name, values in self._plan.attributes.items():
-                    owner = self._file[name or "/"]
-                    write_marker(owner, write_attributes(owner, values, None, False))
-        except BaseException:
-            self.abort()
-            raise
+        super().__init__(path, meta, atomic=atomic, durable=durable)
 
-    def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        plan = self._plan.variables[name]
-        form = known_form(plan)
-        if form is not None:
-            self._write_blocks(plan, form, blocks)
-            return
-        spool = Spool(blocks, plan.total, os.path.dirname(self._target.final) or ".")
-        try:
-            try:
-                form = survey(plan, spool)
-            except UnsupportedError as error:
-                raise error.at(path=self.path, variable=plan.name) from error.__cause__
-            self._write_blocks(plan, form, spool)
-        finally:
-            spool.close()
+    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
+        return library(error, self.path, variable)
 
-    def _finish(self) -> None:
-        for plan in self._plan.variables.values():
-            if plan.name not in self._written:
-                self._write_blocks(plan, known_form(plan) or survey(plan, []), [])
-            written = self._written[plan.name]
-            if written != plan.total:
-                raise UnsupportedError(f"found {written} values, expected {plan.total}", variable=plan.name)
-        with library(DsError, self.path):
-            self._make_scales()
-        self._end()
+    def _plan_file(self) -> FilePlan[DatasetPlan]:
+        known = ", ".join(COMPRESSIONS)
+        if self._compression is not None and self._compression not in COMPRESSIONS:
+            raise UnsupportedError(f'found the compression "{self._compression}", expected one of {known}')
+        return plan_file(as_hdf5(self.meta))
 
-    def _close(self) -> None:
-        # what made the library fail before makes it fail again
-        with contextlib.suppress(DsError):
-            self._end()
+    def _create_file(self, written: str) -> Node:
+        return create_file(written, self.path)
 
-    def _end(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            with library(DsError, self.path):
-                file.close()
+    def _close_file(self, file: Node) -> None:
+        file.close()
 
-    @property
-    def _open_file(self) -> Node:
-        if self._file is None:
-            raise DsError("the file is finished, or given up", path=self.path)
-        return self._file
+    def _define_file(self) -> None:
+        for group in self._plan.groups:
+            self._file.create_group(group, track_order=True)
+        for name, values in self._plan.attributes.items():
+            owner = self._file[name or "/"]
+            write_marker(owner, write_attributes(owner, values, None, False))
 
-    def _write_blocks(self, plan: DatasetPlan, form: Form, blocks: Iterable[Any]) -> None:
-        with library(UnsupportedError, self.path, plan.name):
-            writer = self._define(plan, form)
-        for block in blocks:
-            with library(UnsupportedError, self.path, plan.name):
-                values = writer.values(block)
-            with library(DsError, self.path, plan.name):
-                writer.add(values)
-        with library(DsError, self.path, plan.name):
-            self._end_variable(writer)
-        # an open dataset keeps chunks
-        self._written[plan.name] = writer.written
+    def _known(self, plan: DatasetPlan) -> Form | None:
+        return known_form(plan)
 
-    def _define(self, plan: DatasetPlan, form: Form) -> Writer:
+    def _survey(self, plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
+        return survey(plan, blocks)
+
+    def _warn(self, message: str, variable: str) -> None:
+        warn(message, self.path, variable)
+
+    def _writer(self, plan: DatasetPlan, form: Form) -> DatasetWriter:
         """Make the dataset of a variable, with its attributes."""
-        file = self._open_file
         marker = plan.marker
         is_number = form.kind == "number"
         dtype = file_dtype(form.stored, form.kind)
@@ -168,32 +117,15 @@ class HDF5Sink(FileSink):
                 dtype = h5py.enum_dtype(members, dtype)
         if plan.shape is not None:
             options = creation_options(plan.record, plan.shape, self._compression, self._level)
-        dataset = file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
+        dataset = self._file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
         attributes_dtype = np.dtype(TYPES[form.stored].code) if is_number else None
         marker.update(write_attributes(dataset, plan.attributes, attributes_dtype, plan.is_scale))
         kind = NumberWriter if form.kind in ("number", "bool") else StringWriter
         return kind(plan, form, dataset)
 
-    def _end_variable(self, writer: Writer) -> None:
-        plan = writer.plan
-        if plan.shape is not None:
-            writer.finish()
-            self._warn_of_clashes(writer)
-        write_marker(writer.dataset, plan.marker)
-
-    def _warn_of_clashes(self, writer: Writer) -> None:
-        if isinstance(writer, NumberWriter):
-            for sentinel, n in zip(writer.sentinels, writer.clashes, strict=True):
-                if n:
-                    warn(
-                        f"{n} present values equal {sentinel}, which means missing to other programs",
-                        self.path,
-                        writer.plan.name,
-                    )
-
-    def _make_scales(self) -> None:
+    def _complete(self) -> None:
         """Make the dimension scales, attach them, and label the dimensions of all variables."""
-        file = self._open_file
+        file = self._file
         plans = self._plan.variables.values()
         for plan in plans:
             if plan.is_scale:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...codec.encode import type_of
 from ...dtypes import TYPES
-from ...errors import UnsupportedError
 from .. import missing, strings
+from ..library.encoding import encoded
 from ..missing import candidates
 from .kinds import Kind
 from .plan import DatasetPlan
@@ -132,28 +132,3 @@ class _Numbers:
             form.stored, form.kind = WIDER[form.type], "number"
             left = candidates(np.dtype(TYPES[form.stored].code))
         form.free = left[:1]
-
-
-def encoded(values: NDArray[Any], mask: NDArray[np.bool_] | None, mark: bytes) -> NDArray[Any]:
-    """Return strings as byte strings, with `mark` for missing ones.
-
-    Raises
-    ------
-    UnsupportedError
-        If an item is not a string, or has no form in UTF-8.
-    """
-    out = np.empty(values.size, dtype=object)
-    skip = mask.reshape(-1).tolist() if mask is not None else [False] * values.size
-    out[:] = [mark if gone else _bytes(item) for item, gone in zip(values.reshape(-1).tolist(), skip, strict=True)]
-    return out.reshape(values.shape)
-
-
-def _bytes(item: Any) -> bytes:
-    if isinstance(item, bytes):
-        return bytes(item)
-    if not isinstance(item, str):
-        raise UnsupportedError(f"found a value of type {type(item).__name__}, expected a string")
-    try:
-        return item.encode()
-    except UnicodeEncodeError as error:
-        raise UnsupportedError(f"the text {item!r} has no form in UTF-8") from error

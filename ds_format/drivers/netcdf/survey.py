@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from .. import strings
+from ..library.encoding import encoded
 from ..library.plan import VariablePlan
 from ..missing import candidates, default_fill, sentinels
 from ..settings import setting
@@ -83,7 +84,7 @@ def survey(blocks: Iterable[Any], type_name: str | None) -> Facts:
             facts = Facts(type_name or type_of_block(block), has_missing=False)
         if TYPES[facts.type].is_string:
             values, mask = strings.as_objects(block)
-            raw = text.encoded(values, mask, b"")
+            raw = encoded(values, mask, b"", text.storable)
             facts.length = max(facts.length, text.max_length(raw))
             mark_lengths |= strings.mark_lengths(raw, mask)
         else:
