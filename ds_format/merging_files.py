@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import drivers
 from .conversion import Progress, counted, memory_size
 from .creation import created
 from .dataset import as_array
@@ -73,7 +74,7 @@ def merge_files(
     >>> read("both.ds")["t"]
     array([1, 2, 3])
     """
-    decodes = not options.keys().isdisjoint(("time_units", "calendar"))
+    decodes = not drivers.TIMES.isdisjoint(options)
     with _Files(list(inputs), (sel, range_, at, between), decodes) as files:
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
         with created(output, meta, **options) as sink:

@@ -147,6 +147,29 @@ def test_a_sink_that_cannot_finish_leaves_no_trace(suffix: str, tmp_path: Path) 
     assert ds.read(path)["x"].tolist() == [7.0]
 
 
+@pytest.mark.parametrize("suffix", [".bpk", ".h5", ".json", ".nc"])
+def test_a_variable_is_written_once(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    sink = create_sink(path, META)
+    sink.write("x", [X])
+    with pytest.raises(ds.DsError, match=rf'a\{suffix}: variable "x": written for the second time'):
+        sink.write("x", [X])
+    sink.commit()
+    sink.abort()
+    assert ds.read(path)["x"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".nc"])
+def test_what_is_finished_takes_no_more(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    with created(path, META) as sink:
+        sink.write("x", [X])
+    for more in (lambda: sink.write("x", [X]), sink.commit):
+        with pytest.raises(ds.DsError, match=rf"a\{suffix}: .*the file is finished, or given up"):
+            more()
+    assert ds.read(path)["x"].tolist() == [0, 1, 2]
+
+
 @pytest.mark.filterwarnings("ignore::ds_format.LossWarning")
 @pytest.mark.parametrize("suffix", TIMED)
 def test_times_are_written_in_units_of_choice(suffix: str, tmp_path: Path) -> None:

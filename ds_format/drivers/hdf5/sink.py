@@ -69,9 +69,9 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         return library(error, self.path, variable)
 
     def _plan_file(self) -> FilePlan[DatasetPlan]:
-        known = ", ".join(COMPRESSIONS)
-        if self._compression is not None and self._compression not in COMPRESSIONS:
-            raise UnsupportedError(f'found the compression "{self._compression}", expected one of {known}')
+        found = self._compression
+        if found is not None and found not in COMPRESSIONS:
+            raise UnsupportedError(f'found the compression "{found}", expected one of {", ".join(COMPRESSIONS)}')
         return plan_file(as_hdf5(self.meta))
 
     def _create_file(self, written: str) -> Node:
