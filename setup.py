@@ -13,7 +13,7 @@ from setuptools.command.build_ext import build_ext
 
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
-POSIX_ONLY = ("batch", "document_fetch", "fetch", "files", "ranges", "vectors")  # else kernels/portable.py, or nothing
+POSIX_ONLY = ("batch", "document_fetch", "fetch", "files", "ranges", "vectors")  # else portable.py, or nothing
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
 
@@ -35,21 +35,20 @@ class Build(build_ext):
         self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.glob("*.1"))))]
 
 
-kernels = [
+kernels = [path for path in sorted(Path("ds_format/kernels").rglob("*.pyx")) if POSIX or path.stem not in POSIX_ONLY]
+shared = Path("ds_format/kernels/_cython.c")  # what Cython would repeat in each kernel: it is generated here, once
+extensions = [
     Extension(
-        f"ds_format.kernels.{path.stem}",
+        ".".join(path.with_suffix("").parts),
         [path.as_posix()],
         include_dirs=[np.get_include()],
         define_macros=[(f"NPY_{which}", "NPY_2_0_API_VERSION") for which in ("NO_DEPRECATED_API", "TARGET_VERSION")]
         + [("DS_FORMAT_PLAIN", None)] * CHECKED,
-        extra_compile_args=(["-O3"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
+        extra_compile_args=(["-O3", "-g0"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
     )
-    for path in sorted(Path("ds_format/kernels").glob("*.pyx"))
-    if POSIX or path.stem not in POSIX_ONLY
+    for path in [*kernels, shared]
 ]
 checks = {"boundscheck": CHECKED, "initializedcheck": CHECKED, "wraparound": False, "cdivision": True}
 modules = {"language_level": 3, "freethreading_compatible": True, "auto_pickle": False, "autotestdict": False}
-setup(
-    cmdclass={"build_ext": Build},
-    ext_modules=cythonize(kernels, compiler_directives=checks | modules, force=CHECKED),
-)
+options = {"compiler_directives": checks | modules, "shared_utility_qualified_name": extensions[-1].name}
+setup(cmdclass={"build_ext": Build}, ext_modules=cythonize(extensions, force=CHECKED, **options))

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
         VersionError,
     )
     from .files import from_netcdf, open, read, to_netcdf, write
-    from .folders import index, readdir
     from .lazy import File, Variable
-    from .many import read_many
-    from .merging_files import merge_files
+    from .many.folders import index, readdir
+    from .many.merging import merge_files
+    from .many.reading import read_many
     from .names import escape, unescape
     from .ops import (
         apply,
@@ -89,9 +89,9 @@ _MODULES = {
     "errors": _ERRORS,
     "files": ("from_netcdf", "open", "read", "to_netcdf", "write"),
     "lazy": ("File", "Variable"),
-    "folders": ("index", "readdir"),
-    "many": ("read_many",),
-    "merging_files": ("merge_files",),
+    "many.folders": ("index", "readdir"),
+    "many.reading": ("read_many",),
+    "many.merging": ("merge_files",),
     "names": ("escape", "unescape"),
     "ops": _OPS,
     "timeaxis": ("time_dt",),

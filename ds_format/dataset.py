@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
-from .kernels.strings import has_none
+from .kernels.ds.strings import has_none
 from .names import escape, unescape
 
 __all__ = ["Dataset", "as_array", "attrs", "dims", "escape", "unescape", "validate", "variables"]

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .files import read, write
-from .folders import index, readdir
+from .many.folders import index, readdir
 
 __all__ = ["index", "read", "readdir", "write"]

@@ -8,7 +8,7 @@ import sys
 import time
 
 from .errors import BusyError
-from .kernels.portable import BINARY
+from .kernels.files.portable import BINARY
 from .opened import Opened
 
 if sys.platform == "win32":

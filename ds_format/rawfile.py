@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from .errors import TruncatedError
-from .kernels import ranges
+from .kernels.files import ranges
 from .opened import Opened
 from .regular import open_binary, open_file
 
 if os.name == "posix":
-    from .kernels.fetch import Fetcher
+    from .kernels.files.fetch import Fetcher
 else:
     Fetcher = None  # type: ignore[assignment, misc]
 

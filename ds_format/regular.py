@@ -1,6 +1,6 @@
 """Opening what has to be a file: a pipe would keep the process waiting, and a device may never end.
 
-What was opened is looked at, and not what the name stood for before. `kernels.files` does the same for small files.
+What was opened is looked at, and not what the name stood for before. `kernels.files.files` does so for small files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import stat
 from typing import Any, BinaryIO
 
-from .kernels.portable import BINARY
+from .kernels.files.portable import BINARY
 
 _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
 NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)

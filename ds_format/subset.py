@@ -13,7 +13,7 @@ import numpy as np
 
 from . import drivers, modes, packing, timeaxis
 from .dataset import META, as_array, as_masked, attrs, dims
-from .drivers.base import BLOCK_SIZE, Metadata, Source, Stored, block_slices
+from .drivers.base import BLOCK_SIZE, Metadata, Source, StoredNumbers, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
@@ -219,12 +219,12 @@ class Subset(Opened):
             index = tuple(item if isinstance(item, int) else item[next(parts)] for item in chosen)
             yield as_array(self.source.read(name, index))
 
-    def stored(self, name: str) -> Stored | None:
+    def stored(self, name: str) -> StoredNumbers | None:
         """Return where a variable lies in the file, if all of it is wanted, and the driver can tell."""
         changed = name in self._dates or name in self._packed or self._indexes[name] is not None
         if changed or not hasattr(self.source, "stored"):
             return None
-        place: Stored | None = self.source.stored(name)
+        place: StoredNumbers | None = self.source.stored(name)
         return place
 
     def telling_of_skipping(self) -> contextlib.AbstractContextManager[None]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from .errors import DsError
-from .kernels import files
-from .kernels.portable import BINARY, creation_mode
-from .kernels.presence import real_path
+from .kernels.files import files
+from .kernels.files.portable import BINARY, creation_mode
+from .kernels.files.presence import real_path
 from .opened import Opened
 from .temporary import HOLDS, Temporary
 

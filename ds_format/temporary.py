@@ -12,8 +12,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-from .kernels.portable import temporary_name, usual_temporary_name
-from .kernels.presence import is_folder
+from .kernels.files.portable import temporary_name, usual_temporary_name
+from .kernels.files.presence import is_folder
 from .lock import try_lock, unlock
 from .opened import Opened
 

@@ -20,10 +20,11 @@ from typing import Any, Literal
 import numpy as np
 
 import ds_format as ds
-from ds_format import binpickle, drivers, merging_files
+from ds_format import binpickle, drivers
 from ds_format.datadings.reindex import reindex as reindex_samples
 from ds_format.datadings.writer import FileWriter
-from ds_format.kernels import portable
+from ds_format.kernels.files import portable
+from ds_format.many import merging
 from ds_format.subset import open_subset
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import reindex as reindex_documents
@@ -98,7 +99,7 @@ def merge(suffix: str, variable: str) -> Writer:
         for i in range(2):
             ds.write(folder / f"{i}.ds", {variable: DATASET[variable], ".": {variable: {".dims": ["i"]}}})
         yield
-        merging_files.merge_files("i", [folder / "0.ds", folder / "1.ds"], folder / f"out{suffix}", durable=durable)
+        merging.merge_files("i", [folder / "0.ds", folder / "1.ds"], folder / f"out{suffix}", durable=durable)
 
     return run
 

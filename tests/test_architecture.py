@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "ds_format").rglob("*.py"))
+KERNELS = ROOT / "ds_format" / "kernels"
+BELOW = {  # which folders of kernels may use which others
+    "common": set(),
+    "files": {"common"},
+    "ds": {"common"},
+    "json": {"common"},
+    "msgpack": {"common"},
+    "pickle": {"common"},
+    "datadings": {"common", "msgpack"},
+    "zds": {"common", "json"},
+}
 LIMITS = {"ds_format/**/*.pyx": 250, "ds_format/**/*.py": 400, "tests/**/*.py": 500}
 
 
@@ -61,6 +73,17 @@ def test_each_module_says_what_it_is(path: Path) -> None:
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "ds_format" / "kernels").glob("*.pyx")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(KERNELS.rglob("*.pyx")), ids=lambda path: path.name)
 def test_each_kernel_has_a_stub(path: Path) -> None:
     assert path.with_suffix(".pyi").is_file()
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(path.name for path in KERNELS.iterdir() if path.is_dir() and path.name[0] != "_")
+)
+def test_kernels_point_downward(folder: str) -> None:
+    texts = [
+        path.read_text() for path in (KERNELS / folder).iterdir() if path.suffix in (".py", ".pyi", ".pyx", ".pxd")
+    ]
+    used = {name for text in texts for name in re.findall(r"^from \.\.(\w+)[.\w]* c?import", text, re.MULTILINE)}
+    assert used <= BELOW[folder]

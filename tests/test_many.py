@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import many
+from ds_format.many import reading
 
 from .same import same_data
 
@@ -58,13 +58,13 @@ def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
 def test_a_list_is_what_reading_one_by_one_gives(
     paths: list[Path], threads: int | None, variables: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(many, "BATCH", 2)
+    monkeypatch.setattr(reading, "BATCH", 2)
     found = ds.read_many(paths, variables, threads=threads)
     assert all(same(dataset, ds.read(path, variables)) for dataset, path in zip(found, paths, strict=True))
 
 
 def test_files_of_every_size_and_format(paths: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(many, "SMALL_SIZE", paths[0].stat().st_size - 1)
+    monkeypatch.setattr(reading, "SMALL_SIZE", paths[0].stat().st_size - 1)
     ds.convert(paths[0], tmp_path / "a.nc", ["t", "site"])
     ds.write(tmp_path / "old.ds", make(5), version="2.0.1")
     ds.write(tmp_path / "tiny.ds", {"x": 1})
@@ -88,7 +88,7 @@ def test_datasets_share_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("batch", [1, 4, 2048])
 def test_into_one_dataset(paths: list[Path], batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "BATCH", batch)
+    monkeypatch.setattr(reading, "BATCH", batch)
     oracle = ds.merge([ds.read(path) for path in paths], "t")
     assert same(ds.read_many(paths, dim="t"), oracle)
     assert same(ds.read_many(paths, ["x", "site"], dim="t"), ds.merge([ds.read(p, ["x", "site"]) for p in paths], "t"))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import merging_files
 from ds_format.drivers import base
+from ds_format.many import merging
 
 from .same import same_data
 from .test_many import make, same
@@ -30,8 +30,8 @@ def paths(tmp_path: Path) -> list[Path]:
 def test_files_merge_as_datasets_do(
     paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int, n_open: int, arguments: Any
 ) -> None:
-    monkeypatch.setattr(merging_files, "BLOCK_SIZE", budget)
-    monkeypatch.setattr(merging_files, "MAX_OPEN", n_open)
+    monkeypatch.setattr(merging, "BLOCK_SIZE", budget)
+    monkeypatch.setattr(merging, "MAX_OPEN", n_open)
     dim, options = arguments
     ds.merge_files(dim, paths, tmp_path / "out.ds", **options)
     assert same(ds.read(tmp_path / "out.ds"), ds.merge([ds.read(path) for path in paths], dim, **options))
@@ -62,7 +62,7 @@ def test_parts_of_files(paths: list[Path], tmp_path: Path) -> None:
 def test_what_a_file_lacks_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int, lacking: int
 ) -> None:
-    monkeypatch.setattr(merging_files, "BLOCK_SIZE", budget)
+    monkeypatch.setattr(merging, "BLOCK_SIZE", budget)
     datasets = [
         {"t": [2 * i, 2 * i + 1], "x": [float(i), 0.5], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}}
         for i in range(3)
@@ -80,7 +80,7 @@ def test_what_a_file_lacks_is_missing(
 @pytest.mark.parametrize("dtype", ["f8", "?"])  # numbers are copied from file to file, booleans are not
 def test_progress_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
     size = np.dtype(dtype).itemsize
-    monkeypatch.setattr(merging_files, "BLOCK_SIZE", 2 * size)
+    monkeypatch.setattr(merging, "BLOCK_SIZE", 2 * size)
     paths = [tmp_path / "a.ds", tmp_path / "b.ds"]
     for path in paths:
         arrays = {name: np.zeros(2, dtype) for name in "xyz"}

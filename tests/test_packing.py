@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format import cmd, packing
-from ds_format.merging_files import merge_files
+from ds_format.many.merging import merge_files
 from ds_format.subset import open_subset
 
 from .same import same_data

@@ -20,7 +20,7 @@ from ds_format.cli import main
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.reindex import reindex
 from ds_format.datadings.writer import FileWriter
-from ds_format.kernels import portable, presence
+from ds_format.kernels.files import portable, presence
 from ds_format.zds import ZDSStore
 from ds_format.zds.archives.packing import unpack
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.kernels import ranges
+from ds_format.kernels.files import ranges
 from ds_format.selection import normalize, take
 from ds_format.subset import Subset, open_subset
 

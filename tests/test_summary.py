@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from ds_format import summary
+from ds_format import stats
 from ds_format.errors import UnsupportedError
-from ds_format.summary import summarize
+from ds_format.stats import summarize
 
 CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 PARTS: list[list[float]] = [[16, 84], [2.5, 97.5], [0.5, 99.5]]
@@ -24,7 +24,7 @@ def in_pieces(array: Any, n: int = 3) -> Any:
     """Summarize an array from blocks that are not held."""
     edges = [array.size * i // n for i in range(n + 1)]
     blocks = [array[a:b] for a, b in itertools.pairwise(edges)]
-    return summarize(lambda: blocks, summary.IN_MEMORY + 1)
+    return summarize(lambda: blocks, stats.IN_MEMORY + 1)
 
 
 def exact(found: Any) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ import pytest
 import ds_format as ds
 from ds_format import drivers, target, temporary
 from ds_format.errors import DsError
-from ds_format.kernels import files, portable
+from ds_format.kernels.files import files, portable
 from ds_format.target import Target
 from ds_format.workfolder import WorkFolder
 

@@ -16,7 +16,7 @@ import pytest
 
 import ds_format as ds
 from ds_format import drivers
-from ds_format.kernels import portable
+from ds_format.kernels.files import portable
 from ds_format.lock import try_lock
 from ds_format.target import Target
 from ds_format.workfolder import WorkFolder

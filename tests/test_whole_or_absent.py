@@ -160,15 +160,15 @@ except BaseException:
 
 MERGE = """
 import sys, time
-from ds_format import merging_files
-whole = merging_files.blocks
+from ds_format.many import merging
+whole = merging.blocks
 def blocks(files, plan):
     print("writing", flush=True)
     time.sleep(60)
     yield from whole(files, plan)
-merging_files.blocks = blocks
-merging_files._is_copy = lambda files, plan: False
-merging_files.merge_files("i", sys.argv[2:], sys.argv[1])
+merging.blocks = blocks
+merging._is_copy = lambda files, plan: False
+merging.merge_files("i", sys.argv[2:], sys.argv[1])
 """
 
 

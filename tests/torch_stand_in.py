@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.workers import derived
+from ds_format.pytorch import derived
 
 
 class TorchDataset:

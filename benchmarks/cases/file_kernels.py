@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.kernels import files, ranges
+from ds_format.kernels.files import files, ranges
 
 from ..data import floats
 from ..runner import Group

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.kernels.bits import count_bits, unpack_bits
-from ds_format.kernels.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
-from ds_format.kernels.strings import decode_strings, encode_strings, measure_strings, total_length
-from ds_format.kernels.values import gather, scatter, swap
+from ds_format.kernels.ds.bits import count_bits, unpack_bits
+from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
+from ds_format.kernels.ds.strings import decode_strings, encode_strings, measure_strings, total_length
+from ds_format.kernels.ds.values import gather, scatter, swap
 
 from ..data import flags, floats, words
 from ..runner import Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from typing import Any
 
-from ..kernels import ranges
+from ..kernels.files import ranges
 from ..opened import Opened
 from ..target import naming
 from . import checksums

@@ -8,7 +8,7 @@ from operator import add, itemgetter, le
 from typing import Any
 
 from ..errors import FormatError
-from ..kernels import walk
+from ..kernels.msgpack import walk
 from ..messagepack import UnpackException, unpackb
 from .codecs.steps import Step, parse, shown
 

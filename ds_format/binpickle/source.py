@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DsError, IntegrityError, TruncatedError
-from ..kernels import ranges
+from ..kernels.files import ranges
 from ..opened import Opened
 from ..rawfile import RawFile
 from ..regular import open_binary

@@ -34,7 +34,7 @@ class Command(NamedTuple):
     """What is wanted, and the command line that does it."""
 
 
-class Entry(NamedTuple):
+class CommandRow(NamedTuple):
     """One row of the table."""
 
     module: str
@@ -48,28 +48,28 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "attrs": Entry("ds_format.cli.attrs", "Print attributes."),
-    "cat": Entry("ds_format.cli.cat", "Print data."),
-    "dim": Entry("ds_format.cli.dim", "Print the size of a dimension."),
-    "dims": Entry("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
-    "inspect": Entry("ds_format.cli.inspect_", "Print what is in a BinPickle file."),
-    "ls": Entry("ds_format.cli.ls", "List the variables of a file."),
-    "merge": Entry("ds_format.cli.merge", "Join files along a dimension.", writes=True),
-    "meta": Entry("ds_format.cli.meta", "Print the metadata of a file or of a variable."),
-    "pack": Entry("ds_format.cli.pack", "Pack a store of documents into an archive.", writes=True),
-    "plot": Entry("ds_format.cli.plot", "Draw a variable, in the terminal or as a picture.", writes=True),
-    "records": Entry("ds_format.cli.records", "Print, copy and change samples or documents.", writes=True),
-    "reindex": Entry("ds_format.cli.reindex", "Make the index of samples or documents anew.", writes=True),
-    "rename": Entry("ds_format.cli.rename", "Rename variables or attributes.", pairs=True, writes=True),
-    "rename_dim": Entry("ds_format.cli.rename_dim", "Rename dimensions.", pairs=True, writes=True),
-    "rm": Entry("ds_format.cli.rm", "Remove variables or attributes.", writes=True),
-    "select": Entry("ds_format.cli.select_", "Convert a file, whole or in part.", pairs=True, writes=True),
-    "set": Entry("ds_format.cli.set_", "Set data, types, dimensions and attributes.", pairs=True, writes=True),
-    "size": Entry("ds_format.cli.size", "Print the size of a variable."),
-    "stats": Entry("ds_format.cli.stats", "Print statistics of a variable."),
-    "type": Entry("ds_format.cli.type_", "Print the type of a variable."),
-    "unpack": Entry("ds_format.cli.unpack", "Unpack an archive of documents to a folder.", writes=True),
-    "verify": Entry("ds_format.cli.verify", "Check files."),
+    "attrs": CommandRow("ds_format.cli.attrs", "Print attributes."),
+    "cat": CommandRow("ds_format.cli.cat", "Print data."),
+    "dim": CommandRow("ds_format.cli.dim", "Print the size of a dimension."),
+    "dims": CommandRow("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
+    "inspect": CommandRow("ds_format.cli.inspect_", "Print what is in a BinPickle file."),
+    "ls": CommandRow("ds_format.cli.ls", "List the variables of a file."),
+    "merge": CommandRow("ds_format.cli.merge", "Join files along a dimension.", writes=True),
+    "meta": CommandRow("ds_format.cli.meta", "Print the metadata of a file or of a variable."),
+    "pack": CommandRow("ds_format.cli.pack", "Pack a store of documents into an archive.", writes=True),
+    "plot": CommandRow("ds_format.cli.plot", "Draw a variable, in the terminal or as a picture.", writes=True),
+    "records": CommandRow("ds_format.cli.records", "Print, copy and change samples or documents.", writes=True),
+    "reindex": CommandRow("ds_format.cli.reindex", "Make the index of samples or documents anew.", writes=True),
+    "rename": CommandRow("ds_format.cli.rename", "Rename variables or attributes.", pairs=True, writes=True),
+    "rename_dim": CommandRow("ds_format.cli.rename_dim", "Rename dimensions.", pairs=True, writes=True),
+    "rm": CommandRow("ds_format.cli.rm", "Remove variables or attributes.", writes=True),
+    "select": CommandRow("ds_format.cli.select_", "Convert a file, whole or in part.", pairs=True, writes=True),
+    "set": CommandRow("ds_format.cli.set_", "Set data, types, dimensions and attributes.", pairs=True, writes=True),
+    "size": CommandRow("ds_format.cli.size", "Print the size of a variable."),
+    "stats": CommandRow("ds_format.cli.stats", "Print statistics of a variable."),
+    "type": CommandRow("ds_format.cli.type_", "Print the type of a variable."),
+    "unpack": CommandRow("ds_format.cli.unpack", "Unpack an archive of documents to a folder.", writes=True),
+    "verify": CommandRow("ds_format.cli.verify", "Check files."),
 }
 """All commands by name."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..kernels.presence import exists
-from ..merging_files import merge_files
+from ..kernels.files.presence import exists
+from ..many.merging import merge_files
 from . import metadata, options, patterns, pst
 from .arguments import ArgumentError, Request, count, names, text
 from .commands import Command, Option

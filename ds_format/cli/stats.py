@@ -7,8 +7,8 @@ from typing import Any
 
 from ..dataset import META
 from ..names import unescape
+from ..stats import summarize
 from ..subset import item_size, open_subset
-from ..summary import summarize
 from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FormatError, TruncatedError
-from ..kernels.bits import count_bits, unpack_bits
-from ..kernels.numpy_strings import decode_numpy_strings
-from ..kernels.strings import decode_strings, total_length
-from ..kernels.values import scatter, swap
+from ..kernels.ds.bits import count_bits, unpack_bits
+from ..kernels.ds.numpy_strings import decode_numpy_strings
+from ..kernels.ds.strings import decode_strings, total_length
+from ..kernels.ds.values import scatter, swap
 from .body import Body
 from .header import VarHeader
-from .layout import Place, check_numbers, locate, values_size
+from .layout import Layout, check_numbers, locate, values_size
 from .parallel import each
 
 NATIVE_BIG = np.little_endian is False
@@ -84,7 +84,7 @@ class Decoder:
     ----------
     var : VarHeader
         With data.
-    place : Place
+    layout : Layout
         As `locate` returned it.
     body : Body
     strings : bool
@@ -96,21 +96,21 @@ class Decoder:
         If the values that the mask leaves do not fit the body.
     """
 
-    def __init__(self, var: VarHeader, place: Place, body: Body, strings: bool = False):
+    def __init__(self, var: VarHeader, layout: Layout, body: Body, strings: bool = False):
         if var.type is None or var.size is None:
             raise FormatError(".size: found null, expected a variable with data")
         self.type = var.type
         self.shape = var.size
-        self.place = place
+        self.layout = layout
         self.body = body
         self.swapped = var.big is not NATIVE_BIG and self.type.ordered
         self.big = var.big
         self.text = self.type.name == "unicode"
         self.dtype: np.dtype[Any] = STRINGS if strings and self.text else DTYPES[self.type.code]
         self.ranks = self._count_present() if var.missing else None
-        self.present = place.n if self.ranks is None else self.ranks[-1]
-        size = values_size(var, self.present, place.room)
-        self.data = place.values + size
+        self.present = layout.n if self.ranks is None else self.ranks[-1]
+        size = values_size(var, self.present, layout.room)
+        self.data = layout.values + size
         """Where the bytes of strings begin, and all others end; bytes from the start of the body."""
         self.ends = self._measure_strings() if self.type.is_string else [0]
 
@@ -122,18 +122,18 @@ class Decoder:
     def _count_present(self) -> list[int]:
         """Return how many values are present before each STEP-th one, and in all."""
         ranks = [0]
-        for first in range(0, self.place.n, STEP):
-            n = min(STEP, self.place.n - first)
-            ranks.append(ranks[-1] + n - count_bits(self.body.view(self.place.start + first // 8, (n + 7) // 8), n))
+        for first in range(0, self.layout.n, STEP):
+            n = min(STEP, self.layout.n - first)
+            ranks.append(ranks[-1] + n - count_bits(self.body.view(self.layout.start + first // 8, (n + 7) // 8), n))
         return ranks
 
     def _measure_strings(self) -> list[int]:
         """Return where each STEP-th string begins, and where the last one ends, in bytes from the first string."""
         ends = [0]
-        room = self.place.end - self.data
+        room = self.layout.end - self.data
         for first in range(0, self.present, STEP):
             n = min(STEP, self.present - first)
-            lengths = self.body.view(self.place.values + 8 * first, 8 * n)
+            lengths = self.body.view(self.layout.values + 8 * first, 8 * n)
             try:
                 ends.append(ends[-1] + total_length(lengths, self.big, room - ends[-1]))
             except ValueError as error:
@@ -142,7 +142,7 @@ class Decoder:
 
     def all(self) -> Any:
         """Decode all values, in the shape of the variable."""
-        n = self.place.n
+        n = self.layout.n
         if self.present == n:
             return self._take(0, n).reshape(self.shape)
         values, flags = self._empty(n), np.empty(n, np.bool_)
@@ -158,7 +158,7 @@ class Decoder:
 
     def row(self, first: int, last: int) -> Any:
         """Decode the values from `first` up to `last`, as a 1-d array or masked array."""
-        if self.ranks is None or self.present == self.place.n:
+        if self.ranks is None or self.present == self.layout.n:
             return self._take(first, last)
         start = first - first % 8
         values, flags = self._empty(last - start), np.empty(last - start, np.bool_)
@@ -173,13 +173,13 @@ class Decoder:
     @property
     def is_plain(self) -> bool:
         """Whether all values are stored, each with the same whole number of bytes."""
-        return self.present == self.place.n and self.type.is_number
+        return self.present == self.layout.n and self.type.is_number
 
     def rows(self, starts: NDArray[np.int64], n: int) -> NDArray[Any]:
         """Decode stretches of `n` values each of a plain variable, as an array of shape (len(starts), n)."""
         size = self.type.size
         out = np.empty((len(starts), n), self.dtype)
-        self.body.ranges(self.place.values + starts * size, n * size, _bytes(out))
+        self.body.ranges(self.layout.values + starts * size, n * size, _bytes(out))
         return _swapped(out, size) if self.swapped else out
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -210,7 +210,7 @@ class Decoder:
             How many values are present before the end of the stretch.
         """
         n = flags.size
-        mask = self.body.view(self.place.start + first // 8, (n + 7) // 8)
+        mask = self.body.view(self.layout.start + first // 8, (n + 7) // 8)
         end = begin + n - count_bits(mask, n)
         if self.type.is_string:
             unpack_bits(mask, flags.view(np.uint8))
@@ -220,7 +220,7 @@ class Decoder:
             scatter(mask, _bytes(present), flags.view(np.uint8), _bytes(values), 1, False)
         else:
             size = self.type.size
-            present = self.body.view(self.place.values + begin * size, (end - begin) * size)
+            present = self.body.view(self.layout.values + begin * size, (end - begin) * size)
             scatter(mask, present, flags.view(np.uint8), _bytes(values), size, self.swapped)
         return end
 
@@ -230,7 +230,7 @@ class Decoder:
         step, rest = divmod(first, STEP)
         if not rest:
             return self.ranks[step]
-        bits = self.body.view(self.place.start + step * (STEP // 8), (rest + 7) // 8)
+        bits = self.body.view(self.layout.start + step * (STEP // 8), (rest + 7) // 8)
         return self.ranks[step] + rest - count_bits(bits, rest)
 
     def _take(self, first: int, last: int) -> NDArray[Any]:
@@ -243,15 +243,15 @@ class Decoder:
             flags = np.empty(last - start, np.bool_)
             for i in range(0, flags.size, STEP):
                 part = flags[i : i + STEP]
-                bits = self.body.view(self.place.values + (start + i) // 8, (part.size + 7) // 8)
+                bits = self.body.view(self.layout.values + (start + i) // 8, (part.size + 7) // 8)
                 unpack_bits(bits, part.view(np.uint8))
             return flags[first - start :]
         size = self.type.size
-        array = self.body.array(self.place.values + first * size, (n,), self.dtype)
+        array = self.body.array(self.layout.values + first * size, (n,), self.dtype)
         return _swapped(array, size) if self.swapped else array
 
     def _take_strings(self, first: int, last: int) -> NDArray[Any]:
-        lengths = self.body.view(self.place.values + 8 * first, 8 * (last - first))
+        lengths = self.body.view(self.layout.values + 8 * first, 8 * (last - first))
         start, end = self._string_start(first), self._string_start(last)
         data = self.body.view(self.data + start, end - start)
         out = np.empty(last - first, self.dtype)
@@ -270,5 +270,5 @@ class Decoder:
         step, rest = divmod(i, STEP)
         if not rest:
             return self.ends[step]
-        lengths = self.body.view(self.place.values + 8 * step * STEP, 8 * rest)
+        lengths = self.body.view(self.layout.values + 8 * step * STEP, 8 * rest)
         return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..dtypes import TYPE_OF_CODE, TYPES, Type
 from ..errors import UnsupportedError
-from ..kernels.numpy_strings import encode_numpy_strings, measure_numpy_strings
-from ..kernels.strings import encode_strings, measure_strings
-from ..kernels.values import gather, swap
+from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
+from ..kernels.ds.strings import encode_strings, measure_strings
+from ..kernels.ds.values import gather, swap
 from ..names import unescape
 from .parallel import each
 

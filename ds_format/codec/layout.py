@@ -1,6 +1,6 @@
 """Where the bytes of a variable lie in the body. Every check that header and file size alone decide is here.
 
-All numbers are Python integers, which cannot overflow. Code that holds a `Place` may trust it.
+All numbers are Python integers, which cannot overflow. Code that holds a `Layout` may trust it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_numbers(var: VarHeader, body_size: int) -> None:
             )
 
 
-class Place(NamedTuple):
+class Layout(NamedTuple):
     """Where one variable lies. All but `n` are bytes, counted from the start of the body."""
 
     n: int
@@ -47,7 +47,7 @@ class Place(NamedTuple):
         return self.end - self.values
 
 
-def locate(var: VarHeader, body_size: int) -> Place:
+def locate(var: VarHeader, body_size: int) -> Layout:
     """Find mask and values of a variable that has data.
 
     Parameters
@@ -67,17 +67,17 @@ def locate(var: VarHeader, body_size: int) -> Place:
         raise FormatError(".size: found null, expected a variable with data")
     n = math.prod(var.size)
     if n == 0:
-        return Place(0, 0, 0, 0)
+        return Layout(0, 0, 0, 0)
     mask_size = (n + 7) // 8 if var.missing else 0
-    place = Place(n, var.offset, var.offset + mask_size, body_size)
-    if place.room < 0:
+    layout = Layout(n, var.offset, var.offset + mask_size, body_size)
+    if layout.room < 0:
         raise TruncatedError(
             f"{'mask' if var.missing else 'data'} of {mask_size} bytes at .offset {var.offset} "
             f"go beyond the {body_size} bytes of the body"
         )
     if not var.missing:
-        values_size(var, n, place.room)
-    return place
+        values_size(var, n, layout.room)
+    return layout
 
 
 def values_size(var: VarHeader, n: int, room: int) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DsError, FormatError
-from ..kernels.bits import unpack_bits
+from ..kernels.ds.bits import unpack_bits
 from ..names import unescape
 from .body import Body
 from .decode import Decoder, decode

@@ -18,10 +18,10 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..kernels import files as kernel
-from ..kernels import ranges
-from ..kernels.portable import BINARY
-from ..kernels.presence import exists, real_path
+from ..kernels.files import files as kernel
+from ..kernels.files import ranges
+from ..kernels.files.portable import BINARY
+from ..kernels.files.presence import exists, real_path
 from ..lock import Lock
 from ..target import naming, resolve
 from . import format, journal, offsets

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..kernels.hashes import hash_strings
-from ..kernels.lookup import Lookup
+from ..kernels.datadings.hashes import hash_strings
+from ..kernels.datadings.lookup import Lookup
 from . import format
 
 ATTEMPTS = 1000

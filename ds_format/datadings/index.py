@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import FormatError, MissingError
 from ..forks import renew_lock
-from ..kernels.keys import Keys
-from ..kernels.lookup import Lookup
+from ..kernels.datadings.lookup import Lookup
+from ..kernels.msgpack.keys import Keys
 from . import bloom, format, hashes, keys, offsets, parts, scan
 from .opening import Files, opened
 

@@ -19,8 +19,8 @@ import json
 import os
 from typing import NamedTuple
 
-from ..kernels.portable import BINARY, NAME_SIZE
-from ..kernels.presence import exists, is_link, real_path, status
+from ..kernels.files.portable import BINARY, NAME_SIZE
+from ..kernels.files.presence import exists, is_link, real_path, status
 from . import format
 
 LOCK = ".lock"

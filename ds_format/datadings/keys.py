@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError
-from ..kernels.keys import Keys
+from ..kernels.msgpack.keys import Keys
 from ..messagepack import packb, unpackb
 from . import format, parts
 

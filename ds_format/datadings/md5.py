@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..errors import TruncatedError
-from ..kernels import ranges
+from ..kernels.files import ranges
 from ..regular import open_binary
 
 LINE = re.compile(r"([0-9A-Fa-f]{32}) [ *](.+)")

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..kernels.pack import pack as kernel_pack
-from ..kernels.unpack import unpack as kernel_unpack
-from ..kernels.walk import measure
+from ..kernels.msgpack.pack import pack as kernel_pack
+from ..kernels.msgpack.unpack import unpack as kernel_unpack
+from ..kernels.msgpack.walk import measure
 from ..messagepack import Packer, unpackb
 from . import arrays
 
@@ -33,7 +33,7 @@ _FAULTS: dict[int, tuple[type[FormatError], str]] = {
     3: (FormatError, "more than 1024 containers inside of one another"),
     4: (FormatError, "an array as key of a map"),
 }
-"""What `kernels.walk.measure` finds."""
+"""What `kernels.msgpack.walk.measure` finds."""
 _REFUSALS = (TypeError, ValueError, OverflowError, BufferError)
 _local = threading.local()  # a packer is not to be shared by threads
 
@@ -168,6 +168,6 @@ def unpack(data: Any, *, writable: bool = False) -> Any:
 
 
 def fault(what: int, at: int) -> FormatError:
-    """Return the error for what `kernels.walk.measure` found at a byte of the message."""
+    """Return the error for what `kernels.msgpack.walk.measure` found at a byte of the message."""
     kind, reason = _FAULTS[what]
     return kind(f"{reason}, at byte {at} of the message")

@@ -11,8 +11,8 @@ from itertools import chain, pairwise
 from typing import Any, SupportsIndex
 
 from ..errors import DsError, FormatError, IntegrityError, MissingError
-from ..kernels import pieces
-from ..kernels.presence import exists
+from ..kernels.datadings import pieces
+from ..kernels.files.presence import exists
 from ..rawfile import MappedFile, RawFile
 from . import format, journal, md5, messages, parts
 from .base import Reader, locate

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError
-from ..kernels.presence import exists
+from ..kernels.files.presence import exists
 from ..target import naming
 from . import format, journal, keys, legacy, md5, parts, publish, scan
 from .claim import Claim

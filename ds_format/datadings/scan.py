@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FormatError
-from ..kernels.keys import strings_at
-from ..kernels.walk import find_messages, measure
+from ..kernels.msgpack.keys import strings_at
+from ..kernels.msgpack.walk import find_messages, measure
 from ..rawfile import RawFile
 from . import format, keys, messages, parts
 
@@ -19,7 +19,7 @@ BLOCK = 1 << 16
 WINDOW = 1 << 22
 """Bytes that are read at once, if they hold a whole message."""
 CUT_OFF = 1
-"""What `kernels.walk.measure` says of a message that goes on behind the bytes it was given."""
+"""What `kernels.msgpack.walk.measure` says of a message that goes on behind the bytes it was given."""
 
 
 class Block(NamedTuple):

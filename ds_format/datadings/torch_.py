@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import MissingError
-from ..workers import TorchLike, this_rank, this_worker
+from ..pytorch import TorchLike, this_rank, this_worker
 from .base import Samples
 from .order import Order
 

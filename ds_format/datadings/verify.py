@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DsError
-from ..kernels.hashes import hash_strings
-from ..kernels.keys import Keys
-from ..kernels.lookup import Lookup
-from ..kernels.presence import exists
+from ..kernels.datadings.hashes import hash_strings
+from ..kernels.datadings.lookup import Lookup
+from ..kernels.files.presence import exists
+from ..kernels.msgpack.keys import Keys
 from ..regular import open_binary
 from . import bloom, format, hashes, journal, keys, legacy, md5, messages, opening, parts
 

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import BusyError, IntegrityError, UnsupportedError
-from ..kernels import ranges
-from ..kernels.presence import exists
+from ..kernels.files import ranges
+from ..kernels.files.presence import exists
 from ..opened import Opened
 from ..regular import open_file
 from ..target import naming

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import DriverError
-from ..kernels.presence import is_file, is_folder
+from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
 from .base import Metadata, Source
 

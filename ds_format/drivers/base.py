@@ -55,7 +55,7 @@ class Source(Protocol):
         ...
 
 
-class Stored(NamedTuple):
+class StoredNumbers(NamedTuple):
     """Where the numbers of a variable lie in a file as an array in memory, little-endian."""
 
     fd: int

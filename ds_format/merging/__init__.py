@@ -6,6 +6,6 @@ assemble    arrays, allocated once and filled part by part
 """
 
 from .assemble import assemble, blank
-from .plan import Input, Part, Plan, Way, converted, make, size_along
+from .plan import Input, MergePlan, Part, Way, converted, make, size_along
 
-__all__ = ["Input", "Part", "Plan", "Way", "assemble", "blank", "converted", "make", "size_along"]
+__all__ = ["Input", "MergePlan", "Part", "Way", "assemble", "blank", "converted", "make", "size_along"]

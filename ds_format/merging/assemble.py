@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..dataset import META, Dataset, as_masked
 from ..dtypes import TYPES
-from .plan import Input, Part, Plan, Way, converted, make
+from .plan import Input, MergePlan, Part, Way, converted, make
 
 Read = Callable[[str], Any]
 """Key of a variable of one input → array of shape (count, *shape): one for each dataset that the input stands for."""
@@ -48,11 +48,11 @@ class Filler:
 
     Parameters
     ----------
-    plans : iterable of Plan
+    plans : iterable of MergePlan
     n_inputs : int
     """
 
-    def __init__(self, plans: Iterable[Plan], n_inputs: int):
+    def __init__(self, plans: Iterable[MergePlan], n_inputs: int):
         self.plans = list(plans)
         self._arrays = [_Array(plan) for plan in self.plans]
         self._parts: list[list[tuple[_Array, Part]]] = [[] for _ in range(n_inputs)]
@@ -73,7 +73,7 @@ class Filler:
 class _Array:
     """One variable being filled."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: MergePlan):
         self.plan = plan
         if plan.shape is None:
             return
@@ -115,12 +115,12 @@ def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
     return np.zeros(shape, ds_type.code)
 
 
-def part_values(plan: Plan, part: Part, stack: Any) -> Any:
+def part_values(plan: MergePlan, part: Part, stack: Any) -> Any:
     """Return what a part of a variable adds, shaped as its place in the merged array.
 
     Parameters
     ----------
-    plan : Plan
+    plan : MergePlan
     part : Part
     stack : (count, *shape) array or MaskedArray
         The variable in each dataset that the input stands for.

@@ -48,7 +48,7 @@ class Part(NamedTuple):
     """What makes its values those of the merged variable."""
 
 
-class Plan(NamedTuple):
+class MergePlan(NamedTuple):
     """One merged variable."""
 
     key: str
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     """Whether values may be missing."""
 
 
-def converted(plan: Plan, part: Part, values: Any) -> Any:
+def converted(plan: MergePlan, part: Part, values: Any) -> Any:
     """Return values of a part as those of the merged variable.
 
     Raises
@@ -87,7 +87,7 @@ def make(
     new: str | None = None,
     variables: Collection[str] | None = None,
     jd: bool = True,
-) -> tuple[list[Plan], dict[str, dict[str, Any]]]:
+) -> tuple[list[MergePlan], dict[str, dict[str, Any]]]:
     """Plan the merge of datasets.
 
     Variables along `dim` are joined. If no dataset has this dimension, it is the new one. Along a new dimension
@@ -107,7 +107,7 @@ def make(
 
     Returns
     -------
-    (list of Plan, dict)
+    (list of MergePlan, dict)
         One plan per variable, in order of appearance; the metadata of the merged dataset. Later datasets override
         attributes of former ones.
 
@@ -132,7 +132,7 @@ def make(
         having = [i for i, given in enumerate(inputs) if given.meta.get(key, {}).get(".size") is not None]
         entry = _merged_entry(key, inputs)
         if not having:
-            plan = Plan(key, Way.FIRST, 0, None, entry.get(".type"), [], False)
+            plan = MergePlan(key, Way.FIRST, 0, None, entry.get(".type"), [], False)
         elif exists and any(dim in _dims(key, inputs[i]) for i in having):
             plan = _join(key, inputs, having, dim, sizes, joined_ends, jd, entry)
         elif stacked is not None and (chosen is None or key in chosen):
@@ -180,7 +180,7 @@ def _join(
     ends: Sequence[int],
     jd: bool,
     entry: dict[str, Any],
-) -> Plan:
+) -> MergePlan:
     names = _dims(key, inputs[having[0]])
     for i in having:
         if _dims(key, inputs[i]) != names:
@@ -204,7 +204,7 @@ def _stack(
     ends: Sequence[int],
     jd: bool,
     entry: dict[str, Any],
-) -> Plan:
+) -> MergePlan:
     spans = [(ends[i] - inputs[i].repeat, inputs[i].repeat) for i in having]
     names = _dims(key, inputs[having[0]])
     if any(_dims(key, inputs[i]) != names for i in having):
@@ -222,7 +222,7 @@ def _merge(
     spans: Sequence[tuple[int, int]],
     jd: bool,
     entry: dict[str, Any],
-) -> Plan:
+) -> MergePlan:
     axis, total = along
     metas = [inputs[i].meta[key] for i in having]
     shapes = {tuple(_without(meta[".size"], axis) if way is Way.JOIN else meta[".size"]) for meta in metas}
@@ -240,16 +240,16 @@ def _merge(
     type_name = converted_type or merged_type(key, [meta.get(".type") for meta in metas])
     covered = sum(part.n for part in parts)
     missing = covered < total or any(meta.get(".missing", True) for meta in metas)
-    return Plan(key, way, axis, tuple(shape), type_name, parts, missing)
+    return MergePlan(key, way, axis, tuple(shape), type_name, parts, missing)
 
 
-def _first(key: str, inputs: Sequence[Input], i: int, entry: dict[str, Any]) -> Plan:
+def _first(key: str, inputs: Sequence[Input], i: int, entry: dict[str, Any]) -> MergePlan:
     given = inputs[i].meta[key]
     # What says how to read the values must be of the dataset that the values are of.
     entry.update({name: value for name, value in given.items() if name not in INTERNAL})
     shape = tuple(given[".size"])
     type_name = given.get(".type") or "float64"
-    return Plan(key, Way.FIRST, 0, shape, type_name, [Part(i, 0, 1, None)], bool(given.get(".missing", True)))
+    return MergePlan(key, Way.FIRST, 0, shape, type_name, [Part(i, 0, 1, None)], bool(given.get(".missing", True)))
 
 
 def _without(size: Sequence[int], axis: int) -> list[int]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..errors import FormatError
-from ..kernels import lines as kernel
-from ..kernels import ranges
-from ..kernels.zdx import Table
+from ..kernels.files import ranges
+from ..kernels.zds import lines as kernel
+from ..kernels.zds.zdx import Table
 from .documents import Document, decoder
 from .faults import message_at
 from .lines import whole_lines

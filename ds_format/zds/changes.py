@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import UnsupportedError
-from ..kernels.presence import exists
+from ..kernels.files.presence import exists
 from . import format, locks, manifest, repair
 from .bulk import write_lines
 from .docfiles import DocFiles

@@ -12,7 +12,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from ..workers import TorchLike
+from ..pytorch import TorchLike
 from .documents import Document
 from .format import DEFAULT_COLLECTION, ID
 from .query import Where, predicate

@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from ..errors import UnsupportedError
-from ..kernels import files
-from ..kernels.zdx import Table
+from ..kernels.files import files
+from ..kernels.zds.zdx import Table
 from ..workfolder import WorkFolder
 from . import format
 from .bulk import Check, checked

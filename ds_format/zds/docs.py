@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from ..errors import FormatError, UnsafeError, UnsupportedError
-from ..kernels import files, json_write
+from ..kernels.files import files
+from ..kernels.zds.encoder import Encoder
 from . import format
 from .documents import Document, decoder, plain
 from .faults import SHOWN, Faults
@@ -160,7 +161,7 @@ def encode(id: str, document: Document) -> bytes:
     >>> docs.encode("a", {"n": 1})
     b'{"_id":"a","n":1}\n'
     """
-    encoder = json_write.Encoder(plain)
+    encoder = Encoder(plain)
     try:
         encoder.add(id, document)
     except UnsupportedError:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import FormatError, UnsupportedError
-from ..kernels import json_check
+from ..kernels.json.check import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
 from . import format
 from .faults import ZdsWarning
 
@@ -28,14 +28,14 @@ def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
     FormatError
         If it is no JSON object, or nests too deep.
     """
-    status, error, _, _, flags = json_check.check_text(line)
-    if status != json_check.VALID:
-        raise FormatError(f"byte {error} of the line: {json_check.FAULTS[status]}")
+    status, error, _, _, flags = check_text(line)
+    if status != VALID:
+        raise FormatError(f"byte {error} of the line: {FAULTS[status]}")
     try:
         document = json.loads(bytes(line))
     except (ValueError, RecursionError) as problem:
         raise FormatError(f"the line cannot be decoded: {problem}") from None
-    if flags & json_check.NUMBER_RANGE and has_infinity(document):
+    if flags & NUMBER_RANGE and has_infinity(document):
         warnings.warn(f"{path}: a number is too large for a float and becomes infinite", ZdsWarning, stacklevel=3)
     return document
 
@@ -106,7 +106,7 @@ class Decoder:
         """
         loads = self.fast or self.loads
         try:
-            document = decode_exactly(line, path) if json_check.big_number(line) else loads(line)
+            document = decode_exactly(line, path) if big_number(line) else loads(line)
         except FormatError:
             raise
         except ValueError:
@@ -127,7 +127,7 @@ class Decoder:
             Where they are from, for warnings.
         """
         loads = self.fast or self.loads
-        if block is None or not json_check.big_number(block):
+        if block is None or not big_number(block):
             try:
                 return list(map(loads, lines))
             except ValueError:

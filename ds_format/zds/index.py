@@ -10,8 +10,9 @@ import contextlib
 import os
 
 from ..errors import FormatError
-from ..kernels import files, zdx_text
-from ..kernels.zdx import Table
+from ..kernels.files import files
+from ..kernels.zds import zdx_text
+from ..kernels.zds.zdx import Table
 from . import format
 from .faults import Faults
 from .lines import Scan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..kernels import lines as kernel
-from ..kernels.zdx import Table
+from ..kernels.zds import lines as kernel
+from ..kernels.zds.zdx import Table
 from .faults import SHOWN, Faults
 from .places import Region
 

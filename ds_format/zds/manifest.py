@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ..errors import BusyError, DsError, FormatError
-from ..kernels import files
+from ..kernels.files import files
 from ..lock import Lock, now
 from . import format, locks
 from .documents import decoder

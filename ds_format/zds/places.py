@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from ..errors import DsError, FormatError, UnsafeError
-from ..kernels.presence import exists, is_link
+from ..kernels.files.presence import exists, is_link
 from ..rawfile import RawFile
 from ..regular import NO_FILE
 from . import format

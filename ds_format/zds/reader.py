@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..errors import FormatError
 from ..forks import renew_lock
-from ..kernels.zdx import Table
+from ..kernels.zds.zdx import Table
 from . import format, index, scanning
 from .documents import Document, decoder
 from .faults import Faults
@@ -19,7 +19,7 @@ from .lines import Scan
 from .places import BLOCK_SIZE, FileRegion, Place, Region
 
 if os.name == "posix":
-    from ..kernels.document_fetch import fetch_document
+    from ..kernels.zds.document_fetch import fetch_document
 else:
 
     def fetch_document(

@@ -9,9 +9,9 @@ import shutil
 from array import array
 
 from ..errors import TruncatedError
-from ..kernels import files, ranges
-from ..kernels.presence import exists
-from ..kernels.zdx import Table
+from ..kernels.files import files, ranges
+from ..kernels.files.presence import exists
+from ..kernels.zds.zdx import Table
 from ..rawfile import RawFile
 from . import format
 from .faults import Silence

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from ..errors import FormatError
-from ..kernels.zdx import Table
+from ..kernels.zds.zdx import Table
 from . import format
 from .documents import Document, decoder
 from .lines import whole_lines

@@ -9,7 +9,7 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, Self
 
-from ..workers import TorchLike, this_rank, this_worker
+from ..pytorch import TorchLike, this_rank, this_worker
 from .format import DEFAULT_COLLECTION
 from .query import Where, predicate
 from .store import ZDSStore

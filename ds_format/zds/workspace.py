@@ -12,7 +12,7 @@ import shutil
 from typing import Any
 
 from ..errors import FormatError
-from ..kernels.presence import exists, is_file, is_folder
+from ..kernels.files.presence import exists, is_file, is_folder
 from ..lock import Lock
 from ..opened import Opened
 from . import format, locks

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..kernels import json_check, presence, ranges
-from ..kernels.json_write import Encoder
-from ..kernels.zdx import Table
+from ..kernels.files import presence, ranges
+from ..kernels.json.check import VALID, check_line
+from ..kernels.zds.encoder import Encoder
+from ..kernels.zds.zdx import Table
 from ..rawfile import RawFile
 from ..target import Target, naming
 from . import format, index, repair, scanning
@@ -100,7 +101,7 @@ class LineWriter:
         if not tail:
             return
         start = self.size - len(tail)
-        if json_check.check_line(tail if start else tail.removeprefix(scanning.BOM))[0] == json_check.VALID:
+        if check_line(tail if start else tail.removeprefix(scanning.BOM))[0] == VALID:
             self._faults.tell(self.path, "the last line has no line feed; it gets one", offset=start)
             self._empty_index(self._durable)
             ranges.write_at(self._file.fd, self.size, b"\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ds_format import files, summary
+from ds_format import files, stats
 from ds_format.cli import cat
 
 if TYPE_CHECKING:
@@ -107,5 +107,5 @@ def test_stats_of_what_is_larger_than_memory(words: list[str], ds: Run, monkeypa
     held = ds(*line)
     assert held.status == 0
     assert held.out.startswith("count: ")
-    monkeypatch.setattr(summary, "IN_MEMORY", 0)
+    monkeypatch.setattr(stats, "IN_MEMORY", 0)
     assert ds(*line) == held

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.kernels import files, ranges
+from ds_format.kernels.files import files, ranges
 
 CHANGING = ("replace", "unlink", "truncate", "ftruncate", "chmod", "write", "mkdir", "fsync")
 

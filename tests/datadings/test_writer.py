@@ -22,7 +22,7 @@ from ds_format.datadings.reindex import reindex
 from ds_format.datadings.verify import verify
 from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.errors import IntegrityError, UnsupportedError
-from ds_format.kernels import ranges
+from ds_format.kernels.files import ranges
 
 SUFFIXES = ("", *format.INDEX, format.MD5)
 

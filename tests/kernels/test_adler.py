@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.adler import adler32
+from ds_format.kernels.pickle.adler import adler32
 
 EDGES = [0, 1, 31, 32, 33, 5535, 5536, 5537, 5552, 8191, 8192, 11072, 11073, 100_000]
 

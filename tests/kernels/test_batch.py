@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ds_format.kernels import batch as compiled
-from ds_format.kernels import portable
+from ds_format.kernels.files import batch as compiled
+from ds_format.kernels.files import portable
 
 pytestmark = pytest.mark.parametrize("batch", [compiled, portable], ids=["compiled", "portable"])
 

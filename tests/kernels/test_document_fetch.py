@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ds_format.kernels.zdx import Table
+from ds_format.kernels.zds.zdx import Table
 
 if os.name != "posix":
     pytest.skip("needs pread", allow_module_level=True)
 
-from ds_format.kernels.document_fetch import fetch_document
+from ds_format.kernels.zds.document_fetch import fetch_document
 
 LINES = b'{"_id":"a"}\n{"_id":"b","x":1}\n["_id"]\n{"_id":"c","x":1111111111111111111}\n{"x":1}\n{"_id"\n{"_id":"d"}'
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-fetch = pytest.importorskip("ds_format.kernels.fetch", reason="needs POSIX")
+fetch = pytest.importorskip("ds_format.kernels.files.fetch", reason="needs POSIX")
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.kernels import files as compiled
-from ds_format.kernels import portable
+from ds_format.kernels.files import files as compiled
+from ds_format.kernels.files import portable
 
 pytestmark = pytest.mark.parametrize("files", [compiled, portable], ids=["compiled", "portable"])
 
@@ -98,7 +98,7 @@ def test_writing_where_nothing_can_be_written(files: Any, tmp_path: Path) -> Non
 
 LIMITED = """
 import resource, signal, sys
-from ds_format.kernels import files, portable
+from ds_format.kernels.files import files, portable
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 module = files if sys.argv[1] == "compiled" else portable

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ds_format.kernels.bits import count_bits, unpack_bits
-from ds_format.kernels.values import gather, scatter, swap
+from ds_format.kernels.ds.bits import count_bits, unpack_bits
+from ds_format.kernels.ds.values import gather, scatter, swap
 
 from .. import oracles
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.hashes import count_absent, fill_filter, hash_strings, in_filter
-from ds_format.kernels.keys import Keys, strings_at
-from ds_format.kernels.lookup import Lookup
+from ds_format.kernels.datadings.hashes import count_absent, fill_filter, hash_strings, in_filter
+from ds_format.kernels.datadings.lookup import Lookup
+from ds_format.kernels.msgpack.keys import Keys, strings_at
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=150), max_size=40)
 salts = st.binary(min_size=8, max_size=8)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ds_format.kernels.json_check import (
+from ds_format.kernels.json.check import (
     CARRIAGE_RETURN,
     FAULTS,
     ID_ESCAPED,

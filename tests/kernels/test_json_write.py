@@ -18,10 +18,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ds_format.kernels.json_check import VALID, check_line
-from ds_format.kernels.json_write import MAX_DEPTH, Encoder, dumps
-from ds_format.kernels.lines import add_lines
-from ds_format.kernels.zdx import Table
+from ds_format.kernels.json.check import VALID, check_line
+from ds_format.kernels.json.values import MAX_DEPTH, dumps
+from ds_format.kernels.zds.encoder import Encoder
+from ds_format.kernels.zds.lines import add_lines
+from ds_format.kernels.zds.zdx import Table
 
 texts = st.text(st.characters(codec="utf-8"), max_size=70)
 floats = st.floats(allow_nan=False, allow_infinity=False)

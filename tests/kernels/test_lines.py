@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.json_check import FAULTS
-from ds_format.kernels.lines import KINDS, REMARKS, add_lines
-from ds_format.kernels.zdx import Table
+from ds_format.kernels.json.check import FAULTS
+from ds_format.kernels.zds.lines import KINDS, REMARKS, add_lines
+from ds_format.kernels.zds.zdx import Table
 
 ids = st.one_of(
     st.sampled_from(["a", "b", "doc-1", ".x", "a..b", "é", 'q"\n\\', "\U0001f600", "x" * 256]), st.text(max_size=9)

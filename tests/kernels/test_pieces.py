@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.pieces import cut
+from ds_format.kernels.datadings.pieces import cut
 
 
 @given(sizes=st.lists(st.integers(0, 40)), origin=st.integers(0, 1 << 62))

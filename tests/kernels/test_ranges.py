@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.kernels import portable
-from ds_format.kernels import ranges as compiled
+from ds_format.kernels.files import portable
+from ds_format.kernels.files import ranges as compiled
 
 pytestmark = pytest.mark.parametrize("ranges", [compiled, portable], ids=["compiled", "portable"])
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.pack import pack
-from ds_format.kernels.unpack import unpack
-from ds_format.kernels.walk import find_messages, measure
+from ds_format.kernels.msgpack.pack import pack
+from ds_format.kernels.msgpack.unpack import unpack
+from ds_format.kernels.msgpack.walk import find_messages, measure
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 plain = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | texts | st.binary(max_size=300)

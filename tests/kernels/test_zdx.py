@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.zdx import Table
+from ds_format.kernels.zds.zdx import Table
 
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 few_ids = st.one_of(st.sampled_from(["a", "b", "c", "Zürich", "x" * 300]), ids)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ds_format.kernels import zdx_text
-from ds_format.kernels.zdx import Table
+from ds_format.kernels.zds import zdx_text
+from ds_format.kernels.zds.zdx import Table
 
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
 BLANKS = [chr(i) for i in range(0x3001) if chr(i).isspace()]

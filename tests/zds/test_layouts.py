@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ds_format.errors import FormatError, UnsupportedError
-from ds_format.kernels import files
+from ds_format.kernels.files import files
 from ds_format.zds import ZDSStore, pack, unpack
 from ds_format.zds.docfiles import DocFiles
 from ds_format.zds.faults import Silence

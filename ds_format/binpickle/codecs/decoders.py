@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
-from ...kernels import walk
-from ...kernels.adler import adler32
+from ...kernels.msgpack import walk
+from ...kernels.pickle.adler import adler32
 from ...messagepack import unpackb
 from . import lists
 from .libraries import decompress_blosc, numcodecs

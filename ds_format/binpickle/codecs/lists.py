@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels import walk
+from ...kernels.msgpack import walk
 from ...messagepack import unpackb
 from .steps import shown
 

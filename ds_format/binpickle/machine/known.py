@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import DriverError, FormatError, UnsafeError
-from ...kernels.pickle_stack import Global
+from ...kernels.pickle.stack import Global
 
 T = TypeVar("T")
 BUFFERS = (bytes, bytearray, memoryview, pickle.PickleBuffer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...kernels.pickle_machine import run
+from ...kernels.pickle.machine import run
 from . import registry
 from .host import Host
 

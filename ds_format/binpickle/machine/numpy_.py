@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.pickle_stack import Pending
+from ...kernels.pickle.stack import Pending
 from . import dtypes
 from .known import Known, check, check_buffer, check_ints, wrong
 from .postponed import Postponed, PostponedArray, PostponedMasked

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.pickle_stack import Global, Pending
+from ...kernels.pickle.stack import Global, Pending
 from .known import Known, check, check_buffer, check_ints, check_state, library, wrong
 
 PERIOD = re.compile(r"period\[[A-Za-z0-9-]{1,40}\]")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...errors import UnsafeError
 from ...forks import renew_lock
-from ...kernels.pickle_stack import Global
+from ...kernels.pickle.stack import Global
 from . import containers, numpy_, pandas_, pandas_arrays, scipy_, stdlib_
 from .known import Known, shown
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.pickle_stack import Pending
+from ...kernels.pickle.stack import Pending
 from .known import Known, check, check_ints, check_state, library, wrong
 
 COMPRESSED = ("csr", "csc", "bsr")

@@ -15,7 +15,7 @@ from ...drivers.records.zds import inside
 from ...drivers.records.zds.reading import InOrder, open_place
 from ...drivers.records.zds.writing import packed
 from ...errors import MissingError, UnsupportedError
-from ...kernels import json_write
+from ...kernels.json.values import dumps
 from ...zds.docfiles import DocFiles
 from ...zds.faults import Silence
 from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name, docs_name
@@ -143,7 +143,7 @@ class DocumentReader(Reader):
 
     def lines(self) -> Iterator[bytes]:
         """Iterate over the documents as lines of JSON."""
-        return map(json_write.dumps, self.store.scan())
+        return map(dumps, self.store.scan())
 
     def sizes(self) -> list[int]:
         """Return the bytes of each document."""
@@ -171,7 +171,7 @@ class DocumentReader(Reader):
 
 
 def _shown(document: dict[str, Any], yield_key: bool, raw: bool) -> Any:
-    found = json_write.dumps(document) if raw else document
+    found = dumps(document) if raw else document
     return (document[ID], found) if yield_key else found
 
 

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from ...errors import DsError, MissingError
-from ...kernels import json_write
-from ...kernels.presence import exists, is_file
+from ...kernels.files.presence import exists, is_file
+from ...kernels.json.values import dumps
 from ...target import Target, naming
 from ...zds.format import DEFAULT_COLLECTION
 from ...zds.store import ZDSStore
@@ -80,7 +80,7 @@ def scan(request: Request) -> Iterator[Any]:
         for document in islice(reader.store.scan(fields=fields, where=where), limit):
             n += 1
             if not counts:
-                yield Text(json_write.dumps(document).decode()) if request.options.get("j") else shown(document, None)
+                yield Text(dumps(document).decode()) if request.options.get("j") else shown(document, None)
     if counts:
         yield n
 

@@ -14,8 +14,8 @@ from ...datadings.reader import MsgpackReader
 from ...datadings.writer import RawWriter
 from ...drivers.records.datadings import beside
 from ...errors import UnsupportedError
-from ...kernels import json_write
-from ...kernels.presence import exists
+from ...kernels.files.presence import exists
+from ...kernels.json.values import dumps
 from ...zds.documents import plain
 from ..arguments import ArgumentError
 
@@ -39,7 +39,7 @@ class SampleReader(MsgpackReader):
         """
         for i, sample in enumerate(self):
             try:
-                yield json_write.dumps(sample, plain)
+                yield dumps(sample, plain)
             except (UnsupportedError, ValueError, TypeError) as error:
                 told = error.message if isinstance(error, UnsupportedError) else str(error)
                 raise UnsupportedError(f"sample {i}: {told}", path=self.path) from None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import FormatError
-from ...kernels import ranges
+from ...kernels.files import ranges
 from ...opened import Opened
 
 CELLS = 1 << 14

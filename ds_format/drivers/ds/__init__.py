@@ -11,9 +11,9 @@ stream      one variable from blocks
 entries     metadata → entries of the header
 """
 
-from .run import Run
+from .equal_headers import EqualHeaders
 from .sink import DsSink as create
 from .source import DsSource as open
 from .whole import from_bytes, read, write
 
-__all__ = ["Run", "create", "from_bytes", "open", "read", "write"]
+__all__ = ["EqualHeaders", "create", "from_bytes", "open", "read", "write"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...codec.body import Bytes
 from ...errors import TruncatedError
-from ...kernels import ranges
+from ...kernels.files import ranges
 from ...opened import Opened
 
 

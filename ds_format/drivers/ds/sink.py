@@ -16,10 +16,10 @@ from ...codec.line import build
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, TruncatedError
-from ...kernels import ranges
+from ...kernels.files import ranges
 from ...names import unescape
 from ...target import naming
-from ..base import Metadata, Stored
+from ..base import Metadata, StoredNumbers
 from ..sink import FileSink
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
@@ -96,7 +96,7 @@ class DsSink(FileSink):
                 self._end += ranges.write_at(self._fd, self._end, buffer)
         return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.mask is not None)
 
-    def copy(self, name: str, type_name: str, parts: Iterable[Stored]) -> None:
+    def copy(self, name: str, type_name: str, parts: Iterable[StoredNumbers]) -> None:
         """Write one variable of numbers from parts of other files, without decoding them."""
         ds_type = TYPES[type_name]
         size = tuple(self.meta[name][".size"])

@@ -21,7 +21,7 @@ from ...names import unescape
 from ...opened import Opened
 from ...regular import open_file
 from ...selection import is_whole, take
-from ..base import BLOCK_SIZE, Metadata, Stored, block_slices
+from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
 from ..ds_header import read_header
 from .file_body import FileBody
 from .partial import read_part
@@ -107,7 +107,7 @@ class DsSource(Opened):
             raise error.at(path=self.path, variable=unescape(name))
         return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
 
-    def stored(self, name: str) -> Stored | None:
+    def stored(self, name: str) -> StoredNumbers | None:
         """Return where the numbers of a variable lie, if they do so without a mask and in little-endian order."""
         try:
             var = self.variable(name)
@@ -119,7 +119,7 @@ class DsSource(Opened):
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         n = math.prod(var.size)
-        return Stored(self._fd, self.header.body + var.offset, n * var.type.size, n)
+        return StoredNumbers(self._fd, self.header.body + var.offset, n * var.type.size, n)
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks."""

@@ -12,7 +12,7 @@ from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, VarHeader
 from ...dtypes import Type
 from ...errors import DsError
-from ...kernels import ranges
+from ...kernels.files import ranges
 from ...opened import Opened
 
 

@@ -14,7 +14,7 @@ from ...codec.line import Header, attributes, build, find_end, metadata, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
-from ...kernels import files, ranges
+from ...kernels.files import files, ranges
 from ...names import unescape
 from ...packing import unpack_all
 from ...regular import open_file
@@ -127,7 +127,7 @@ def write(
     version : str
         Of the format: `1.0` or `2.0.1`.
     atomic, durable : bool
-        As `kernels.files.write_file`.
+        As `kernels.files.files.write_file`.
     """
     try:
         buffers, size = _encode_all(arrays, meta, version)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
-from ...kernels.presence import exists, is_folder
+from ...kernels.files.presence import exists, is_folder
 from ...target import Target, naming
 from ...workfolder import WorkFolder
 from .. import format

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...errors import FormatError
-from ...kernels import json_check, zdx_text
-from ...kernels.lines import add_lines
-from ...kernels.zdx import Table
+from ...kernels.json.check import VALID, check_line
+from ...kernels.zds import zdx_text
+from ...kernels.zds.lines import add_lines
+from ...kernels.zds.zdx import Table
 from .. import format, index
 from ..faults import Faults
 from ..lines import whole_lines
@@ -100,7 +101,7 @@ def _whole_lines(region: Region, faults: Faults) -> tuple[Start, bytes]:
     end = region.size - len(rest)
     if not rest:
         return Start(region, end), b""
-    if json_check.check_line(rest if end else rest.removeprefix(_BOM))[0] == json_check.VALID:
+    if check_line(rest if end else rest.removeprefix(_BOM))[0] == VALID:
         return Start(region, region.size), b"\n"
     faults.tell(region.path, f"a torn line of {len(rest)} bytes at the end, left out", offset=end)
     return Start(region, end), b""

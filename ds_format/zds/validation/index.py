@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import FormatError
-from ...kernels import json_check
-from ...kernels.zdx import Table
+from ...kernels.json.check import VALID, check_line
+from ...kernels.zds.zdx import Table
 from .. import format, index
 from ..places import Region
 from .lines import all_ids
@@ -93,8 +93,8 @@ def _is_line(data: Region, offset: int, length: int, id: str) -> bool:
     if offset and piece[:1] != b"\n":
         return False
     line, _, _ = piece[offset - start :].partition(b"\n")
-    status = json_check.check_line(line)[0]
-    if status != json_check.VALID or not len(line.rstrip(b"\r")) <= length <= len(line) + 1:
+    status = check_line(line)[0]
+    if status != VALID or not len(line.rstrip(b"\r")) <= length <= len(line) + 1:
         return False
     try:
         return bool(load(line).get(format.ID) == id)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import UnsupportedError
-from ...kernels import lines as kernel
-from ...kernels.zdx import Table
+from ...kernels.zds import lines as kernel
+from ...kernels.zds.zdx import Table
 from .. import format
 from ..lines import ODD, Found, whole_lines
 from ..places import Region

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ...errors import DsError
-from ...kernels import json_check
+from ...kernels.json.check import FAULTS, VALID, big_number, check_text
 from .. import format
 from ..faults import message_at
 from ..places import Region
@@ -150,7 +150,7 @@ def load(text: bytes) -> Any:
         ...
     ds_format.zds.validation.problems.RepeatedKeyError: found the key 'b' more than once in one object
     """
-    parse: Callable[[str], Any] | None = _integer if json_check.big_number(text) else None
+    parse: Callable[[str], Any] | None = _integer if big_number(text) else None
     return json.loads(text, object_pairs_hook=_object, parse_int=parse)
 
 
@@ -163,9 +163,9 @@ def load_region(
         problems.add(region.path, message, collection=collection)
         return None
     text = region.read(0, region.size)
-    status, error, _, _, _ = json_check.check_text(text)
-    if status != json_check.VALID:
-        problems.add(region.path, json_check.FAULTS[status], collection=collection, offset=error)
+    status, error, _, _, _ = check_text(text)
+    if status != VALID:
+        problems.add(region.path, FAULTS[status], collection=collection, offset=error)
         return None
     try:
         found: dict[str, Any] = load(text)

@@ -6,8 +6,8 @@ import contextlib
 import os
 
 from ...errors import FormatError, UnsupportedError
-from ...kernels.presence import exists, is_folder
-from ...kernels.zdx import Table
+from ...kernels.files.presence import exists, is_folder
+from ...kernels.zds.zdx import Table
 from .. import docs, format, index, locks, manifest
 from ..faults import Faults, Silence
 from ..lines import Scan

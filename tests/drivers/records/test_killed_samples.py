@@ -15,7 +15,7 @@ from ds_format.datadings import format
 from ds_format.datadings.writer import FileWriter
 from ds_format.dataset import as_array
 from ds_format.drivers.records.datadings import create
-from ds_format.merging_files import merge_files
+from ds_format.many.merging import merge_files
 from tests.datadings.dying import dies
 
 NAMES = {"a.msgpack" + suffix for suffix in ("", *format.INDEX, format.MD5, format.COMPANION)}

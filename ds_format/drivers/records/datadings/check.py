@@ -7,7 +7,7 @@ from typing import Any
 
 from ....datadings import format, journal
 from ....datadings.verify import verify
-from ....kernels.presence import exists
+from ....kernels.files.presence import exists
 from ...base import Fault
 from . import beside
 

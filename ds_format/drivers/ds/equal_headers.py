@@ -1,0 +1,153 @@
+"""Small files in a row with one and the same header, as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...codec.body import MemoryBody
+from ...codec.decode import DTYPES, NATIVE_BIG
+from ...codec.layout import check_numbers
+from ...codec.line import Header, find_end, parse
+from ...dataset import Dataset, as_array
+from ...errors import DsError
+from ...names import unescape
+from ..base import Metadata
+from .variables import decode_variable, is_simple, may_unpack, read_headers, source_metadata
+from .whole import dataset_metadata, from_bytes
+
+
+class Aligned(NamedTuple):
+    """Where a variable lies in each file, in bytes from its start."""
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    start: int
+    end: int
+
+
+class EqualHeaders:
+    """Whole small files whose header lines are the same byte for byte, so that it is looked at once.
+
+    Attributes
+    ----------
+    meta : Metadata
+        Of each of them.
+    paths : list of str
+    """
+
+    def __init__(self, path: str, data: bytearray):
+        try:
+            self.header: Header = parse(data, find_end(data, whole=True))
+        except DsError as error:
+            raise error.at(path=path)
+        self.meta: Metadata = source_metadata(self.header)
+        self.paths = [path]
+        self._line = bytes(data[: self.header.body])
+        self._files = [data]
+
+    def add(self, path: str, data: bytearray) -> bool:
+        """Take one more file, if it has the same header."""
+        if not data.startswith(self._line):
+            return False
+        self.paths.append(path)
+        self._files.append(data)
+        return True
+
+    @property
+    def count(self) -> int:
+        """How many files there are."""
+        return len(self.paths)
+
+    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
+        """Yield each file as a dataset of its own.
+
+        Parameters
+        ----------
+        keys : collection of str, optional
+            Which variables to read, by their keys; those that do not exist are left out.
+        unpack : bool or None
+            As `packing.is_unpacked_by`.
+
+        Raises
+        ------
+        FormatError
+            If a file is damaged; the message names it.
+        """
+        wanted = self.header.keys if keys is None else [key for key in self.header.keys if key in keys]
+        places = [self._place(key) for key in wanted]
+        known = [place for place in places if place is not None]
+        differs = len(known) < len(wanted) or may_unpack(self.header, unpack)
+        end = max((place.end for place in known), default=0)
+        for path, data in zip(self.paths, self._files, strict=True):
+            if differs or len(data) < end:
+                yield from_bytes(path, data, keys, unpack)
+                continue
+            dataset = Dataset()
+            for key, shape, dtype, start, _ in known:
+                array = np.ndarray(shape, dtype, data, start)
+                dataset[key] = array[()] if not shape else array if keys is None else array.copy()
+            dataset["."] = dataset_metadata(self.header, wanted)
+            yield dataset
+
+    def _place(self, key: str) -> Aligned | None:
+        """Return where a variable of aligned numbers in native order lies, whose bytes are an array as they are."""
+        var = self._described(key)
+        if var is None or var.size is None or 0 in var.size or not var.type.is_number or var.missing:
+            return None
+        start = self.header.body + var.offset
+        if start % var.type.size or (var.type.ordered and var.big is not NATIVE_BIG):
+            return None
+        return Aligned(key, var.size, DTYPES[var.type.code], start, start + math.prod(var.size) * var.type.size)
+
+    def read(self, key: str) -> Any:
+        """Return one variable of all files, as an array or MaskedArray of shape (count, *shape).
+
+        Raises
+        ------
+        FormatError
+            If the bytes of a file are wrong; the message names it.
+        """
+        var = self._described(key)
+        if var is not None and var.type is not None and var.type.is_number and not var.missing and var.size is not None:
+            return self._read_numbers(key)
+        return _stack([as_array(self._decode(i, key)) for i in range(self.count)])
+
+    def _described(self, key: str) -> Any:
+        return self.header.variables[key].var if is_simple(self.header) else None
+
+    def _read_numbers(self, key: str) -> NDArray[Any]:
+        var = self._described(key)
+        start = self.header.body + var.offset
+        for path, data in zip(self.paths, self._files, strict=True):
+            try:
+                check_numbers(var, len(data) - self.header.body)
+            except DsError as error:
+                raise error.at(path=path, variable=unescape(key))
+        stop = start + math.prod(var.size) * var.type.size
+        joined = bytearray().join([memoryview(data)[start:stop] for data in self._files])
+        stack = np.frombuffer(joined, np.dtype(var.type.code).newbyteorder(">" if var.big else "<"))
+        if var.type.ordered and var.big is not NATIVE_BIG:
+            stack = stack.astype(var.type.code)
+        numbers: NDArray[Any] = stack.view(var.type.code)
+        return numbers.reshape(self.count, *var.size)
+
+    def _decode(self, i: int, key: str) -> Any:
+        body = MemoryBody(self._files[i], self.header.body, share=False)
+        try:
+            var = read_headers(self.header, body, [key])[key]
+            return decode_variable(self.header, key, var, body, strings=False)
+        except DsError as error:
+            raise error.at(path=self.paths[i], variable=unescape(key))
+
+
+def _stack(arrays: list[Any]) -> Any:
+    values = np.stack([np.ma.getdata(array) for array in arrays])
+    if not any(isinstance(array, np.ma.MaskedArray) for array in arrays):
+        return values
+    return np.ma.MaskedArray(values, np.stack([np.ma.getmaskarray(array) for array in arrays]), copy=False)

@@ -1,0 +1,200 @@
+"""Length-prefixed strings ↔ arrays of Python strings: N lengths of 64 bits, and the bytes of all strings in a row."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64
+
+cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
+    void* PyUnicode_DATA(object text)
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+
+
+cdef Py_ssize_t _total(const uint8_t[::1] lengths, bint swapped, Py_ssize_t room, Py_ssize_t* bad) noexcept nogil:
+    cdef Py_ssize_t i, left = room
+    cdef uint64_t length
+    for i in range(lengths.shape[0] // 8):
+        length = load_u64(&lengths[8 * i], swapped)
+        if length > <uint64_t> left:
+            bad[0] = i
+            return -1
+        left -= <Py_ssize_t> length
+    return room - left
+
+
+def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t room):
+    """Return the sum of all lengths, in bytes.
+
+    Parameters
+    ----------
+    lengths : (8 * N,) uint8
+        N sizes of 64 bits each, in bytes.
+    big : bool
+        Byte order of `lengths`.
+    room : int
+        Bytes that the strings may fill.
+
+    Raises
+    ------
+    ValueError
+        If a string ends beyond `room`; nothing can overflow.
+    """
+    cdef Py_ssize_t bad = 0, total
+    _check_lengths(lengths.shape[0])
+    with nogil:
+        total = _total(lengths, big == LITTLE_HOST, max(room, 0), &bad)
+    if total < 0:
+        raise ValueError(f"string {bad} ends beyond the {room} bytes that are left for it")
+    return total
+
+
+cdef bint _is_ascii(const uint8_t[::1] data) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint8_t all_bits = 0
+    for i in range(data.shape[0]):
+        all_bits |= data[i]
+    return all_bits < 128
+
+
+def decode_strings(
+    const uint8_t[::1] lengths not None, bint big, const uint8_t[::1] data not None, bint text, object[::1] out not None
+):
+    """Make a Python string of each entry.
+
+    Parameters
+    ----------
+    lengths : (8 * N,) uint8
+        N sizes of 64 bits each, in bytes.
+    big : bool
+        Byte order of `lengths`.
+    data : (sum of lengths,) uint8
+        The strings, one after another.
+    text : bool
+        Whether `data` are UTF-8 and become `str`; else `bytes`.
+    out : (N,) object
+        Out.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not add up to the size of `data`, or a string is not UTF-8.
+    """
+    cdef Py_ssize_t n = out.shape[0], i, start = 0, bad = 0
+    cdef Py_ssize_t length
+    cdef bint swapped = big == LITTLE_HOST
+    cdef bint is_ascii = _is_ascii(data)
+    cdef object one
+    cdef const char* base = b""  # from NULL nobody may copy, not even nothing
+    if data.shape[0]:
+        base = <const char*> &data[0]
+    _check_lengths(lengths.shape[0])
+    if lengths.shape[0] != 8 * n:
+        raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
+    if _total(lengths, swapped, data.shape[0], &bad) != data.shape[0]:
+        raise ValueError(f"the lengths of {n} strings do not add up to {data.shape[0]} bytes")
+    for i in range(n):
+        length = <Py_ssize_t> load_u64(&lengths[8 * i], swapped)
+        if text and is_ascii:
+            one = PyUnicode_New(length, 127)
+            memcpy(PyUnicode_DATA(one), base + start, length)
+            out[i] = one
+        elif text:
+            try:
+                out[i] = PyUnicode_DecodeUTF8(base + start, length, NULL)
+            except UnicodeDecodeError as error:
+                raise ValueError(f"string {i} is not UTF-8: {error.reason} at its byte {error.start}") from None
+        else:
+            out[i] = PyBytes_FromStringAndSize(base + start, length)
+        start += length
+
+
+cdef inline const char* _bytes_of(object value, bint text, Py_ssize_t* length, Py_ssize_t i) except NULL:
+    if text:
+        if type(value) is not str and not isinstance(value, str):
+            raise TypeError(f"string {i}: found {type(value).__name__}, expected str")
+        return PyUnicode_AsUTF8AndSize(value, length)
+    if type(value) is not bytes and not isinstance(value, bytes):
+        raise TypeError(f"string {i}: found {type(value).__name__}, expected bytes")
+    length[0] = PyBytes_GET_SIZE(value)
+    return PyBytes_AS_STRING(value)
+
+
+def has_none(object[::1] values not None):
+    """Return whether a value, (N,) object, is None."""
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        if values[i] is None:
+            return True
+    return False
+
+
+def measure_strings(object[::1] values not None, bint text, uint8_t[::1] lengths not None):
+    """Store the length of each string, and return their sum, both in bytes.
+
+    Parameters
+    ----------
+    values : (N,) object
+        All `str` or all `bytes`.
+    text : bool
+        Whether `values` are `str`, measured in UTF-8.
+    lengths : (8 * N,) uint8
+        Out: sizes of 64 bits each, little-endian.
+
+    Raises
+    ------
+    TypeError
+        If a value is of another type.
+    UnicodeEncodeError
+        If a text has an unpaired surrogate.
+    ValueError
+        If `lengths` has another length.
+    """
+    cdef Py_ssize_t n = values.shape[0], i, length = 0, total = 0
+    if lengths.shape[0] != 8 * n:
+        raise ValueError(f"{lengths.shape[0]} bytes are not {n} lengths")
+    for i in range(n):
+        _bytes_of(values[i], text, &length, i)
+        store_u64(&lengths[8 * i], <uint64_t> length, not LITTLE_HOST)
+        total += length
+    return total
+
+
+def encode_strings(object[::1] values not None, bint text, uint8_t[::1] data not None):
+    """Copy the bytes of all strings one after another.
+
+    Parameters
+    ----------
+    values : (N,) object
+        As given to `measure_strings`, and unchanged since.
+    text : bool
+        Whether `values` are `str`, stored as UTF-8.
+    data : (total,) uint8
+        Out; of the size that `measure_strings` returned.
+
+    Raises
+    ------
+    TypeError, UnicodeEncodeError
+        As `measure_strings`.
+    ValueError
+        If the strings do not fill `data`.
+    """
+    cdef Py_ssize_t i, length = 0, start = 0
+    cdef const char* source
+    for i in range(values.shape[0]):
+        source = _bytes_of(values[i], text, &length, i)
+        if length > data.shape[0] - start:
+            raise ValueError(f"the strings do not fit {data.shape[0]} bytes")
+        if length:
+            memcpy(&data[start], source, length)
+        start += length
+    if start != data.shape[0]:
+        raise ValueError(f"the strings do not fill {data.shape[0]} bytes")
+
+
+cdef int _check_lengths(Py_ssize_t size) except -1:
+    if size % 8:
+        raise ValueError(f"{size} bytes are not lengths of 8 bytes each")
+    return 0

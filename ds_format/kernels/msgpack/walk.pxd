@@ -1,0 +1,29 @@
+"""The headers of msgpack, as far as needed to step over values."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from ..common.words cimport big_endian
+
+cdef enum:
+    TRUNCATED = -1   # what a header promises goes beyond the bytes that are left
+    NO_STRING = -2   # another type
+
+
+cdef inline int64_t string_length(const uint8_t* p, Py_ssize_t left, int* header) noexcept nogil:
+    """Return the bytes of a string without its header, or what is wrong; `header` gets the bytes of the header."""
+    cdef uint64_t length
+    if left < 1:
+        return TRUNCATED
+    if p[0] & 0xE0 == 0xA0:
+        header[0] = 1
+        length = p[0] & 0x1F
+    elif 0xD9 <= p[0] <= 0xDB:
+        header[0] = 1 + (1 << (p[0] - 0xD9))
+        if left < header[0]:
+            return TRUNCATED
+        length = big_endian(p + 1, header[0] - 1)
+    else:
+        return NO_STRING
+    if length > <uint64_t> (left - header[0]):
+        return TRUNCATED
+    return <int64_t> length

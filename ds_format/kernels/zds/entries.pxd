@@ -1,0 +1,47 @@
+"""Entries of a ZDX index: u16 size of the id, the id, u64 offset, u32 length; little-endian, not aligned."""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word
+
+cdef enum:
+    FIXED = 14  # bytes of an entry besides its id
+    LONGEST_ID = 0xFFFF
+
+
+cdef struct Entry:
+    const uint8_t* id
+    Py_ssize_t size
+    uint64_t offset
+    uint32_t length
+
+
+cdef inline Py_ssize_t id_size(const uint8_t* p) noexcept nogil:
+    cdef uint16_t size
+    memcpy(&size, p, 2)
+    return size if LITTLE_HOST else swap_word(size)
+
+
+cdef inline Entry load_entry(const uint8_t* p) noexcept nogil:
+    cdef Entry entry
+    entry.size = id_size(p)
+    entry.id = p + 2
+    entry.offset = load_u64(entry.id + entry.size, not LITTLE_HOST)
+    memcpy(&entry.length, entry.id + entry.size + 8, 4)
+    if not LITTLE_HOST:
+        entry.length = swap_word(entry.length)
+    return entry
+
+
+cdef inline uint8_t* store_entry(uint8_t* p, const Entry* entry) noexcept nogil:
+    """Store an entry, and return where it ends."""
+    cdef uint8_t word[8]
+    store_u64(word, <uint64_t> entry.size, not LITTLE_HOST)
+    memcpy(p, word, 2)
+    memcpy(p + 2, entry.id, entry.size)
+    p += 2 + entry.size
+    store_u64(p, entry.offset, not LITTLE_HOST)
+    store_u64(word, entry.length, not LITTLE_HOST)
+    memcpy(p + 8, word, 4)
+    return p + 12

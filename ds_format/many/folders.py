@@ -1,0 +1,233 @@
+"""Whole folders of data files."""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings as warnings_module
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from typing import Any, overload
+
+import numpy as np
+
+from .. import drivers
+from ..dataset import META, Dataset
+from ..files import read
+from ..subset import Path, keys_of
+from .pieces import DatasetPiece, Piece, merge_pieces, sizes_along
+from .reading import Skip, contents, pieces
+
+
+@overload
+def readdir(
+    dirname: Path,
+    variables: str | Iterable[str] | None = None,
+    merge: None = None,
+    warnings: list[tuple[str, str]] | None = None,
+    recursive: bool = False,
+    parallel: bool = False,
+    executor: Executor | None = None,
+    njobs: int | None = None,
+    **kwargs: Any,
+) -> list[Dataset]: ...
+
+
+@overload
+def readdir(
+    dirname: Path,
+    variables: str | Iterable[str] | None = None,
+    *,
+    merge: str,
+    warnings: list[tuple[str, str]] | None = None,
+    recursive: bool = False,
+    parallel: bool = False,
+    executor: Executor | None = None,
+    njobs: int | None = None,
+    **kwargs: Any,
+) -> Dataset: ...
+
+
+def readdir(
+    dirname: Path,
+    variables: str | Iterable[str] | None = None,
+    merge: str | None = None,
+    warnings: list[tuple[str, str]] | None = None,
+    recursive: bool = False,
+    parallel: bool = False,
+    executor: Executor | None = None,
+    njobs: int | None = None,
+    **kwargs: Any,
+) -> list[Dataset] | Dataset:
+    """Read all data files of a folder, sorted by path.
+
+    Each dataset gets the variable `filename`. Files with unknown suffixes are passed over.
+
+    Parameters
+    ----------
+    dirname : str, bytes or PathLike
+    variables : str or iterable of str, optional
+        Names of the variables to read; all by default.
+    merge : str, optional
+        Merge all datasets along this dimension, as `ds_format.merge` with `new="n"`. The variables `n`, which file a
+        position is from, and `i`, its position in that file, are added.
+    warnings : list, optional
+        Gets a pair (message, traceback) for each file that cannot be read; such files are left out. Without a list they
+        are warned about.
+    recursive : bool
+        Whether to read the files of folders in the folder, too.
+    parallel : bool
+        Read in several processes.
+    executor : concurrent.futures.Executor, optional
+        What to run the reading of each file in, instead of processes of its own: threads, or a dask client's
+        `get_executor()`.
+    njobs : int, optional
+        How many processes; by default as many as there are processors.
+    **kwargs
+        For `ds_format.read`: `sel`, `range_`, `at`, `between`, `jd`, `unpack`, ...
+
+    Returns
+    -------
+    list of Dataset, or Dataset
+        One dataset if `merge` is given.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be listed.
+    UnsupportedError
+        If the files cannot be merged.
+
+    Examples
+    --------
+    >>> import os
+    >>> from ds_format import write
+    >>> os.mkdir("days")
+    >>> for day in range(2):
+    ...     write(f"days/day{day}.ds", {"t": [day, day + 0.5], ".": {"t": {".dims": ["t"]}}})
+    >>> merged = readdir("days", merge="t")
+    >>> merged["t"], merged["n"], merged["filename"].tolist()
+    (array([0. , 0.5, 1. , 1.5]), array([0, 0, 1, 1]), ['days/day0.ds', 'days/day1.ds'])
+    """
+    paths = list_files(dirname, recursive)
+    skip = partial(_warn, warnings)
+    if parallel or executor is not None:
+        found = _read_parallel(paths, variables, kwargs, executor, njobs, skip)
+    elif kwargs or merge is None:
+        found = _read_each(paths, partial(read, variables=variables, **kwargs), skip)
+    else:
+        return _merge_files(paths, variables, merge, skip)
+    if merge is not None:
+        return _merged([DatasetPiece(path, dataset) for path, dataset in found], merge)
+    for path, dataset in found:
+        dataset["filename"] = path
+        dataset[META]["filename"] = {".dims": []}
+    return [dataset for _, dataset in found]
+
+
+def index(
+    dirname: Path,
+    variables: str | Iterable[str] | None = None,
+    warnings: list[tuple[str, str]] | None = None,
+    **kwargs: Any,
+) -> list[Dataset]:
+    """Read all data files of a folder into a list; see `readdir`.
+
+    Examples
+    --------
+    >>> import os
+    >>> from ds_format import write
+    >>> os.mkdir("stations")
+    >>> write("stations/a.ds", {"x": 5})
+    >>> [(dataset["filename"], int(dataset["x"])) for dataset in index("stations")]
+    [('stations/a.ds', 5)]
+    """
+    return readdir(dirname, variables, None, warnings, **kwargs)
+
+
+def list_files(dirname: Path, recursive: bool = False) -> list[str]:
+    """Return the paths of all files in a folder whose suffix some driver has, sorted."""
+    top = os.fsdecode(dirname)
+    found: list[str] = []
+    for folder, folders, names in os.walk(top, onerror=_raise_error):
+        found += [os.path.join(folder, name) for name in names if drivers.is_known(name)]
+        if not recursive:
+            folders.clear()
+    return sorted(found)
+
+
+def _raise_error(error: OSError) -> None:
+    raise error
+
+
+def _warn(warnings: list[tuple[str, str]] | None, path: str, error: Exception) -> None:
+    text = str(error)
+    message = text if path in text else f"{path}: {text}"
+    if warnings is None:
+        warnings_module.warn(f"left out: {message}", stacklevel=5)
+    else:
+        warnings.append((message, "".join(traceback.format_exception(error))))
+
+
+def _read_each(paths: Iterable[str], open_one: Callable[[str], Any], skip: Skip) -> list[tuple[str, Any]]:
+    """Return what can be had of each path, and skip the others."""
+    found = []
+    for path in paths:
+        try:
+            found.append((path, open_one(path)))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are read
+            skip(path, error)
+    return found
+
+
+def _read_parallel(
+    paths: Sequence[str],
+    variables: str | Iterable[str] | None,
+    kwargs: dict[str, Any],
+    executor: Executor | None,
+    njobs: int | None,
+    skip: Skip,
+) -> list[tuple[str, Dataset]]:
+    names = variables if variables is None or isinstance(variables, str) else list(variables)
+    own = ProcessPoolExecutor(njobs) if executor is None else None
+    try:
+        futures = {path: (own or executor).submit(read, path, names, **kwargs) for path in paths}  # type: ignore[union-attr]
+        return _read_each(paths, lambda path: futures[path].result(), skip)
+    finally:
+        if own is not None:
+            own.shutdown(cancel_futures=True)
+
+
+def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, dim: str, skip: Skip) -> Dataset:
+    """Merge files. One whose data turn out to be damaged is left out, and the others are merged once more."""
+    keys = None if variables is None else list(keys_of(variables))
+    left = list(paths)
+
+    def leave_out(path: str, error: Exception) -> None:
+        skip(path, error)
+        left.remove(path)
+
+    while True:
+        found = list(pieces(contents(left.copy(), None), leave_out))
+        try:
+            return _merged(found, dim, keys, unpack=None)
+        except (OSError, ValueError) as error:
+            path = getattr(error, "path", None) or getattr(error, "filename", None)
+            if path not in left:
+                raise
+            leave_out(path, error)
+
+
+def _merged(
+    found: Sequence[Piece], dim: str, keys: Sequence[str] | None = None, unpack: bool | None = False
+) -> Dataset:
+    """Merge pieces, and add which file and position each position along `dim` is from."""
+    merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack)
+    paths = [path for piece in found for path in piece.paths]
+    sizes = sizes_along(found, dim)
+    numbers = np.repeat(np.arange(len(paths)), sizes)
+    positions = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.arange(0)
+    merged.update(filename=np.array(paths, object), n=numbers, i=positions)
+    merged[META].update(filename={".dims": ["n"]}, n={".dims": [dim]}, i={".dims": [dim]})
+    return merged

@@ -1,0 +1,202 @@
+"""Many files into one along a dimension, block by block, in bounded memory."""
+
+from __future__ import annotations
+
+import bisect
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import drivers
+from ..conversion import Progress, counted, memory_size
+from ..creation import created
+from ..dataset import as_array
+from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices
+from ..merging import Input, MergePlan, Part, Way, blank, converted, make
+from ..subset import Path, Selector, Subset, item_size, open_subset
+
+MAX_OPEN = 128
+"""Files that are open at the same time."""
+
+
+def merge_files(
+    dim: str,
+    inputs: Iterable[Path],
+    output: Path,
+    *,
+    new: str | None = None,
+    variables: Sequence[str] | None = None,
+    jd: bool = True,
+    sel: Selector = None,
+    range_: Selector = None,
+    at: Selector = None,
+    between: Selector = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> None:
+    """Merge files along a dimension into one file, as `ds_format.merge` does with datasets.
+
+    Data flow in blocks, so that files may be larger than memory. Numbers of ds files that are joined along their first
+    dimension are copied from file to file without being decoded. The output appears whole or not at all.
+
+    Parameters
+    ----------
+    dim : str
+        Name of the dimension.
+    inputs : iterable of str, bytes or PathLike
+        Of any formats.
+    output : str, bytes or PathLike
+        May be one of the inputs.
+    new, variables, jd
+        As `ds_format.merge`.
+    sel, range_, at, between : dict, optional
+        As `ds_format.read`, for each input.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all, both of the data in memory.
+    **options
+        Of the driver of the output. With `time_units` or `calendar` all times are written so.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError, IndexError
+        As `ds_format.read`.
+    UnsupportedError
+        If the files cannot be merged, or the format of the output cannot hold a variable.
+
+    Examples
+    --------
+    >>> from ds_format import read, write
+    >>> write("a.ds", {"t": [1, 2], ".": {"t": {".dims": ["t"]}}})
+    >>> write("b.ds", {"t": [3], ".": {"t": {".dims": ["t"]}}})
+    >>> merge_files("t", ["a.ds", "b.ds"], "both.ds")
+    >>> read("both.ds")["t"]
+    array([1, 2, 3])
+    """
+    decodes = not drivers.TIMES.isdisjoint(options)
+    with _Files(list(inputs), (sel, range_, at, between), decodes) as files:
+        plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
+        with created(output, meta, **options) as sink:
+            _write(files, plans, meta, sink, progress)
+
+
+class _Files:
+    """The inputs, of which only so many are open at a time."""
+
+    def __init__(self, paths: Sequence[Path], selectors: tuple[Selector, Selector, Selector, Selector], jd: bool):
+        self._paths = paths
+        self._selectors = selectors
+        self._jd = jd
+        self._open: OrderedDict[int, Subset] = OrderedDict()
+        self.metas = []
+        try:
+            for i in range(len(paths)):
+                self.metas.append(self[i].meta)
+        except BaseException:
+            self.close()
+            raise
+
+    def __getitem__(self, i: int) -> Subset:
+        subset = self._open.pop(i, None)
+        if subset is None:
+            if len(self._open) == MAX_OPEN:
+                self._open.popitem(last=False)[1].close()
+            subset = open_subset(self._paths[i], None, *self._selectors, self._jd)
+        self._open[i] = subset
+        return subset
+
+    def close(self) -> None:
+        """Close those that are open."""
+        for subset in self._open.values():
+            subset.close()
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _write(
+    files: _Files, plans: Sequence[MergePlan], meta: dict[str, dict[str, Any]], sink: Sink, progress: Progress | None
+) -> None:
+    with_data = [plan for plan in plans if plan.shape is not None]
+    total = sum(memory_size(meta[plan.key]) for plan in with_data)
+    done = 0
+    for plan in with_data:
+        start = done
+
+        def report(n: int, start: int = start, size: int = item_size(meta[plan.key])) -> None:
+            if progress is not None:
+                progress(start + n * size, total)
+
+        if hasattr(sink, "copy") and _is_copy(files, plan):
+            sink.copy(plan.key, plan.type, _stored(files, plan, report))
+        else:
+            sink.write(plan.key, counted(blocks(files, plan), report))
+        done += memory_size(meta[plan.key])
+
+
+def _is_copy(files: _Files, plan: MergePlan) -> bool:
+    """Whether the bytes of the merged variable are those of its parts, one after another."""
+    if plan.missing or plan.axis or any(part.convert is not None for part in plan.parts):
+        return False
+    if any(files.metas[part.input][plan.key].get(".type") != plan.type for part in plan.parts):
+        return False
+    return all(files[part.input].stored(plan.key) is not None for part in plan.parts)
+
+
+def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[StoredNumbers]:
+    n = 0
+    for part in plan.parts:
+        stored = files[part.input].stored(plan.key)
+        if stored is not None:
+            yield stored
+            n += stored.n
+            report(n)
+
+
+def blocks(files: Any, plan: MergePlan) -> Iterator[Any]:
+    """Yield a merged variable as consecutive blocks.
+
+    Parameters
+    ----------
+    files : sequence of Source
+    plan : MergePlan
+        Of a variable with data.
+    """
+    shape = plan.shape or ()
+    if plan.way is Way.FIRST:
+        yield from files[plan.parts[0].input].blocks(plan.key)
+        return
+    starts = [part.start for part in plan.parts]
+    for block in block_slices(shape, item_size({".type": plan.type}), BLOCK_SIZE):
+        along = block[plan.axis]
+        out = blank([item.stop - item.start for item in block], plan.type)
+        flags = np.ones(out.shape, np.bool_)
+        first = max(bisect.bisect_right(starts, along.start) - 1, 0)
+        for part in plan.parts[first:]:
+            if part.start >= along.stop:
+                break
+            _put(files[part.input], plan, part, block, out, flags)
+        yield np.ma.MaskedArray(out, flags, copy=False) if flags.any() else out
+
+
+def _put(source: Any, plan: MergePlan, part: Part, block: tuple[slice, ...], out: Any, flags: Any) -> None:
+    """Put what a part has of a block of the merged variable into its place."""
+    along = block[plan.axis]
+    begin, end = max(along.start, part.start), min(along.stop, part.start + part.n)
+    if begin >= end:
+        return
+    items = [range(item.start, item.stop) for item in block]
+    items[plan.axis] = range(begin - part.start, end - part.start)
+    if plan.way is Way.STACK:
+        del items[plan.axis]
+    data = as_array(source.read(plan.key, tuple(items)))
+    if plan.way is Way.STACK:
+        data = data[None]
+    data = converted(plan, part, data)
+    at = (*(slice(None),) * plan.axis, slice(begin - along.start, end - along.start))
+    out[at] = np.ma.getdata(data)
+    flags[at] = np.ma.getmaskarray(data)

@@ -1,0 +1,148 @@
+"""Files and datasets as pieces of a merged one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from .. import drivers, modes, packing
+from ..codec.encode import describe
+from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
+from ..drivers.base import Metadata
+from ..files import read
+from ..merging import Input, assemble, size_along
+from ..names import unescape
+from ..subset import open_subset
+
+
+class Piece(Protocol):
+    """One dataset, or several in a row with the same metadata."""
+
+    meta: Metadata
+    """As a Source has it."""
+    paths: list[str]
+    """Of each dataset."""
+
+    def read(self, key: str) -> Any:
+        """Return one variable of all, as an array or MaskedArray of shape (len(paths), *shape)."""
+        ...
+
+
+class SourcePiece:
+    """A file of any format, which is open only while something is read of it."""
+
+    def __init__(self, path: str, skip_unsupported: bool = False):
+        self.paths = [path]
+        self._skip = skip_unsupported
+
+    @functools.cached_property
+    def meta(self) -> Metadata:
+        """From the header."""
+        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
+            for key, entry in source.meta.items():
+                if key != META and entry.get(".size") is None:
+                    source.read(key)  # no data, or data that cannot be had: this tells
+            return source.meta
+
+    def read(self, key: str) -> Any:
+        """Return one variable."""
+        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
+            return _as_read(self.paths[0], as_array(source.read(key)))[None]
+
+    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
+        """Yield the file as a dataset."""
+        yield read(
+            self.paths[0],
+            None if keys is None else [unescape(key) for key in keys],
+            unpack=unpack,
+            skip_unsupported=self._skip,
+        )
+
+
+class DatasetPiece:
+    """A dataset in memory."""
+
+    def __init__(self, path: str, dataset: Mapping[str, Any]):
+        self.paths = [path]
+        meta = metadata_of(dataset)
+        self._arrays = arrays_of(dataset, meta)
+        self.meta = describe(self._arrays, meta)
+
+    def read(self, key: str) -> Any:
+        """Return one variable."""
+        return _as_read(self.paths[0], self._arrays[key])[None]
+
+
+def _as_read(path: str, array: Any) -> Any:
+    return as_masked(array) if drivers.find_existing(path).masks else array
+
+
+class UnpackedPiece:
+    """Another piece, in which packed variables are unpacked."""
+
+    def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
+        self.paths = piece.paths
+        self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
+        self._piece = piece
+        self._packed = packed
+
+    def read(self, key: str) -> Any:
+        """Return one variable."""
+        values = self._piece.read(key)
+        return packing.unpack(values, self._packed[key]) if key in self._packed else values
+
+
+def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
+    packed = {key: entry for key, entry in piece.meta.items() if key != META and packing.is_unpacked_by(unpack, entry)}
+    return UnpackedPiece(piece, packed) if packed else piece
+
+
+def merge_pieces(
+    pieces: Sequence[Piece],
+    dim: str,
+    new: str | None = None,
+    variables: Collection[str] | None = None,
+    jd: bool = True,
+    keys: Sequence[str] | None = None,
+    unpack: bool | None = False,
+) -> Dataset:
+    """Merge pieces into one dataset, each array of which is allocated once.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    dim, new, variables, jd
+        As `ds_format.merge`.
+    keys : sequence of str, optional
+        Of the variables to merge; all by default.
+    unpack : bool or None
+        As `packing.is_unpacked_by`.
+
+    Raises
+    ------
+    OSError, FormatError
+        If a piece cannot be read.
+    UnsupportedError
+        If the pieces cannot be merged.
+    """
+    pieces = [_unpacked(piece, unpack) for piece in pieces]
+    inputs = [Input(_only(piece.meta, keys), len(piece.paths)) for piece in pieces]
+    known = {key for given in inputs for key in given.meta}
+    for key in keys or ():
+        if key not in known:
+            modes.missing(f'variable "{unescape(key)}" not found')
+    return assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd)
+
+
+def sizes_along(pieces: Sequence[Piece], dim: str) -> list[int]:
+    """Return how many positions of the merged dimension each dataset has: one each, if the dimension is new."""
+    sizes = [size_along(piece.meta, dim) for piece in pieces]
+    one = 1 if all(size is None for size in sizes) else 0
+    return [one if size is None else size for piece, size in zip(pieces, sizes, strict=True) for _ in piece.paths]
+
+
+def _only(meta: Metadata, keys: Sequence[str] | None) -> Metadata:
+    if keys is None:
+        return meta
+    return {key: meta[key] for key in (*keys, META) if key in meta}

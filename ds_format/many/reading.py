@@ -1,0 +1,214 @@
+"""Many files at once, into a list of datasets or straight into one."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import gc
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, overload
+
+from .. import drivers
+from ..dataset import Dataset
+from ..kernels.files import batch
+from ..subset import Path, keys_of, say_missing
+from .pieces import SourcePiece, merge_pieces
+
+SMALL_SIZE = 16 * 1024
+"""Bytes up to which a ds file is read together with others."""
+BATCH = 2048
+"""Files that one call reads."""
+AHEAD = 2
+"""Batches that each thread may be ahead."""
+
+Content = bytearray | int | None
+"""Of a file: its bytes, the errno of the system's refusal, or None if it has to be read by itself."""
+Skip = Callable[[str, Exception], None]
+
+
+@overload
+def read_many(
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None = None,
+    dim: None = None,
+    threads: int | None = None,
+    *,
+    unpack: bool | None = None,
+    skip_unsupported: bool = False,
+) -> list[Dataset]: ...
+
+
+@overload
+def read_many(
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None = None,
+    *,
+    dim: str,
+    threads: int | None = None,
+    unpack: bool | None = None,
+    skip_unsupported: bool = False,
+) -> Dataset: ...
+
+
+@overload
+def read_many(
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None,
+    dim: str,
+    threads: int | None = None,
+    *,
+    unpack: bool | None = None,
+    skip_unsupported: bool = False,
+) -> Dataset: ...
+
+
+def read_many(
+    paths: Iterable[Path],
+    variables: str | Iterable[str] | None = None,
+    dim: str | None = None,
+    threads: int | None = None,
+    *,
+    unpack: bool | None = None,
+    skip_unsupported: bool = False,
+) -> list[Dataset] | Dataset:
+    """Read many files at once, above all many small ds files.
+
+    Small ds files are read in batches by threads that hold no lock of the interpreter, while others are decoded.
+
+    Parameters
+    ----------
+    paths : iterable of str, bytes or PathLike
+        Of any supported format.
+    variables : str or iterable of str, optional
+        Names of the variables to read; all by default.
+    dim : str, optional
+        Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once. Of
+        ds files in a row whose headers are equal byte for byte only the first header is looked at.
+    threads : int, optional
+        How many threads read; by default as many as there are processors, but no more than four.
+    unpack, skip_unsupported : bool, optional
+        As `ds_format.read`.
+
+    Returns
+    -------
+    list of Dataset, or Dataset
+        In the order of `paths`; one dataset if `dim` is given.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError
+        As `ds_format.read`, for the first file that cannot be read.
+    UnsupportedError
+        If the files cannot be merged.
+
+    Examples
+    --------
+    >>> from ds_format import write
+    >>> for day in range(3):
+    ...     write(f"day{day}.ds", {"t": [day], "x": [day / 2], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
+    >>> [dataset["x"].tolist() for dataset in read_many(["day0.ds", "day1.ds"])]
+    [[0.0], [0.5]]
+    >>> read_many(["day0.ds", "day1.ds", "day2.ds"], "x", dim="t")["x"]
+    array([0. , 0.5, 1. ])
+    """
+    names = [os.fsdecode(path) for path in paths]
+    wanted = None if variables is None else list(keys_of(variables))
+    found = contents(names, threads)
+    if dim is not None:
+        return merge_pieces(
+            list(pieces(found, _raise, skip_unsupported=skip_unsupported)), dim, keys=wanted, unpack=unpack
+        )
+    with _no_collection():
+        return list(_datasets(pieces(found, _raise, BATCH, skip_unsupported), wanted, unpack))
+
+
+def _raise(path: str, error: Exception) -> None:
+    raise error
+
+
+def contents(paths: Sequence[str], threads: int | None) -> Iterator[tuple[str, Content]]:
+    """Yield each path with the content of the file, in order; batches are read ahead by threads.
+
+    Parameters
+    ----------
+    paths : sequence of str
+    threads : int, optional
+        How many; by default as many as there are processors, but no more than four.
+    """
+    batches = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
+    n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+    if n_threads == 1 or len(batches) < 2:
+        for names in batches:
+            yield from zip(names, _read_batch(names), strict=True)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        ahead = collections.deque(pool.submit(_read_batch, names) for names in batches[: AHEAD * n_threads])
+        for i, names in enumerate(batches):
+            batch_contents = ahead.popleft().result()
+            if i + AHEAD * n_threads < len(batches):
+                ahead.append(pool.submit(_read_batch, batches[i + AHEAD * n_threads]))
+            yield from zip(names, batch_contents, strict=True)
+
+
+def _read_batch(names: Sequence[str]) -> list[Content]:
+    if all(name.endswith(".ds") for name in names):
+        return batch.read_files(list(names), SMALL_SIZE)
+    some = [name for name in names if name.endswith(".ds")]
+    found = dict(zip(some, batch.read_files(some, SMALL_SIZE), strict=True))
+    return [found.get(name) for name in names]
+
+
+def _datasets(found: Iterable[Any], keys: list[str] | None, unpack: bool | None) -> Iterator[Dataset]:
+    for piece in found:
+        if keys is not None and not isinstance(piece, SourcePiece):
+            say_missing(piece.paths[0], keys, piece.meta)
+        yield from piece.datasets(keys, unpack)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from searching the datasets that are made, over and over, for what cannot be there."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def pieces(
+    files: Iterable[tuple[str, Content]], skip: Skip, longest: int | None = None, skip_unsupported: bool = False
+) -> Iterator[Any]:
+    """Yield files as pieces of a merged dataset: small ds files in runs, others each by itself.
+
+    Parameters
+    ----------
+    files : iterable of (path, content)
+    skip : callable
+        Called with the path of a file that cannot be read, and the error.
+    longest : int, optional
+        How many files a run may have.
+    skip_unsupported : bool
+        As `ds_format.read`.
+    """
+    run: Any = None
+    for path, content in files:
+        if isinstance(content, bytearray) and run is not None and run.count != longest and run.add(path, content):
+            continue
+        if run is not None:
+            yield run
+        run = None
+        try:
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            if content is None:
+                yield SourcePiece(path, skip_unsupported)
+            else:
+                run = drivers.of_existing(path).EqualHeaders(path, content)
+        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+            skip(path, error)
+    if run is not None:
+        yield run
