@@ -8,7 +8,7 @@ from typing import Any
 
 from . import drivers
 from .dataset import META
-from .drivers.base import Sink, Source
+from .drivers.base import Sink, Source, check_faults
 from .subset import Path, Selector, item_size, open_subset
 
 Progress = Callable[[int, int], None]
@@ -69,9 +69,7 @@ def convert(
     with open_subset(source, variables, sel, range_, at, between, jd, skip_unsupported=skip_unsupported) as part:
         creator = drivers.load(drivers.find(target))
         with part.telling_of_skipping():
-            for key, entry in part.meta.items():
-                if key != META and entry.get(".size") is None:
-                    part.read(key)  # no data, or data that cannot be had: this tells
+            check_faults(part.faults, part.meta)
         sink: Sink = creator.create(target, part.meta, **options)
         try:
             _copy(part, sink, progress)

@@ -12,7 +12,7 @@ import numpy as np
 from . import drivers
 from .conversion import Progress, counted, memory_size
 from .dataset import as_array
-from .drivers.base import BLOCK_SIZE, Sink, Stored, block_slices
+from .drivers.base import BLOCK_SIZE, Sink, Stored, block_slices, check_faults
 from .merging import Input, Part, Plan, Way, blank, converted, make
 from .subset import Path, Selector, Subset, item_size, open_subset
 
@@ -96,6 +96,7 @@ class _Files:
         self.metas = []
         try:
             for i in range(len(paths)):
+                check_faults(self[i].faults, self[i].meta)
                 self.metas.append(self[i].meta)
         except BaseException:
             self.close()

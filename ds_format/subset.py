@@ -92,6 +92,8 @@ class Subset(Opened):
     ----------
     meta : Metadata
         Of the variables that are wanted, with `.dims` and `.size` of the part.
+    faults : mapping
+        Why one of them cannot be had, by its key.
     source : Source
         The whole.
     can_skip : bool
@@ -127,6 +129,7 @@ class Subset(Opened):
                 self._packed.add(key)
                 self.meta[key] = packing.unpacked_meta(self.meta[key])
         self.meta[META] = dict(source.meta.get(META, {}))
+        self.faults = {key: fault for key, fault in source.faults.items() if key in self.meta}
 
     def _keys(self, variables: str | Iterable[str] | None) -> list[str]:
         every = [key for key in self.source.meta if key != META]
