@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.verification import Problem, verify
+from ds_format.drivers.base import Problem
+from ds_format.verification import verify
 
 from . import golden_ds as golden
 

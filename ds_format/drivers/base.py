@@ -5,7 +5,7 @@ Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.e
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import DsError
@@ -13,6 +13,9 @@ from ..errors import DsError
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
 and under `"."` the attributes of the dataset."""
+
+ERROR = "error"
+WARNING = "warning"
 
 BLOCK_SIZE = 16 * 1024 * 1024
 """Default budget of one block, in bytes of the array in memory."""
@@ -83,14 +86,28 @@ class Stored(NamedTuple):
     """Values."""
 
 
-class Fault(NamedTuple):
-    """Something that is wrong with a file, as the `check` of a driver says it."""
+class Problem(NamedTuple):
+    """Something that is wrong with a file.
+
+    Examples
+    --------
+    >>> problem = Problem("a.ds", "x", "text is not UTF-8", "error")
+    >>> problem.variable, problem.severity
+    ('x', 'error')
+    """
 
     path: str
     """The file."""
+    variable: str | None
+    """Its variable, by the unescaped name; None: the file as a whole."""
     message: str
-    is_error: bool
-    """Whether data are wrong or cannot be read."""
+    """What was found and what was expected."""
+    severity: str
+    """`error`: data are wrong or cannot be read. `warning`: this package reads them, others perhaps not."""
+
+
+Report = Callable[[Problem], None]
+"""Takes what the `check` of a driver finds, while it goes on."""
 
 
 class Sink(Protocol):
