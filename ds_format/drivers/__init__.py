@@ -189,12 +189,7 @@ def meta(path: Any) -> Metadata:
     if driver.header is not None:
         metadata: Metadata = importlib.import_module(driver.header).meta(path)
         return metadata
-    return meta_of_source(path)
-
-
-def meta_of_source(path: Any) -> Metadata:
-    """Return the metadata of a file as its Source has them, and close it."""
-    source = open_source(path)
+    source = open_source(path, driver)
     try:
         return source.meta
     finally:
