@@ -11,8 +11,8 @@ from ... import packing
 from ...dataset import escape
 from ...dtypes import PACKED, TYPES
 from ...errors import DsError, UnsupportedError
-from .. import missing
 from ..base import Metadata
+from ..library import missing
 from ..strings import OBJECT_SIZE
 from ..times import PROPERTY as TIME
 from .attributes import Marker, read_attributes

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
 from ...opened import Opened
-from .. import missing, strings
+from .. import strings
 from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
-from ..extents import read_filled
+from ..library import missing
+from ..library.extents import read_filled
 from ..slabs import Slices, read_part
 from .calls import Node, library, open_file, warn
 from .catalog import USER_DEFINED, Entry, read_catalog

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ...codec.encode import type_of
 from ...dtypes import TYPES
 from ...errors import UnsupportedError
-from .. import missing, strings
-from ..missing import candidates
+from .. import strings
+from ..library import missing
+from ..library.missing import candidates
 from .kinds import Kind
 from .plan import VariablePlan
 

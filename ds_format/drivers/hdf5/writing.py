@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ...dtypes import TYPES
 from ...errors import UnsupportedError
-from .. import missing, strings
+from .. import strings
 from ..base import BLOCK_SIZE, block_slices
+from ..library import missing
 from ..slabs import slab_runs
 from .attribute_values import write
 from .calls import Node

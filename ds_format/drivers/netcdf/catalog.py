@@ -11,9 +11,9 @@ from ... import packing
 from ...dataset import escape
 from ...dtypes import PACKED
 from ...errors import DsError, UnsupportedError
-from .. import missing
 from ..base import Metadata
-from ..libraries import ERRORS
+from ..library import missing
+from ..library.guard import ERRORS
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker

@@ -9,7 +9,7 @@ import netCDF4
 import numpy as np
 
 from ...errors import UnsupportedError
-from .. import missing
+from ..library import missing
 from ..settings import names, setting
 from . import storage, text
 from .attribute_values import Encoded, encode

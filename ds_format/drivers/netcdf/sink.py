@@ -15,7 +15,7 @@ from ...opened import Opened
 from ...target import Target as TargetFile
 from ...target import naming
 from ..base import Metadata
-from ..libraries import telling_of_a_full_disk
+from ..library.guard import telling_of_a_full_disk
 from ..settings import HDF5, as_netcdf, setting
 from ..slabs import slab_runs
 from ..spool import Spool

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ...errors import DsError, FormatError, TruncatedError
 from ...opened import Opened
-from .. import missing, strings
+from .. import strings
 from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
+from ..library import missing
 from ..slabs import Slices, read_part
 from . import extents
 from .caches import fit, release

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from .. import strings
-from ..missing import candidates, default_fill, sentinels
+from ..library.missing import candidates, default_fill, sentinels
 from ..settings import setting
 from . import text
 from .kinds import file_dtype, file_kind
