@@ -21,7 +21,8 @@ class Driver(NamedTuple):
     """Of file names, in lower case."""
     module: str
     """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts, and
-    `check(path)`, which tells what is wrong with files that are more than their variables."""
+    `check(path, report, strict=...) -> Source | None`, which reports what is wrong with a file beyond its variables,
+    and opens it if these are still to be read."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
     needs: str | None = None
@@ -262,12 +263,7 @@ def meta(path: Any) -> Metadata:
     if driver.header is not None:
         metadata: Metadata = importlib.import_module(driver.header).meta(path)
         return metadata
-    return meta_of_source(path)
-
-
-def meta_of_source(path: Any) -> Metadata:
-    """Return the metadata of a file as its Source has them, and close it."""
-    source = open_source(path)
+    source = open_source(path, driver)
     try:
         return source.meta
     finally:

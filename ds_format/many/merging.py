@@ -13,7 +13,7 @@ from .. import drivers
 from ..conversion import Progress, counted, memory_size
 from ..creation import created
 from ..dataset import as_array
-from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices
+from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
 from ..merging import Input, MergePlan, Part, Way, blank, converted, make
 from ..subset import Path, Selector, Subset, item_size, open_subset
 
@@ -92,6 +92,7 @@ class _Files:
         self.metas = []
         try:
             for i in range(len(paths)):
+                check_faults(self[i].faults, self[i].meta)
                 self.metas.append(self[i].meta)
         except BaseException:
             self.close()

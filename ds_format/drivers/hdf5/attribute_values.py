@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...codec.attributes import to_json
 from ...errors import UnsupportedError
 from ...names import escape
-from .. import missing
+from ..library import missing
 from .calls import Node
 from .names import IMPOSSIBLE
 

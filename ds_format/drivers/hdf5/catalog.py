@@ -10,9 +10,9 @@ import numpy as np
 from ... import packing
 from ...dataset import escape
 from ...dtypes import PACKED, TYPES
-from ...errors import UnsupportedError
-from .. import missing
+from ...errors import DsError, UnsupportedError
 from ..base import Metadata
+from ..library import missing
 from ..library.groups import lineage, split
 from ..strings import OBJECT_SIZE
 from .attributes import Marker, read_attributes
@@ -56,8 +56,10 @@ class Entry:
     """In the file, if the variable is shorter there than its dimensions."""
 
 
-def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
-    """Return the metadata of a file, and what is needed to read each variable, or why it cannot be read, both by key.
+def read_catalog(
+    file: Node, path: str, skip_unsupported: bool
+) -> tuple[Metadata, dict[str, Entry], dict[str, DsError]]:
+    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had, all by key.
 
     Parameters
     ----------
@@ -70,7 +72,8 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadat
     groups = list(walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)))
     reader = _Reader(file, path, groups)
     meta: Metadata = {}
-    entries: dict[str, Entry | UnsupportedError] = {}
+    entries: dict[str, Entry] = {}
+    faults: dict[str, DsError] = {}
     attributes: dict[str, Any] = {}
     for prefix, group, datasets in groups:
         for name, found in reader.attributes(group, None, None)[0].items():
@@ -87,8 +90,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadat
                 if skip_unsupported:
                     warn(f"left out: {error.message}", path, name)
                     continue
-                error.at(path=path, variable=name)
-                entries[escape(name)] = error
+                faults[escape(name)] = error.at(path=path, variable=name)
                 meta[escape(name)] = {".dims": [], ".size": None, ".type": None, ".missing": False}
                 continue
             key = escape(entry.name)
@@ -98,7 +100,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadat
             entries[key], meta[key] = entry, properties
     record = _dataset_record(reader.dimensions, groups, meta, reader.characters)
     meta["."] = {**({PROPERTY: record} if record else {}), **attributes}
-    return meta, entries
+    return meta, entries, faults
 
 
 class _Reader:

@@ -11,7 +11,7 @@ import numpy as np
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ..base import Metadata
-from ..libraries import Guard
+from ..library.guard import Guard
 from ..library.plan import FilePlan
 from ..library.sink import LibrarySink
 from ..settings import LABELS, as_hdf5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import h5py
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
 from ...opened import Opened
-from .. import missing, strings
-from ..base import BLOCK_SIZE, Metadata, block_slices
-from ..extents import read_filled
+from .. import strings
+from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
+from ..library import missing
+from ..library.extents import read_filled
 from ..slabs import Slices, read_part
 from .calls import Node, library, open_file, warn
 from .catalog import USER_DEFINED, Entry, read_catalog
@@ -43,6 +44,7 @@ class HDF5Source(Opened):
     """
 
     meta: Metadata
+    faults: Mapping[str, DsError]
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
@@ -50,7 +52,7 @@ class HDF5Source(Opened):
         self._opened: tuple[Entry, Node] | None = None
         try:
             with library(FormatError, self._path):
-                self.meta, self._entries = read_catalog(self._file, self._path, skip_unsupported)
+                self.meta, self._entries, self.faults = read_catalog(self._file, self._path, skip_unsupported)
         except BaseException:
             self.close()
             raise
@@ -102,10 +104,8 @@ class HDF5Source(Opened):
             self._file.close()
 
     def _entry(self, name: str) -> Entry:
-        entry = self._entries[name]
-        if isinstance(entry, UnsupportedError):
-            raise entry.with_traceback(None)
-        return entry
+        check_faults(self.faults, [name])
+        return self._entries[name]
 
     def _dataset(self, entry: Entry) -> Node:
         """Return an open dataset; one at a time, so that the library keeps chunks of one alone."""

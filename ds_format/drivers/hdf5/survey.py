@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from ...codec.encode import type_of
 from ...dtypes import TYPES
-from .. import missing, strings
+from .. import strings
+from ..library import missing
 from ..library.encoding import encoded
-from ..missing import candidates
+from ..library.missing import candidates
 from .kinds import Kind
 from .plan import DatasetPlan
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ...dtypes import TYPES
 from ...errors import UnsupportedError
-from .. import missing, strings
+from .. import strings
 from ..base import BLOCK_SIZE, block_slices
+from ..library import missing
 from ..library.encoding import encoded
 from ..library.writing import Writer
 from ..slabs import slab_runs

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 from ...errors import DsError, UnsupportedError
 from ...target import naming
 from ..base import Metadata
-from ..libraries import Guard, telling_of_a_full_disk
 from ..sink import FileSink
+from .guard import Guard, telling_of_a_full_disk
 from .plan import FilePlan, Plan
 from .spool import Spool
 from .writing import Writer

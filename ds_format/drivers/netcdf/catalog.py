@@ -10,10 +10,10 @@ import numpy as np
 from ... import packing
 from ...dataset import escape
 from ...dtypes import PACKED
-from ...errors import UnsupportedError
-from .. import missing
+from ...errors import DsError, UnsupportedError
 from ..base import Metadata
-from ..libraries import ERRORS
+from ..library import missing
+from ..library.guard import ERRORS
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker
@@ -46,8 +46,8 @@ class Entry:
 
 def read_catalog(
     file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool
-) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
-    """Return the metadata of a file, and what is needed to read each variable, or why it cannot be read, both by key.
+) -> tuple[Metadata, dict[str, Entry], dict[str, DsError]]:
+    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had, all by key.
 
     Parameters
     ----------
@@ -67,15 +67,15 @@ def read_catalog(
     unlimited = _unlimited(file)
     reader = _Reader(path, skip_unsupported, unlimited)
     meta: Metadata = {}
-    entries: dict[str, Entry | UnsupportedError] = {}
+    entries: dict[str, Entry] = {}
+    faults: dict[str, DsError] = {}
 
     def refuse(name: str, error: UnsupportedError) -> None:
         """Leave a variable out, or keep it in the list for whoever does not want to read it."""
         if skip_unsupported:
             warn(f"left out: {error.message}", path, name)
         else:
-            error.at(path=path, variable=name)
-            entries[escape(name)] = error
+            faults[escape(name)] = error.at(path=path, variable=name)
             meta[escape(name)] = {".dims": [], ".size": None, ".type": None, ".missing": False}
 
     for name, kind in skipped:
@@ -100,7 +100,7 @@ def read_catalog(
         record["strings"] = strings
     meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
     reader.warn_of_types(file)
-    return meta, entries
+    return meta, entries, faults
 
 
 class _Reader:

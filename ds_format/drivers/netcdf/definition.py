@@ -9,7 +9,7 @@ import netCDF4
 import numpy as np
 
 from ...errors import UnsupportedError
-from .. import missing
+from ..library import missing
 from ..library.groups import split
 from ..library.plan import VariablePlan
 from ..settings import names, setting

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import extents, missing
-from ..libraries import ERRORS
+from ..library import extents, missing
 from ..library.groups import split
+from ..library.guard import ERRORS
 from ..slabs import Slices
 from .calls import Variable
 

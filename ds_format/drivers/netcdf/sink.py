@@ -8,8 +8,8 @@ from typing import Any
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
 from ..base import Metadata
-from ..libraries import Guard
 from ..library.groups import split
+from ..library.guard import Guard
 from ..library.plan import VariablePlan
 from ..library.sink import LibrarySink
 from ..settings import HDF5, as_netcdf, setting

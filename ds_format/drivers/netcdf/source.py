@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ...errors import DsError, FormatError, TruncatedError
 from ...opened import Opened
-from .. import missing, strings
-from ..base import BLOCK_SIZE, Metadata, block_slices
+from .. import strings
+from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
+from ..library import missing
 from ..slabs import Slices, read_part
 from . import extents
 from .caches import fit, release
@@ -50,6 +51,7 @@ class NetCDFSource(Opened):
     """
 
     meta: Metadata
+    faults: Mapping[str, DsError]
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
@@ -60,7 +62,7 @@ class NetCDFSource(Opened):
         self._file, skipped = open_file(self._path)
         try:
             with library(FormatError, self._path):
-                self.meta, self._entries = read_catalog(self._file, self._path, skipped, skip_unsupported)
+                self.meta, self._entries, self.faults = read_catalog(self._file, self._path, skipped, skip_unsupported)
         except BaseException:
             self.close()
             raise
@@ -120,10 +122,8 @@ class NetCDFSource(Opened):
                 close_file(self._file)
 
     def _entry(self, name: str) -> Entry:
-        entry = self._entries[name]
-        if isinstance(entry, UnsupportedError):
-            raise entry.with_traceback(None)
-        return entry
+        check_faults(self.faults, [name])
+        return self._entries[name]
 
     def _check_end(self, entry: Entry) -> None:
         end = self._ends.get(entry.name, 0)

@@ -17,8 +17,8 @@ from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from .. import strings
 from ..library.encoding import encoded
+from ..library.missing import candidates, default_fill, sentinels
 from ..library.plan import VariablePlan
-from ..missing import candidates, default_fill, sentinels
 from ..settings import setting
 from . import text
 from .kinds import file_dtype, file_kind

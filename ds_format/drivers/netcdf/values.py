@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UnsupportedError
-from .. import missing, strings
+from .. import strings
+from ..library import missing
 from ..library.encoding import encoded
 from . import text
 from .calls import Variable
