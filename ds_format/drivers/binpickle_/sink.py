@@ -25,8 +25,7 @@ from ..base import Metadata
 from ..loss import refuse
 from ..plain_times import PlainTimes
 from ..spool import Pool
-from ..strings import as_objects, check_kind
-from ..texts import as_text
+from ..strings import as_objects, as_text, check_kind
 from .pickling import Masked, Texts, dump
 
 STORED = PRIVATE | {".size", ".type"}

@@ -23,9 +23,9 @@ from ...names import unescape
 from ...opened import Opened
 from ...target import Target, naming
 from ..base import Metadata
-from ..loss import refuse, warn
+from ..loss import count_payloads, refuse, warn
 from ..plain_times import PlainTimes
-from ..texts import as_text, count_payloads
+from ..strings import as_text
 
 STORED = PRIVATE | {".size", ".type", DTYPES}
 """Properties that are made anew from the data."""
