@@ -21,8 +21,7 @@ from ...errors import DsError, VersionError
 from ...names import unescape
 from ..base import Metadata
 from ..sink import FileSink
-from ..strings import as_objects, check_kind
-from ..texts import as_text
+from ..strings import as_objects, as_text, check_kind
 from .pickling import Masked, Texts, dump
 from .pool import Pool
 

@@ -21,9 +21,9 @@ from ...errors import DsError
 from ...names import unescape
 from ...target import naming
 from ..base import Metadata
-from ..loss import warn
+from ..loss import count_payloads, warn
 from ..sink import FileSink
-from ..texts import as_text, count_payloads
+from ..strings import as_text
 
 STORED = PRIVATE | {".size", ".type", DTYPES}
 """Properties that are made anew from the data."""
