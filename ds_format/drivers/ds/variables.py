@@ -75,6 +75,12 @@ def decode_variable(header: Header, key: str, var: VarHeader, body: Body, string
         raise error.at(variable=unescape(key))
 
 
+def faults_of(header: Header, path: str) -> dict[str, DsError]:
+    """Return why variables cannot be decoded, by their keys: those whose entry in the header is damaged."""
+    damaged = ((key, header.variables[key]) for key in header.keys if header.variables[key].var is None)
+    return {key: FormatError(found.error, path=path, variable=unescape(key)) for key, found in damaged}
+
+
 def source_metadata(header: Header) -> Metadata:
     """Return the metadata that a Source has, from its header."""
     out: Metadata = {}

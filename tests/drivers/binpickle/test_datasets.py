@@ -97,8 +97,6 @@ def test_versions(version: int, mappable: bool, tmp_path: Path) -> None:
     assert same_data(ds.read(tmp_path / "a.bpk")["missing"], DATASET["missing"])
     with pytest.raises(ds.VersionError, match="expected 1 or 2"):
         ds.write(tmp_path / "b.bpk", DATASET, version=3)
-    with pytest.raises(ds.DriverError, match="codec: not possible with BinPickle"):
-        ds.write(tmp_path / "b.bpk", DATASET, codec="gz")
 
 
 def test_a_dataset_that_python_pickles_is_a_dict(tmp_path: Path) -> None:

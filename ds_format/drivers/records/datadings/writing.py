@@ -32,10 +32,12 @@ class SampleSink(RecordSink):
 
     KEY = KEY
 
-    def __init__(self, path: Any, meta: Metadata, **options: Any):
-        super().__init__(path, meta, **options)
+    def __init__(
+        self, path: Any, meta: Metadata, *, dim: str | None = None, key: str | None = None, durable: bool = False
+    ):
+        super().__init__(path, meta, dim=dim, key=key, durable=durable)
         try:
-            self._writer = _Writer(self.path, self._meta, self._plan, self._durable)
+            self._writer = _Writer(self.path, self.meta, self._plan, self._durable)
         except BaseException:
             super().abort()
             raise

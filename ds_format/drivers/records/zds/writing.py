@@ -40,7 +40,7 @@ class DocumentSink(RecordSink):
                 for block in blocks(source, plan, OBJECT_SIZE):
                     store.put_many(_documents(block, paths, _checked(block.keys, plan, store)))
                 n = len(store)
-            meta = {**companion.of_written(self._meta, source)}
+            meta = {**companion.of_written(self.meta, source)}
             for key in plan.axes:
                 meta[key][".missing"] = source.meta[key].get(".missing", False)
             companion_member.create(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)
