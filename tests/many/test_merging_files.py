@@ -12,7 +12,7 @@ import ds_format as ds
 from ds_format.drivers import base
 from ds_format.many import merging
 
-from .same import same_data
+from ..same import same_data
 from .test_many import make, same
 
 

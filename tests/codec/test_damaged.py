@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ds_format as ds
 from ds_format.errors import DsError, FormatError, TruncatedError, VersionError
 
-from . import golden_ds as golden
+from .. import golden_ds as golden
 
 CORRUPT = golden.FOLDER / "corrupt"
 LISTED = json.loads((CORRUPT / "NOTES.json").read_text())
