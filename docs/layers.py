@@ -1,6 +1,6 @@
-"""The directive `layers`: a picture of each contract of import-linter in `pyproject.toml`, drawn when the documents are built.
+"""The directive `layers`: a picture of each contract in `pyproject.toml`, drawn when the documents are built.
 
-Each module of a layer is a box with its name and the first sentence of its docstring. Nothing is imported for that.
+Each module of a layer is a box with its name and the first paragraph of its docstring. Nothing is imported for that.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def path_of(module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def sentence_of(path: Path) -> str:
-    """Return the first sentence of a module's docstring, or of two that stand in one paragraph."""
+def summary_of(path: Path) -> str:
+    """Return the first paragraph of a module's docstring."""
     paragraph, _, _ = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n\n")
     return " ".join(paragraph.split())
 
@@ -74,8 +74,8 @@ class Layers(SphinxDirective):
                 path = path_of(module)
                 self.env.note_dependency(str(path))
                 name = nodes.literal("", module.rpartition(".")[2])
-                sentence = nodes.inline("", "", *inline(sentence_of(path)))
-                layer += nodes.container("", nodes.paragraph("", "", name, nodes.Text(" "), sentence), classes=["module"])
+                text = nodes.paragraph("", "", name, nodes.Text(" "), *inline(summary_of(path)))
+                layer += nodes.container("", text, classes=["module"])
             picture += layer
         return [nodes.rubric("", contract["name"]), picture]
 
