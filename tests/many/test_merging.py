@@ -13,7 +13,7 @@ from ds_format.drivers import base
 from ds_format.many import merging
 
 from ..same import same_data
-from .test_many import make, same
+from .test_reading import make, same
 
 
 @pytest.fixture
