@@ -24,7 +24,7 @@ ARRAYS: dict[str, Any] = {
     "0-d": np.array(1.5), "empty": np.zeros((0, 3)), "F": np.asfortranarray(BASE), "K": BASE.transpose(1, 0, 2),
     "strided": BASE[:, ::2], "backwards": BASE[::-1], "broadcast": np.broadcast_to(np.arange(3), (2, 3)),
     "no bytes": np.zeros(3, "V0"), "no fields": np.zeros(2, []), "times": np.array(["2020", "NaT"], "M8[25s]"),
-    "generic": np.array([1]).view("m8"), "times, strided": np.arange(6).astype("M8[ns]")[::2],
+    "generic": np.array([1], "m8"), "times, strided": np.arange(6).astype("M8[ns]")[::2],
     "structure": np.zeros(2, STRUCTURE), "aligned": np.zeros(2, np.dtype("i1,f8", align=True)),
     "titles": np.zeros(2, np.dtype({"names": ["a"], "formats": ["i4"], "titles": ["T"]})),
     "gap": np.zeros(2, np.dtype({"names": ["a"], "formats": ["i4"], "offsets": [4], "itemsize": 12})),
