@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .cli import functions as cmd
     from .conversion import convert
     from .dataset import Dataset, validate
+    from .drivers.base import Problem
     from .drivers.loss import LossWarning
     from .errors import (
         BusyError,
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
         with_mode,
     )
     from .timeaxis import time_dt
-    from .verification import Problem, verify
+    from .verification import verify
 
 _OPS = (
     *("apply", "attr", "attrs", "copy", "dim", "dims", "find", "findall", "get_attrs", "get_dims", "get_meta"),
@@ -85,6 +86,7 @@ _ERRORS = (
 _MODULES = {
     "conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
+    "drivers.base": ("Problem",),
     "drivers.loss": ("LossWarning",),
     "errors": _ERRORS,
     "files": ("from_netcdf", "open", "read", "to_netcdf", "write"),
@@ -95,7 +97,7 @@ _MODULES = {
     "names": ("escape", "unescape"),
     "ops": _OPS,
     "timeaxis": ("time_dt",),
-    "verification": ("Problem", "verify"),
+    "verification": ("verify",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cli.functions", "drivers": "drivers"}

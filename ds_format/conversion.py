@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import drivers
+from .creation import created
 from .dataset import META
-from .drivers.base import Sink, Source
-from .subset import Path, Selector, item_size, open_subset
+from .drivers.base import Sink, Source, check_faults
+from .subset import Path, Selector, Subset, item_size, open_subset
 
 Progress = Callable[[int, int], None]
 
@@ -67,18 +68,16 @@ def convert(
     array([2.5, 3.5])
     """
     with open_subset(source, variables, sel, range_, at, between, jd, skip_unsupported=skip_unsupported) as part:
-        creator = drivers.load(drivers.find(target))
-        with part.telling_of_skipping():
-            for key, entry in part.meta.items():
-                if key != META and entry.get(".size") is None:
-                    part.read(key)  # no data, or data that cannot be had: this tells
-        sink: Sink = creator.create(target, part.meta, **options)
-        try:
-            _copy(part, sink, progress)
-            sink.commit()
-        except BaseException:
-            sink.abort()
-            raise
+        write_subset(part, target, progress, **options)
+
+
+def write_subset(part: Subset, target: Path, progress: Progress | None = None, **options: Any) -> None:
+    """Write what is open to a file; parameters and errors as `convert`."""
+    driver = drivers.find(target)
+    with part.telling_of_skipping():
+        check_faults(part.faults, part.meta)
+    with created(target, part.meta, driver, **options) as sink:
+        _copy(part, sink, progress)
 
 
 def _copy(part: Source, sink: Sink, progress: Progress | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from . import drivers
 from .codec.encode import describe
+from .creation import created
 from .dataset import META, Dataset, arrays_of, check_dims, metadata_of
-from .drivers.base import Sink
 from .errors import UnsupportedError
 from .lazy import File
 from .subset import Path, Subset, keys_of, open_subset, say_missing
@@ -184,21 +184,24 @@ def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
         The suffix tells the format.
     d : dict
         Key → data, `"."` → metadata; see `ds_format.dataset`.
-    atomic : bool, optional
-        For ds files. False: create the file, which must not exist yet, and write straight into it.
-    durable : bool, optional
-        For ds files. Flush file and folder to the disk.
-    version : {"1.0", "2.0.1"}, optional
-        Of the ds format.
     **options
-        Of the driver.
+        Of the format. Those that most have:
+
+        atomic : bool
+            False: create the file, which must not exist yet, and write straight into it. Not for samples and documents.
+        durable : bool
+            Flush file and folder to the disk.
+        time_units, calendar : str
+            What variables of time are written in, those with a true `.time`. Not for ds files.
+        version : {"1.0", "2.0.1"}
+            Of the ds format.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     DriverError
-        If no driver has the suffix.
+        If no driver has the suffix, or the format has no such option.
     UnsupportedError, ValueError
         If the format cannot hold the dataset, or its metadata do not fit its data.
 
@@ -221,19 +224,16 @@ def _write(driver: drivers.Driver, filename: Path, d: Mapping[str, Any], options
         arrays = arrays_of(d, given)
         check_dims(arrays, given)
         if hasattr(module, "write"):
+            if options:
+                options = drivers.creation_options(driver, filename, options)
             module.write(filename, arrays, given, **options)
             return
         meta = describe(arrays, given)
     except UnsupportedError as error:
         raise error.at(path=os.fsdecode(filename))
-    sink: Sink = module.create(filename, meta, **options)
-    try:
+    with created(filename, meta, driver, **options) as sink:
         for key, array in arrays.items():
             sink.write(key, [] if array is None or array.size == 0 else [array])
-        sink.commit()
-    except BaseException:
-        sink.abort()
-        raise
 
 
 def from_netcdf(

@@ -74,12 +74,8 @@ def open_subset(
     with _telling_of_skipping(can_skip):
         source = drivers.open_source(path, driver, skip_unsupported=skip_unsupported and can_skip, **options)
     try:
-        part = Subset(source, path, variables, (sel, range_, at, between), jd, unpack, masked and driver.masks)
-        part.can_skip = can_skip
-        return part
-    except DsError as error:
-        source.close()
-        raise error.at(path=os.fsdecode(path))
+        selectors = (sel, range_, at, between)
+        return Subset(source, path, variables, selectors, jd, unpack, masked and driver.masks, can_skip)
     except BaseException:
         source.close()
         raise
@@ -92,6 +88,8 @@ class Subset(Opened):
     ----------
     meta : Metadata
         Of the variables that are wanted, with `.dims` and `.size` of the part.
+    faults : mapping
+        Why one of them cannot be had, by its key.
     source : Source
         The whole.
     can_skip : bool
@@ -107,6 +105,7 @@ class Subset(Opened):
         jd: bool,
         unpack: bool | None,
         masked: bool = False,
+        can_skip: bool = False,
     ):
         self.source = source
         self.path = os.fsdecode(path)
@@ -115,7 +114,21 @@ class Subset(Opened):
         self._dates: dict[str, Any] = {}
         self._packed: set[str] = set()
         self._masked = masked
-        self.can_skip = False
+        self.can_skip = can_skip
+        try:
+            self._take(variables, selectors, jd, unpack)
+        except DsError as error:
+            raise error.at(path=self.path)
+        self.faults = {key: fault for key, fault in source.faults.items() if key in self.meta}
+
+    def _take(
+        self,
+        variables: str | Iterable[str] | None,
+        selectors: tuple[Selector, Selector, Selector, Selector],
+        jd: bool,
+        unpack: bool | None,
+    ) -> None:
+        """Find out what is wanted of which variables."""
         sel = self._resolve(selectors, jd) if any(selectors) else {}
         for key in self._keys(variables):
             index, self.meta[key] = self._select(key, sel)
@@ -126,7 +139,7 @@ class Subset(Opened):
             elif packing.is_unpacked_by(unpack, self.meta[key]):
                 self._packed.add(key)
                 self.meta[key] = packing.unpacked_meta(self.meta[key])
-        self.meta[META] = dict(source.meta.get(META, {}))
+        self.meta[META] = dict(self.source.meta.get(META, {}))
 
     def _keys(self, variables: str | Iterable[str] | None) -> list[str]:
         every = [key for key in self.source.meta if key != META]
@@ -226,6 +239,18 @@ class Subset(Opened):
             return None
         place: StoredNumbers | None = self.source.stored(name)
         return place
+
+    def part(
+        self,
+        variables: str | Iterable[str] | None,
+        sel: Selector = None,
+        range_: Selector = None,
+        at: Selector = None,
+        between: Selector = None,
+        jd: bool = False,
+    ) -> Subset:
+        """Return a part of this one; parameters and errors as `open_subset`. It is open as long as this one is."""
+        return Subset(self, self.path, variables, (sel, range_, at, between), jd, False, can_skip=self.can_skip)
 
     def telling_of_skipping(self) -> contextlib.AbstractContextManager[None]:
         """Add to errors about what ds cannot hold how to leave it out."""

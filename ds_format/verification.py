@@ -6,48 +6,18 @@ What this package repairs or can do without is a warning; what makes data wrong 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from . import drivers
-from .codec.decode import Decoder
-from .codec.header import VarHeader
-from .codec.layout import locate
 from .dataset import META, dims
-from .drivers.base import Source
-from .drivers.ds.source import DsSource
-from .drivers.ds.variables import all_headers
+from .drivers.base import ERROR, WARNING, Problem, Source
 from .errors import DsError, FormatError
 from .names import unescape
-from .regular import open_binary
 
-ERROR = "error"
-WARNING = "warning"
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-
-
-class Problem(NamedTuple):
-    """Something that is wrong with a file.
-
-    Examples
-    --------
-    >>> problem = Problem("a.ds", "x", "text is not UTF-8", "error")
-    >>> problem.variable, problem.severity
-    ('x', 'error')
-    """
-
-    path: str
-    """The file."""
-    variable: str | None
-    """Its variable, by the unescaped name; None: the file as a whole."""
-    message: str
-    """What was found and what was expected."""
-    severity: str
-    """`error`: data are wrong or cannot be read. `warning`: this package reads them, others perhaps not."""
 
 
 def verify(path: Path, *, strict: bool = False) -> list[Problem]:
@@ -82,20 +52,12 @@ def verify(path: Path, *, strict: bool = False) -> list[Problem]:
     ('x', 'error')
     """
     found = _Findings(os.fsdecode(path))
+    source = None
     with found.of(None):
-        driver = drivers.find_existing(path)
-        module = drivers.load(driver)
-        if hasattr(module, "check"):
-            faults, goes_on = module.check(path)
-            found.problems += [Problem(f.path, None, f.message, ERROR if f.is_error else WARNING) for f in faults]
-            if not goes_on:
-                return found.problems
-        skip = "skip_unsupported" in driver.options
-        with contextlib.closing(drivers.open_source(path, skip_unsupported=skip)) as source:
-            with found.of(None):
-                _check_dims(source, found)
-            if isinstance(source, DsSource):
-                _check_ds(source, found, strict)
+        source = _opened(path, found, strict)
+    if source is not None:
+        with found.of(None), contextlib.closing(source):
+            _check_dims(source, found)
             for key in source.meta:
                 if key != META:
                     with found.of(unescape(key)):
@@ -132,6 +94,16 @@ class _Findings:
                 self.add(variable if where is None else where, _told(error), ERROR)
         for warning in caught:
             self.add(variable, str(warning.message), WARNING)
+
+
+def _opened(path: Path, found: _Findings, strict: bool) -> Source | None:
+    """Return a file open, if its variables are to be read; what is beyond them is checked before."""
+    driver = drivers.find_existing(path)
+    module = drivers.load(driver)
+    if hasattr(module, "check"):
+        checked: Source | None = module.check(path, found.problems.append, strict=strict)
+        return checked
+    return drivers.open_source(path, driver, skip_unsupported="skip_unsupported" in driver.options)
 
 
 def _told(error: Exception) -> str:
@@ -174,57 +146,3 @@ def _check_dims(source: Source, found: _Findings) -> None:
             if n != expected:
                 message = f'dimension "{name}": found size {n}, expected {expected} as in variable "{where}"'
                 found.add(unescape(key), message, ERROR)
-
-
-def _check_ds(source: DsSource, found: _Findings, strict: bool) -> None:
-    """Check what a ds file says about itself and reading does not need."""
-    with found.of(None):
-        variables = all_headers(source.header, source.body)
-    extents: dict[str, tuple[int, int]] = {}
-    for key, var in variables.items():
-        described = source.header.variables[key].var
-        if described is not None and described.offset != var.offset:
-            found.add(unescape(key), f".offset: found {described.offset}, expected {var.offset}", WARNING)
-        if source.header.version == "2.0.1" and var.type is not None and var.type.is_string:
-            continue  # their true extent is known only to who decodes them
-        with contextlib.suppress(DsError):
-            start, end = extents[key] = _extent(source, var)
-            if var.length not in (0, end - start):
-                found.add(unescape(key), f".len: found {var.length}, expected {end - start}", WARNING)
-    if len(extents) == len(source.header.keys):
-        end = max((end for _, end in extents.values()), default=0)
-        if end < source.body.size:
-            found.add(None, f"found {source.body.size - end} bytes behind the last variable", WARNING)
-    if strict:
-        _check_shared(extents, found)
-        with found.of(None):
-            _check_json(source, found)
-
-
-def _extent(source: DsSource, var: VarHeader) -> tuple[int, int]:
-    """Return where the bytes of a variable begin and end in the body."""
-    if var.size is None or 0 in var.size:
-        return 0, 0
-    return var.offset, Decoder(var, locate(var, source.body.size), source.body).end
-
-
-def _check_shared(extents: dict[str, tuple[int, int]], found: _Findings) -> None:
-    before, last = 0, ""
-    for key, (start, end) in sorted(extents.items(), key=lambda item: item[1]):
-        if start < before and end > start:
-            found.add(unescape(key), f'shares bytes with variable "{unescape(last)}"', WARNING)
-        if end > before:
-            before, last = end, key
-
-
-def _check_json(source: DsSource, found: _Findings) -> None:
-    """Warn of what Python's JSON has beyond the standard."""
-    with open_binary(source.path) as file:
-        text = file.read(source.header.body).decode()
-    words: dict[str, Any] = {}
-    json.loads(text[text.index("{") :], parse_constant=words.setdefault)
-    for word in words:
-        found.add(None, f"header: {word} is not JSON: other readers may refuse it", WARNING)
-    for key in source.header.keys:
-        if any("\ud800" <= character <= "\udfff" for character in key):
-            found.add(unescape(key), "the name is not text: it has half a character", WARNING)

@@ -229,7 +229,8 @@ def add_to_other(store: ZDSStore) -> None:
     add(store.collection("other"))
 
 
-SUFFIXES = (".ds", ".json", ".csv", ".tsv", ".bpk", ".msgpack", ".zds")
+STRAIGHT = (".ds", ".json", ".csv", ".bpk", ".nc", ".h5")
+SUFFIXES = (*STRAIGHT, ".tsv", ".msgpack", ".zds")
 WRITERS: dict[str, Writer] = {
     **{f"write{suffix}": write(suffix) for suffix in SUFFIXES},
     **{f"replace{suffix}": replace(suffix) for suffix in SUFFIXES},
@@ -238,9 +239,10 @@ WRITERS: dict[str, Writer] = {
     **{f"merge{suffix}": merge(suffix, "x") for suffix in SUFFIXES},
     "merge-copy.ds": merge(".ds", "flag"),
     "merge-numbers.ds": merge(".ds", "key"),
+    "write-classic.nc": write(".nc", format="NETCDF3_CLASSIC"),
     "write-2.0.1.ds": write(".ds", version="2.0.1"),
-    **{f"write-straight{suffix}": write(suffix, atomic=False) for suffix in (".ds", ".json", ".csv", ".bpk")},
-    **{f"convert-straight{suffix}": convert(suffix, atomic=False) for suffix in (".ds", ".json", ".csv", ".bpk")},
+    **{f"write-straight{suffix}": write(suffix, atomic=False) for suffix in STRAIGHT},
+    **{f"convert-straight{suffix}": convert(suffix, atomic=False) for suffix in STRAIGHT},
     "write-through-a-link": through_a_link,
     "write-in-the-working-folder": in_the_working_folder,
     "pickle": pickled(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
 import subprocess
 import sys
@@ -87,3 +88,26 @@ def test_kernels_point_downward(folder: str) -> None:
     ]
     used = {name for text in texts for name in re.findall(r"^from \.\.(\w+)[.\w]* c?import", text, re.MULTILINE)}
     assert used <= BELOW[folder]
+
+
+DOCUMENT = (ROOT / "docs" / "architecture.md").read_text()
+PATHS = sorted(
+    set(re.findall(r"\w+(?:/\w+)+(?:\.pyx?)?|\w+(?=/)|\w+\.pyx?\b|(?<=^- \*\*)\w+(?=\*\*)", DOCUMENT, re.MULTILINE))
+)
+NAMES = sorted(set(re.findall(r"\bds_format(?:\.\w+)+", DOCUMENT)))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_in_the_document_exist(path: str) -> None:
+    place = ROOT / "ds_format" / path
+    assert place.exists() or place.with_suffix(".py").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_in_the_document_exist(name: str) -> None:
+    pkgutil.resolve_name(name)
+
+
+def test_the_document_has_paths_and_names() -> None:
+    assert {"codec", "codec/layout.py", "kernels/files/files.pyx"} <= set(PATHS)
+    assert {"ds_format.read", "ds_format.zds"} <= set(NAMES)

@@ -30,7 +30,10 @@ NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 FENCED = re.compile(
     r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>.*)\n(?P<code>(?:.*\n)*?)```$", re.MULTILINE
 )
-NOT_CODE = ("text", "json", "{eval-rst}", "{include} ../CONTRIBUTING.md", "{include} ../CHANGELOG.md", "{toctree}")
+NOT_CODE = (
+    *("text", "json", "{eval-rst}", "{layers}", "{toctree}"),
+    *("{include} ../CONTRIBUTING.md", "{include} ../CHANGELOG.md"),
+)
 
 
 class Block(NamedTuple):
@@ -104,7 +107,9 @@ def test_the_commands_of_the_readme_are_run_by_ci() -> None:
     excused = [block.code for block in blocks((ROOT / "README.md").read_text()) if block.reason]
     assert len(excused) == 2
     assert all(re.fullmatch(r"python3 -m venv \.venv && .*\n", code) for code in excused)
-    assert "'^python3 -m venv'" in (ROOT / ".ci" / "run").read_text()
+    assert "'^python3 -m venv'" in (ROOT / ".ci" / "common").read_text()
+    for name in ("run", "newest"):
+        assert '/common"' in (ROOT / ".ci" / name).read_text()
 
 
 def test_only_blocks_that_install_or_check_are_excused() -> None:

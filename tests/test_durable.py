@@ -70,11 +70,8 @@ def test_an_index_comes_when_its_data_are_on_the_disk(calls: list[Call], name: s
             assert all(touched.get(f"{folder}/{data}", -1) < i for data in ("out.msgpack", "data.jsonl"))
 
 
-WHOLE = [
-    name
-    for name in WRITERS
-    if name.endswith((".ds", ".json", ".csv", ".tsv", ".bpk", ".zds")) or name.startswith(("pickle", "elsewhere"))
-]
+ONE_FILE = (".ds", ".json", ".csv", ".tsv", ".bpk", ".zds", ".nc", ".h5")
+WHOLE = [name for name in WRITERS if name.endswith(ONE_FILE) or name.startswith(("pickle", "elsewhere"))]
 """Writers of one file."""
 
 
@@ -98,5 +95,7 @@ def test_no_error_of_the_system_is_missed(
     if call == "rename" and "straight" in name:
         assert error == "none"
         return
-    assert error.startswith("EIO out")
     assert not changed
+    if call == "write" and name.endswith(".nc") and error.startswith("EACCES out"):
+        return  # what the netCDF library says of a file that it cannot begin
+    assert error.startswith("EIO out")

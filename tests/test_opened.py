@@ -23,7 +23,7 @@ from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.dataset import arrays_of, metadata_of
 from ds_format.drivers.ds.file_body import FileBody
 from ds_format.drivers.ds.stream import BitStream
-from ds_format.drivers.spool import Spool
+from ds_format.drivers.library.spool import Spool
 from ds_format.lock import Lock
 from ds_format.rawfile import MappedFile, PositionedFile, RawFile
 from ds_format.subset import open_subset

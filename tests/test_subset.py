@@ -150,6 +150,7 @@ class Whole:
     def __init__(self, array: Any):
         self.array = array
         self.meta = {"x": {".size": list(array.shape), ".dims": list("abc"), ".type": "int64"}, ".": {}}
+        self.faults: dict[str, Exception] = {}
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         return self.array if index is None else take(self.array, index)

@@ -8,6 +8,7 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import netCDF4
 import numpy as np
@@ -16,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.verification import Problem, verify
+from ds_format import drivers
+from ds_format.drivers.base import Problem
+from ds_format.verification import verify
 
 from . import golden_ds as golden
 
@@ -208,3 +211,15 @@ def test_changed_bytes_raise_nothing(data: st.DataObject) -> None:
             assert problem.severity in ("error", "warning")
         shutil.copy(seed, path)
         assert verify(path) == []
+
+
+@pytest.mark.parametrize(("suffix", "driver"), [("ds", "ds"), ("nc", "netcdf"), ("json", "json")])
+def test_a_file_is_opened_once(suffix: str, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / f"x.{suffix}")
+    ds.write(path, {"x": [1, 2]})
+    found, opened = Mock(wraps=drivers.find), Mock(wraps=drivers.load(drivers.find(path)).open)
+    monkeypatch.setattr(drivers, "find", found)
+    monkeypatch.setattr(drivers.load(drivers.DRIVERS[driver]), "open", opened)
+    assert verify(path) == []
+    found.assert_called_once_with(path)
+    assert opened.call_count == (driver != "ds")  # which is opened by its check

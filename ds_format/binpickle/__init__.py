@@ -7,7 +7,7 @@ From low to high::
     format      header, index and trailer, in the order of the file, and every check that they allow
     checksums   Adler-32 and SHA-256
     machine     pickles without unpickling: what they may contain is a table, nothing in them is looked up or called
-    source      the bytes of a file: copied, or mapped into memory
+    file_bytes  the bytes of a file: copied, or mapped into memory
     body        buffers → the bytes of a file, at once or piece by piece
     writer      an object → a file
     reader      a file → an object, or what is wrong with it

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from ..errors import DsError, FormatError
+from .file_bytes import open_bytes
 from .machine import Node, tree
 from .machine.nodes import DEPTH, WIDTH
 from .reader import BinPickleFile
-from .source import open_source
 
 
 def inspect(file: Any, *, depth: int = DEPTH, width: int = WIDTH, max_size: int | None = None) -> Node:
@@ -58,7 +58,7 @@ def inspect(file: Any, *, depth: int = DEPTH, width: int = WIDTH, max_size: int 
         raise FormatError("index: found no entries, expected a pickle: the file has no object", path=path)
     if entries[last].dec_length > limit:
         raise FormatError(f"index: dec_length: a pickle of {entries[last].dec_length} bytes; give max_size", path=path)
-    source = open_source(path, direct=False)
+    source = open_bytes(path, direct=False)
     try:
         (pickle,) = source.buffers(entries, range(last, last + 1), header.version, None)
     except DsError as error:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ..errors import DsError, FormatError, IntegrityError
 from ..opened import Opened
 from . import checksums, machine
+from .file_bytes import FileBytes, open_bytes, scan
 from .format import HEADER, MAX_TRAILER_SIZE, FileHeader, FileTrailer, IndexEntry, decode_index, decode_trailers
 from .machine.postponed import Postponed
 from .machine.postponing import postponable
-from .source import Source, open_source, scan
 
 RATIO, LEAST = 1100, 1 << 26
 """What is decoded without being asked for: more than zlib can make of each byte of a file, and 64 MiB."""
@@ -135,8 +135,8 @@ class BinPickleFile(Opened):
     ):
         self.filename = os.fsdecode(filename)
         self._verify, self._trusted, self._max_size = verify, trusted, max_size
-        self._source: Source | None = None
-        source = open_source(self.filename, direct=bool(direct))
+        self._source: FileBytes | None = None
+        source = open_bytes(self.filename, direct=bool(direct))
         try:
             self.header = FileHeader.decode(source.read(0, min(HEADER.size, source.size)))
             self.header.check_length(source.size)
@@ -149,7 +149,7 @@ class BinPickleFile(Opened):
             raise
         self._source = source
 
-    def _read_index(self, source: Source) -> tuple[FileTrailer, bytes]:
+    def _read_index(self, source: FileBytes) -> tuple[FileTrailer, bytes]:
         """Return the trailer and the index, which are those that fit each other."""
         length = self.header.length
         tail = bytes(source.read(max(length - MAX_TRAILER_SIZE, 0), min(length, MAX_TRAILER_SIZE)))
@@ -343,7 +343,7 @@ class BinPickleFile(Opened):
                 errors.append(f"entry {i}: no memory for {entry.dec_length} bytes")
         return errors
 
-    def _opened(self) -> Source:
+    def _opened(self) -> FileBytes:
         if self._source is None:
             raise ValueError(f"{self.filename}: the file is closed")
         return self._source

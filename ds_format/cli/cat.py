@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import timeaxis
 from ..dataset import META, attrs, dims
-from ..drivers.base import BLOCK_SIZE, Source
+from ..drivers.base import BLOCK_SIZE, Source, check_faults
 from ..errors import UnsupportedError
 from ..names import unescape
 from ..subset import item_size, open_subset
@@ -90,8 +90,7 @@ def _rows(keys: Sequence[str], source: Source, how: Callable[..., Any] | None, p
     """Yield the values of all variables at each position along the first dimension; None for those without data."""
     entries = {key: source.meta[key] for key in keys}
     full = [key for key, entry in entries.items() if entry.get(".size") is not None]
-    for key in entries.keys() - set(full):
-        source.read(key)  # no data, or data that cannot be had: this tells
+    check_faults(source.faults, keys)
     if not full:
         return
     shape = entries[full[0]][".size"]

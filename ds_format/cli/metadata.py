@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .. import drivers
+from ..drivers.base import Metadata
 from ..names import unescape
 from .arguments import Request, count, text
 from .patterns import Finder
@@ -29,7 +30,11 @@ def read(path: str) -> Contents:
     DsError, OSError
         If the file cannot be read.
     """
-    meta = drivers.meta(path)
+    return contents(drivers.meta(path))
+
+
+def contents(meta: Metadata) -> Contents:
+    """Return what a file holds from its metadata; see `read`."""
     found = {unescape(key): dict(entry) for key, entry in meta.items() if key != "."}
     for name, entry in found.items():
         entry.setdefault(".type")

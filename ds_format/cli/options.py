@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import drivers
@@ -12,14 +13,11 @@ from .commands import Option
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
 
-TIMED = ("netcdf", "hdf5", "json", "csv", "datadings", "zds", "binpickle")
-"""Formats whose drivers write times in units and calendars of choice."""
-
-RECORDED = ("datadings", "zds")
-"""Formats whose drivers make records along a dimension."""
-
 TIMES = ("calendar", "time_units")
 """Options of writing times."""
+
+RECORDS = ("dim", "key")
+"""Options of writing records along a dimension."""
 
 LAYOUTS = ("1.0", "2.0.1")
 """Of ds files."""
@@ -58,16 +56,11 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     Raises
     ------
     ArgumentError
-        If one is no text, or the format of the target has no such thing.
+        If one is no text, or the format of the target has no layouts.
     DriverError
-        If no format has the suffix of the target.
+        If no format has the suffix of the target, or it has no such option.
     """
-    found: dict[str, Any] = {name: request.options[name] for name in TIMES if name in request.options}
-    for name, value in found.items():
-        if not isinstance(value, str):
-            raise ArgumentError(f"{name}: invalid type: expected text, found {pst.encode([value], False)}")
-        if drivers.find(target) not in [drivers.DRIVERS.get(format) for format in TIMED]:
-            raise ArgumentError(f"{target}: {name} is not possible with this format")
+    found = _texts(request, target, TIMES, "text")
     if "layout" in request.options:
         found["version"] = _layout(request.options["layout"], target)
     return found
@@ -93,16 +86,21 @@ def recording(request: Request, target: str) -> dict[str, Any]:
     Raises
     ------
     ArgumentError
-        If one is no text, or the format of the target has no records.
+        If one is no text.
     DriverError
-        If no format has the suffix of the target.
+        If no format has the suffix of the target, or it has no records.
     """
-    found: dict[str, Any] = {name: request.options[name] for name in ("dim", "key") if name in request.options}
+    return _texts(request, target, RECORDS, "a name")
+
+
+def _texts(request: Request, target: str, names: Sequence[str], kind: str) -> dict[str, Any]:
+    """Return those options of creating a file that the request has."""
+    found: dict[str, Any] = {name: request.options[name] for name in names if name in request.options}
     for name, value in found.items():
         if not isinstance(value, str):
-            raise ArgumentError(f"{name}: invalid type: expected a name, found {pst.encode([value], False)}")
-        if drivers.find(target) not in [drivers.DRIVERS[format] for format in RECORDED]:
-            raise ArgumentError(f"{target}: {name} is not possible with this format")
+            raise ArgumentError(f"{name}: invalid type: expected {kind}, found {pst.encode([value], False)}")
+    if found:
+        drivers.check_creation(drivers.find(target), target, found, (*TIMES, *RECORDS))
     return found
 
 

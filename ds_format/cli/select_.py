@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..conversion import convert
+from ..conversion import write_subset
+from ..subset import open_subset
 from . import metadata, options, pst
 from .arguments import Request, UsageError, text
 from .commands import Command, Option
@@ -73,28 +74,17 @@ def run(request: Request) -> Iterable[Any]:
     *wanted, source, target = paths
     pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
     indexes = options.positions([*pairs, *options.objects(request, "sel")])
-    variables: list[str] | None = None
-    sel: dict[str, options.Index] = {}
-    if wanted or indexes:
+    selectors = options.reading(request)
+    creation = {**options.writing(request, target), **options.recording(request, target)}
+    with open_subset(source, skip_unsupported=bool(request.options.get("skip-unsupported"))) as whole:
+        entries = metadata.contents(whole.meta).variables
         finder = Changer(source, request)
-        entries = metadata.read(source).variables
+        variables = None
         if wanted:
             variables = list(dict.fromkeys(finder.find(wanted, list(entries), "variable")))
             finder.settle(changes=bool(variables))
         dims = list(metadata.sizes(entries.values()))
-        for pattern, index in indexes.items():
-            sel.update(dict.fromkeys(finder.require(pattern, dims, "dimension"), index))
-    more = {name: value for name, value in options.reading(request).items() if name != "sel"}
-    convert(
-        source,
-        target,
-        variables,
-        sel or None,
-        skip_unsupported=bool(request.options.get("skip-unsupported")),
-        jd=options.are_times_converted(request),
-        progress=request.progress,
-        **more,
-        **options.writing(request, target),
-        **options.recording(request, target),
-    )
+        selectors["sel"] = {dim: i for name, i in indexes.items() for dim in finder.require(name, dims, "dimension")}
+        part = whole.part(variables, **selectors, jd=options.are_times_converted(request))
+        write_subset(part, target, request.progress, **creation)
     return ()

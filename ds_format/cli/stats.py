@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..dataset import META
+from ..drivers.base import check_faults
 from ..names import unescape
 from ..stats import summarize
 from ..subset import item_size, open_subset
@@ -48,10 +49,10 @@ def run(request: Request) -> Iterator[Any]:
         if name is None:
             return
         key = keys[name]
+        check_faults(source.faults, [key])
         entry = source.meta[key]
         size = entry.get(".size")
         if size is None or 0 in size:
-            source.read(key)  # no data, or data that cannot be had: this tells
             return
         if entry.get(".type") in ("str", "unicode"):
             raise ArgumentError(f'{path}: variable "{name}": statistics need numbers, found strings')

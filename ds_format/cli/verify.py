@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..drivers.base import ERROR, Problem
 from ..errors import DsError
-from ..verification import ERROR, Problem, verify
+from ..verification import verify
 from .arguments import Request, count, text
 from .commands import Command, Option
 

@@ -18,11 +18,11 @@ from . import bloom, format, hashes, journal, keys, legacy, md5, messages, openi
 
 BLOCK = 1 << 16
 """Entries that are compared at once."""
-MAX_PROBLEMS = 100
+MAX_FINDINGS = 100
 """Samples that are named, before it is only said how many there are."""
 
 
-class Problem(NamedTuple):
+class Finding(NamedTuple):
     """Something that is wrong with a dataset."""
 
     file: str
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
         return f"{self.file}: {self.message}"
 
 
-def verify(path: Any, *, samples: bool = True) -> list[Problem]:
+def verify(path: Any, *, samples: bool = True) -> list[Finding]:
     """Check a dataset: sizes, structure, checksums, keys, hashes, filter, and all samples.
 
     Memory is bounded by the size of the index files. No file but those of the dataset is opened, whatever `.md5` names.
@@ -50,7 +50,7 @@ def verify(path: Any, *, samples: bool = True) -> list[Problem]:
 
     Returns
     -------
-    list of Problem
+    list of Finding
         Empty if all is well.
 
     Raises
@@ -73,10 +73,10 @@ def verify(path: Any, *, samples: bool = True) -> list[Problem]:
     total = os.stat(journal.place(name, "")).st_size
     known = journal.read(name)
     size = opening.counted(known, total, _load(name, format.OFFSETS))
-    problems = list(_problems(name, size, samples))
+    findings = list(_findings(name, size, samples))
     if known is not None:
-        problems.append(Problem(journal.hidden(name, journal.JOURNAL), _unfinished(known, total - size)))
-    return problems
+        findings.append(Finding(journal.hidden(name, journal.JOURNAL), _unfinished(known, total - size)))
+    return findings
 
 
 def _unfinished(known: journal.Journal, n: int) -> str:
@@ -90,20 +90,20 @@ def _load(path: str, suffix: str) -> Any:
     return parts.load_if(journal.place(path, suffix))
 
 
-def _problems(path: str, size: int, samples: bool) -> Iterator[Problem]:
+def _findings(path: str, size: int, samples: bool) -> Iterator[Finding]:
     spans, names = None, None
     try:
         spans, key_file = _offsets_and_keys(path, size)
         if key_file is None:
-            yield Problem(path + format.KEYS, "there is no such file")
+            yield Finding(path + format.KEYS, "there is no such file")
         else:
             names = keys.open_keys(key_file, path)
     except DsError as error:
-        yield _problem(error, path)
+        yield _finding(error, path)
     if spans is not None:
         yield from _check_offsets(path, spans, size)
     if spans is not None and names is not None and names.n != len(spans) - 1:
-        yield Problem(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
+        yield Finding(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
     if names is not None:
         yield from _check_keys(path, names)
     yield from _check_sums(path, size)
@@ -111,8 +111,8 @@ def _problems(path: str, size: int, samples: bool) -> Iterator[Problem]:
         yield from _check_samples(path, spans, names, size)
 
 
-def _problem(error: DsError, path: str) -> Problem:
-    return Problem(error.path or path, error.message)
+def _finding(error: DsError, path: str) -> Finding:
+    return Finding(error.path or path, error.message)
 
 
 def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
@@ -129,86 +129,86 @@ def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
     return np.frombuffer(offsets_file, ">u8", whole), key_file
 
 
-def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Problem]:
+def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Finding]:
     own = path + format.OFFSETS
     found = parts.file_size(journal.place(path, format.OFFSETS))
     if found is not None and (found % format.OFFSET_SIZE or not found):
-        yield Problem(own, f"found {found} bytes, expected offsets of 8 bytes each")
+        yield Finding(own, f"found {found} bytes, expected offsets of 8 bytes each")
     if not len(spans):
         return
     if spans[0]:
-        yield Problem(own, f"found the first offset {spans[0]}, expected 0")
+        yield Finding(own, f"found the first offset {spans[0]}, expected 0")
     if spans[-1] != size:
-        yield Problem(own, f"found the last offset {spans[-1]}, expected {size}, the bytes of the data file")
+        yield Finding(own, f"found the last offset {spans[-1]}, expected {size}, the bytes of the data file")
     for start in range(0, len(spans) - 1, BLOCK):
         block = spans[start : start + BLOCK + 1]
-        for i in np.flatnonzero(block[1:] < block[:-1])[:MAX_PROBLEMS].tolist():
+        for i in np.flatnonzero(block[1:] < block[:-1])[:MAX_FINDINGS].tolist():
             reason = f"sample {start + i}: found the offsets {block[i]} and {block[i + 1]}, expected ascending ones"
-            yield Problem(own, reason, start + i)
+            yield Finding(own, reason, start + i)
 
 
-def _check_keys(path: str, names: Keys) -> Iterator[Problem]:
+def _check_keys(path: str, names: Keys) -> Iterator[Finding]:
     """Check hashes and filter against the keys, and that the keys differ."""
     strings = names.encoded(0, names.n)
     twice = Lookup(hashes.encode(strings, names.n, distinct=False), hashes.SECRET).duplicates()
     if twice is not None and names.encoded(twice[0], twice[0] + 1) == names.encoded(twice[1], twice[1] + 1):
         reason = f"keys {twice[0]} and {twice[1]} are the same: {_shown(names, twice[0])}"
-        yield Problem(path + format.KEYS, reason, twice[1])
+        yield Finding(path + format.KEYS, reason, twice[1])
     stored = _load(path, format.KEY_HASHES)
     if stored is None:
-        yield Problem(path + format.KEY_HASHES, "there is no such file")
+        yield Finding(path + format.KEY_HASHES, "there is no such file")
     else:
         yield from _check_hashes(path + format.KEY_HASHES, stored, strings, names.n)
     filter_file = _load(path, format.FILTER)
     if filter_file is None:
-        yield Problem(path + format.FILTER, "there is no such file")
+        yield Finding(path + format.FILTER, "there is no such file")
         return
     try:
         n = bloom.absent(bloom.decode(filter_file, path), strings, names.n)
     except DsError as error:
-        yield _problem(error, path)
+        yield _finding(error, path)
     else:
         if n:
-            yield Problem(path + format.FILTER, f"denies {n} of {names.n} keys")
+            yield Finding(path + format.FILTER, f"denies {n} of {names.n} keys")
 
 
-def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Problem]:
+def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Finding]:
     expected = format.HASH_SIZE * (n + 1)
     if len(stored) != expected:
-        yield Problem(own, f"found {len(stored)} bytes, expected {expected} for {n} samples")
+        yield Finding(own, f"found {len(stored)} bytes, expected {expected} for {n} samples")
         return
     right = np.empty(format.HASH_SIZE * n, np.uint8)
     hash_strings(strings, 0, stored[: format.HASH_SIZE], right)
     found = np.frombuffer(stored, np.int64)[1:]
     wrong = np.flatnonzero(right.view(np.int64) != found)
     if len(wrong):
-        yield Problem(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
+        yield Finding(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
 
 
-def _check_sums(path: str, size: int) -> Iterator[Problem]:
+def _check_sums(path: str, size: int) -> Iterator[Finding]:
     own, name = path + format.MD5, os.path.basename(path)
     data = _load(path, format.MD5)
     if data is None:
-        yield Problem(own, "there is no such file")
+        yield Finding(own, "there is no such file")
         return
     sums = md5.decode(bytes(data))
-    for line in sums.malformed[:MAX_PROBLEMS]:
-        yield Problem(own, f"line {line} is no checksum")
+    for line in sums.malformed[:MAX_FINDINGS]:
+        yield Finding(own, f"line {line} is no checksum")
     for suffix in ("", *format.INDEX, format.LEGACY_INDEX):
         expected = sums.digests.get(name + suffix)
         place = journal.place(path, suffix)
         if not exists(place):
             if expected is not None:
-                yield Problem(path + suffix, f"there is no such file, but {os.path.basename(own)} has its checksum")
+                yield Finding(path + suffix, f"there is no such file, but {os.path.basename(own)} has its checksum")
         elif expected is None:
-            yield Problem(own, f"has no checksum of {name + suffix}")
+            yield Finding(own, f"has no checksum of {name + suffix}")
         else:
             found = md5.of_file(place, None if suffix else size)
             if found != expected:
-                yield Problem(path + suffix, f"has the checksum {found}, expected {expected}")
+                yield Finding(path + suffix, f"has the checksum {found}, expected {expected}")
 
 
-def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iterator[Problem]:
+def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iterator[Finding]:
     """Decode the samples one by one, and compare their keys."""
     n_found = 0
     with open_binary(journal.place(path, "")) as file:
@@ -219,11 +219,11 @@ def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iter
                 if reason is None:
                     continue
                 n_found += 1
-                if n_found <= MAX_PROBLEMS:
+                if n_found <= MAX_FINDINGS:
                     where = f"sample {first + i} at bytes {start} to {block[i + 1]}: {reason}"
-                    yield Problem(path, where, first + i)
-    if n_found > MAX_PROBLEMS:
-        yield Problem(path, f"{n_found - MAX_PROBLEMS} more samples with faults")
+                    yield Finding(path, where, first + i)
+    if n_found > MAX_FINDINGS:
+        yield Finding(path, f"{n_found - MAX_FINDINGS} more samples with faults")
 
 
 def _sample_fault(file: Any, start: int, stop: int, i: int, names: Keys | None) -> str | None:

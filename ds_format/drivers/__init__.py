@@ -5,10 +5,12 @@ Modules are imported when a file of theirs is touched.
 
 import importlib
 import os
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import DriverError
 from ..kernels.files.presence import is_file, is_folder
+from ..nearest import hint
 from .base import Metadata, Source
 
 
@@ -19,39 +21,74 @@ class Driver(NamedTuple):
     """Of file names, in lower case."""
     module: str
     """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts, and
-    `check(path)`, which tells what is wrong with files that are more than their variables."""
+    `check(path, report, strict=...) -> Source | None`, which reports what is wrong with a file beyond its variables,
+    and opens it if these are still to be read."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
     needs: str | None = None
     """What to install, if the library behind it is absent."""
     options: frozenset[str] = frozenset()
     """What `open` can do beyond the protocol: `mmap`, `strings`, `skip_unsupported`."""
+    creation: frozenset[str] = frozenset()
+    """What a file can be created with: what `create` takes, and `time_units` and `calendar`; see `creation`."""
+    dates: bool = False
+    """Whether Julian dates have their units and calendar as attributes."""
     masks: bool = False
     """Whether whoever reads numbers expects masked arrays, also where nothing is missing."""
 
 
+FILE = frozenset({"atomic", "durable"})
+"""Of a format whose data are one file: how it comes to its name."""
+TIMES = frozenset({"time_units", "calendar"})
+"""Of a format that has no times of its own."""
+RECORDS = frozenset({"dim", "durable", "key"}) | TIMES
+"""Of records: each container makes its files as it must, always so that they appear when they are whole."""
+
 DRIVERS = {
-    "binpickle": Driver((".bpk",), "ds_format.drivers.binpickle_", options=frozenset({"skip_unsupported"})),
-    "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_"),
-    "datadings": Driver((".msgpack",), "ds_format.drivers.records.datadings", options=frozenset({"skip_unsupported"})),
+    "binpickle": Driver(
+        (".bpk",),
+        "ds_format.drivers.binpickle_",
+        options=frozenset({"skip_unsupported"}),
+        creation=FILE | TIMES | {"mappable", "version"},
+    ),
+    "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_", creation=FILE | TIMES),
+    "datadings": Driver(
+        (".msgpack",),
+        "ds_format.drivers.records.datadings",
+        options=frozenset({"skip_unsupported"}),
+        creation=RECORDS,
+    ),
     "ds": Driver(
-        (".ds",), "ds_format.drivers.ds", "ds_format.drivers.ds_header", options=frozenset({"mmap", "strings"})
+        (".ds",),
+        "ds_format.drivers.ds",
+        "ds_format.drivers.ds_header",
+        options=frozenset({"mmap", "strings"}),
+        creation=FILE | {"version"},
     ),
     "hdf5": Driver(
         (".h5", ".hdf5", ".hdf", ".he5"),
         "ds_format.drivers.hdf5",
         needs="h5py (extra hdf5: pip install 'ds-format-cython[hdf5]')",
         options=frozenset({"skip_unsupported"}),
+        creation=FILE | TIMES | {"compression", "level"},
+        dates=True,
     ),
-    "json": Driver((".json",), "ds_format.drivers.json_"),
+    "json": Driver((".json",), "ds_format.drivers.json_", creation=FILE | TIMES),
     "netcdf": Driver(
         (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
         "ds_format.drivers.netcdf",
         needs="netCDF4",
         options=frozenset({"skip_unsupported"}),
+        creation=FILE | TIMES | {"format"},
+        dates=True,
         masks=True,
     ),
-    "zds": Driver((".zds",), "ds_format.drivers.records.zds", options=frozenset({"skip_unsupported"})),
+    "zds": Driver(
+        (".zds",),
+        "ds_format.drivers.records.zds",
+        options=frozenset({"skip_unsupported"}),
+        creation=RECORDS,
+    ),
 }
 
 BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
@@ -174,6 +211,44 @@ def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Sour
     return source
 
 
+def creation_options(driver: Driver, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of creating a file that are given: those that are not None.
+
+    Raises
+    ------
+    DriverError
+        If the format has no such option.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    check_creation(driver, path, given, driver.creation)
+    return given
+
+
+def check_creation(driver: Driver, path: Any, names: Collection[str], known: Collection[str]) -> None:
+    """Check that files of a format can be created with options of these names.
+
+    Parameters
+    ----------
+    driver : Driver
+    path : str, bytes or PathLike
+    names : collection of str
+    known : collection of str
+        Those among which the user chose.
+
+    Raises
+    ------
+    DriverError
+        If not; it names what there is.
+    """
+    unknown = [name for name in names if name not in driver.creation]
+    if unknown:
+        format = next(name for name, one in DRIVERS.items() if one is driver)
+        found = sorted(driver.creation.intersection(known))
+        expected = f", expected one of {', '.join(found)}" if found else ""
+        message = f'the format {format} has no option "{unknown[0]}"{expected}{hint(unknown[0], found)}'
+        raise DriverError(message, path=os.fsdecode(path))
+
+
 def meta(path: Any) -> Metadata:
     """Return the metadata of a file from its header alone, with no more imports than the format needs.
 
@@ -188,12 +263,7 @@ def meta(path: Any) -> Metadata:
     if driver.header is not None:
         metadata: Metadata = importlib.import_module(driver.header).meta(path)
         return metadata
-    return meta_of_source(path)
-
-
-def meta_of_source(path: Any) -> Metadata:
-    """Return the metadata of a file as its Source has them, and close it."""
-    source = open_source(path)
+    source = open_source(path, driver)
     try:
         return source.meta
     finally:

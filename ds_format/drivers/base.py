@@ -5,12 +5,17 @@ Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.e
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
+
+from ..errors import DsError
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
 and under `"."` the attributes of the dataset."""
+
+ERROR = "error"
+WARNING = "warning"
 
 BLOCK_SIZE = 16 * 1024 * 1024
 """Default budget of one block, in bytes of the array in memory."""
@@ -22,6 +27,14 @@ class Source(Protocol):
     meta: Metadata
     """From the header alone. Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type`
     (a ds type name; absent or None if the file does not say). `.missing` is true where values may be missing."""
+
+    @property
+    def faults(self) -> Mapping[str, DsError]:
+        """From the header alone: why a variable cannot be had, by its key.
+
+        Such a one stands in `meta` with what can be said of it, and to read it raises this error; see `check_faults`.
+        """
+        ...
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or the part that `index` selects, reading only the bytes of that part.
@@ -39,6 +52,11 @@ class Source(Protocol):
         ndarray, MaskedArray or None
             In native byte order, writable. A MaskedArray if a value is missing. 0-d: a NumPy scalar, str or bytes, or a
             0-d MaskedArray. None if the variable has no data.
+
+        Raises
+        ------
+        DsError
+            That of `faults`, if the variable cannot be had.
         """
         ...
 
@@ -68,14 +86,28 @@ class StoredNumbers(NamedTuple):
     """Values."""
 
 
-class Fault(NamedTuple):
-    """Something that is wrong with a file, as the `check` of a driver says it."""
+class Problem(NamedTuple):
+    """Something that is wrong with a file.
+
+    Examples
+    --------
+    >>> problem = Problem("a.ds", "x", "text is not UTF-8", "error")
+    >>> problem.variable, problem.severity
+    ('x', 'error')
+    """
 
     path: str
     """The file."""
+    variable: str | None
+    """Its variable, by the unescaped name; None: the file as a whole."""
     message: str
-    is_error: bool
-    """Whether data are wrong or cannot be read."""
+    """What was found and what was expected."""
+    severity: str
+    """`error`: data are wrong or cannot be read. `warning`: this package reads them, others perhaps not."""
+
+
+Report = Callable[[Problem], None]
+"""Takes what the `check` of a driver finds, while it goes on."""
 
 
 class Sink(Protocol):
@@ -95,6 +127,16 @@ class Sink(Protocol):
     def abort(self) -> None:
         """Leave no trace; a file that stood under the name stays as it was."""
         ...
+
+
+def check_faults(faults: Mapping[str, DsError], keys: Iterable[str]) -> None:
+    """Raise the error of the first of some variables that cannot be had, if there is one; see `Source.faults`.
+
+    For whoever does without reading: a variable that is to be written, say, but has no data.
+    """
+    for key in keys:
+        if key in faults:
+            raise faults[key].with_traceback(None)
 
 
 def block_slices(

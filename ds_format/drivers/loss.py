@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
-from ..errors import DriverError, DsError
+import numpy as np
+
+from ..errors import DsError
 
 
 class LossWarning(UserWarning):
@@ -16,8 +19,20 @@ def warn(message: str, path: str, variable: str | None = None) -> None:
     warnings.warn(str(DsError(message, path=path, variable=variable)), LossWarning, stacklevel=3)
 
 
-def refuse(options: dict[str, object], format: str, path: str) -> None:
-    """Raise a DriverError that names the options which a format does not have, unless they are None."""
-    names = ", ".join(sorted(name for name, value in options.items() if value is not None))
-    if names:
-        raise DriverError(f"{names}: not possible with {format}", path=path)
+def count_payloads(array: Any) -> int:
+    """Return how many present values are NaN of other bits than the usual ones, which text cannot tell.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+        Of any dtype. The sign of a NaN does not count: it has no meaning, and processors make both.
+    """
+    data, mask = np.ma.getdata(array), np.ma.getmask(array)
+    if data.dtype.kind != "f":
+        return 0
+    flags = np.isnan(data)
+    found = data[flags if mask is np.ma.nomask else flags & ~mask]
+    found = found.astype(found.dtype.newbyteorder("="), copy=False)
+    bits = found.view(f"u{found.itemsize}")
+    usual = np.array(np.nan, found.dtype).view(bits.dtype)
+    return int(np.count_nonzero(bits << 1 != usual << 1))

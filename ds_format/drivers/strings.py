@@ -81,6 +81,47 @@ def decoded(values: NDArray[Any]) -> NDArray[Any]:
     return out.reshape(values.shape)
 
 
+def as_text(array: Any, errors: str) -> NDArray[np.object_]:
+    """Return strings as objects of `str`.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+        Of text or of bytes, in UTF-8.
+    errors : {"strict", "surrogateescape"}
+        What to do with bytes that are not UTF-8.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape; None where a value is missing.
+
+    Raises
+    ------
+    UnsupportedError
+        If text has surrogates, bytes are not UTF-8, or an object is neither or of the other kind than the first one.
+    """
+    values: NDArray[np.object_] = np.ma.getdata(array).astype(object)
+    present = ~np.ma.getmaskarray(array)
+    strings = values[present].tolist()
+    try:
+        if strings and isinstance(strings[0], bytes):
+            strings = [string.decode("utf-8", errors) for string in strings]
+        else:
+            "".join(strings).encode()
+    except UnicodeEncodeError as error:
+        found = ord(error.object[error.start])
+        raise UnsupportedError(f"a text has the surrogate U+{found:04X}, which is no character") from None
+    except UnicodeDecodeError as error:
+        raise UnsupportedError(f"found the bytes {error.object[:20]!r}, which are not UTF-8") from None
+    except (AttributeError, TypeError):
+        kinds = ", ".join(sorted({type(string).__name__ for string in strings}))
+        raise UnsupportedError(f"an object array holds {kinds}; expected all str or all bytes") from None
+    out = np.full(values.shape, None, object)
+    out[present] = strings
+    return out
+
+
 def free_mark(taken: set[int]) -> bytes:
     """Return the shortest run of `MARK` whose length is not taken by a present string (see `mark_lengths`)."""
     length = 0

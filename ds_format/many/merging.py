@@ -11,8 +11,9 @@ import numpy as np
 
 from .. import drivers
 from ..conversion import Progress, counted, memory_size
+from ..creation import created
 from ..dataset import as_array
-from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices
+from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
 from ..merging import Input, MergePlan, Part, Way, blank, converted, make
 from ..subset import Path, Selector, Subset, item_size, open_subset
 
@@ -73,16 +74,11 @@ def merge_files(
     >>> read("both.ds")["t"]
     array([1, 2, 3])
     """
-    decodes = not options.keys().isdisjoint(("time_units", "calendar"))
+    decodes = not drivers.TIMES.isdisjoint(options)
     with _Files(list(inputs), (sel, range_, at, between), decodes) as files:
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
-        sink: Sink = drivers.load(drivers.find(output)).create(output, meta, **options)
-        try:
+        with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
-            sink.commit()
-        except BaseException:
-            sink.abort()
-            raise
 
 
 class _Files:
@@ -96,6 +92,7 @@ class _Files:
         self.metas = []
         try:
             for i in range(len(paths)):
+                check_faults(self[i].faults, self[i].meta)
                 self.metas.append(self[i].meta)
         except BaseException:
             self.close()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dataset import META, dims
-from ..drivers.base import Source
+from ..drivers.base import Source, check_faults
 from ..dtypes import TYPES
 from ..errors import UnsupportedError
 from ..names import escape, unescape
@@ -83,11 +83,11 @@ def make(source: Source, key: str, n_line: int, n_x: int, n_y: int) -> Line | Ma
     UnsupportedError
         If there is nothing that could be drawn; the message says why.
     """
+    check_faults(source.faults, [key])
     entry = source.meta[key]
     name = unescape(key)
     size = entry.get(".size")
     if size is None or 0 in size:
-        source.read(key)  # no data, or data that cannot be had: this tells
         raise UnsupportedError("it has no values to draw", variable=name)
     if entry.get(".type") in TYPES and TYPES[entry[".type"]].is_string:
         raise UnsupportedError("text cannot be drawn, only numbers", variable=name)

@@ -16,6 +16,7 @@ From low to high::
     json_schemas what zds.json and manifest.json may say
     manifest     zds.json and manifest.json
     repair, writer, bulk      lines added, removed, written anew
+    no_lines     what stands in for a writer where there are no lines
     docimport    lines that become files
     archives     a store in a ZIP archive: read where it lies, packed, unpacked
     workspace    where a store is read, and where it is written
@@ -43,12 +44,12 @@ if TYPE_CHECKING:
     from .tables.arrow_ import from_arrow, to_arrow
     from .tables.duckdb_ import sql
     from .tables.pandas_ import read_zds, to_zds
-    from .validation import Problem, validate
+    from .validation import Finding, validate
     from .warnings_ import ZdsWarning
     from .workspace import list_collections
 
 _HOMES = {
-    "Problem": "validation",
+    "Finding": "validation",
     "ZDSStore": "store",
     "ZDataset": "datasets",
     "ZIterableDataset": "streams",
@@ -66,7 +67,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "Problem",
+    "Finding",
     "ZDSStore",
     "ZDataset",
     "ZIterableDataset",

@@ -15,8 +15,8 @@ from .docfiles import DocFiles
 from .docimport import write_documents
 from .documents import Document
 from .faults import Faults
-from .layouts import DOCS, LINES, choose, layout_of
-from .reader import Files, LineReader
+from .layouts import LINES, choose, layout_of
+from .no_lines import NoLines
 from .schemas import difference, schema_of
 from .workspace import Workspace
 from .writer import LineWriter
@@ -44,7 +44,7 @@ class Changes:
 
     Attributes
     ----------
-    lines : LineWriter or LineReader
+    lines : LineWriter or NoLines
         The latter if there is no data.jsonl, and none is written.
     docs : DocFiles
     """
@@ -79,14 +79,15 @@ class Changes:
             self.docs = DocFiles(place, collection, faults)
             self._old_docs = list(self.docs.names) if is_new else []
             if is_new:
-                self._layout = layout or layout_of(place, collection, self.docs) or LINES
+                layout = layout or layout_of(place, collection, self.docs) or LINES
             else:
-                self._layout, self._is_new = choose(layout, place, collection, self.docs)
+                layout, self._is_new = choose(layout, place, collection, self.docs)
             if self._tells:
                 place.locate(format.manifest_name(collection))
             os.makedirs(self._meta, exist_ok=True)
             repair.sweep(self._meta, (format.DOCS,))
-            self.lines = self._open_lines(policy)
+            self._into: LineWriter | None = None  # where documents are put; files of their own if None
+            self.lines = self._open_lines(layout, policy)
         except BaseException:
             self._unlock()
             raise
@@ -96,10 +97,11 @@ class Changes:
         """Whether there will be a manifest; one that cannot be read stays as it is."""
         return self._facts is not None or self._is_new
 
-    def _open_lines(self, policy: str) -> LineWriter | LineReader:
-        if self._layout == LINES or (not self._is_new and exists(self._data_path, follow=False)):
+    def _open_lines(self, layout: str, policy: str) -> LineWriter | NoLines:
+        if layout == LINES or (not self._is_new and exists(self._data_path, follow=False)):
             writer = LineWriter(self._place, self._collection, self._is_new, policy, self._faults, self._durable)
-            self._changed = self._changed or writer.is_hidden or writer.needs_index
+            self._changed = self._changed or writer.is_unfinished
+            self._into = writer if layout == LINES else None
             if self._is_new:
                 self.docs = DocFiles(self._place, self._collection, self._faults, is_empty=True)
             return writer
@@ -110,7 +112,7 @@ class Changes:
             for id in self._old_docs:
                 self.docs.discard(self._place, id, self._durable)
             self._old_docs = []
-        return LineReader(Files(None, None, False), policy, self._faults)
+        return NoLines()
 
     def put(self, id: str | None, document: Document) -> None:
         """Add a document, in place of one with the same id.
@@ -121,15 +123,14 @@ class Changes:
             If it cannot be written; nothing has changed then.
         """
         self._check(document)
-        if isinstance(self.lines, LineWriter) and self._layout == LINES:
-            id = self.lines.put(id, document)
+        if self._into is not None:
+            id = self._into.put(id, document)
             if id in self.docs.names:
                 self._shadows.add(id)
         else:
             id = format.check_id(document.get(format.ID) if id is None else id)
             self.docs.put(self._place, id, document, self._durable)
-            if isinstance(self.lines, LineWriter):
-                self.lines.discard(id)
+            self.lines.discard(id)
         self._changed = True
         if self._is_strict and self._schema is None:
             self._schema = schema_of(document)
@@ -142,10 +143,9 @@ class Changes:
         UnsupportedError
             If one cannot be written; those before it have been added.
         """
-        lines = self.lines
-        if self._layout == LINES and isinstance(lines, LineWriter) and not self._is_strict and not self.docs.names:
+        if self._into is not None and not self._is_strict and not self.docs.names:
             self._changed = True
-            return lines.put_all(documents)
+            return self._into.put_all(documents)
         n = 0
         for item in documents:
             id, document = item if isinstance(item, tuple) else (None, item)
@@ -155,10 +155,10 @@ class Changes:
 
     def write_lines(self, source: Any, name: str) -> int:
         """Add lines as they are, all or none of them; see `bulk.write_lines` and `docimport.write_documents`."""
-        lines = self.lines
+        lines = self._into
         check: Callable[[Document], None] | None = self._check_in_turn if self._is_strict else None
         self._changed = True
-        if self._layout == DOCS or not isinstance(lines, LineWriter):
+        if lines is None:
             return self._write_documents(source, name, check)
         lines.end_of_lines()
         before = {id: lines.table.span(id) for id in self.docs.names}
@@ -168,14 +168,13 @@ class Changes:
 
     def _write_documents(self, source: Any, name: str, check: Callable[[Document], None] | None) -> int:
         n, ids = write_documents(self._place, self._collection, self.docs, source, name, check, self._durable)
-        if isinstance(self.lines, LineWriter):
-            for id in ids:
-                self.lines.discard(id)
+        for id in ids:
+            self.lines.discard(id)
         return n
 
     def discard(self, id: str) -> bool:
         """Remove a document, and return whether there was one."""
-        found = isinstance(self.lines, LineWriter) and self.lines.discard(id)
+        found = self.lines.discard(id)
         found = self.docs.discard(self._place, id, self._durable) or found
         self._changed = self._changed or found
         return found
@@ -205,8 +204,7 @@ class Changes:
 
     def flush(self, durable: bool) -> None:
         """Hand all changes to the system; see `LineWriter.flush`."""
-        if isinstance(self.lines, LineWriter):
-            self.lines.flush(durable)
+        self.lines.flush(durable)
         self._drop_shadowed(durable)
 
     def _drop_shadowed(self, durable: bool) -> None:
@@ -222,9 +220,8 @@ class Changes:
 
     def compact(self) -> None:
         """Flush, and leave nothing in data.jsonl but one line for each id."""
-        if isinstance(self.lines, LineWriter):
-            self.lines.compact()
-            self._changed = True
+        self.lines.compact()
+        self._changed = self._changed or self.lines.is_unfinished
         self._drop_shadowed(self._durable)
 
     def close(self) -> None:
@@ -236,9 +233,8 @@ class Changes:
             If something cannot be written; the collection is open then as before.
         """
         if self._changed and not self._is_released:
-            lines = self.lines
-            if isinstance(lines, LineWriter) and (lines.changed or lines.is_hidden or lines.needs_index):
-                lines.finish()
+            if self.lines.is_unfinished:
+                self.lines.finish()
             self._drop_shadowed(self._durable)
             self._tell()
             self._workspace.changed = True

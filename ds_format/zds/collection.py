@@ -9,6 +9,7 @@ from ..errors import MissingError
 from . import query
 from .docfiles import DocFiles
 from .documents import Document
+from .no_lines import NoLines
 from .reader import LineReader
 from .tables.columns import arrow_stream
 from .writer import LineWriter
@@ -29,7 +30,7 @@ class Documents:
 
     path: str
     name: str
-    _lines: LineReader | LineWriter
+    _lines: LineReader | LineWriter | NoLines
     _docs: DocFiles
 
     def get(self, id: str, default: Any = _NONE) -> Any:
@@ -48,9 +49,7 @@ class Documents:
         FormatError
             If a file of its own does not hold a document.
         """
-        document = self._lines.fetch(id)
-        if document is False:
-            document = self._lines.get(id)
+        document = self._lines.get(id)
         if document is None:
             document = self._docs.get(id)
             if document is None:

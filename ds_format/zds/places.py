@@ -85,7 +85,7 @@ class Region(Protocol):
             As for `read`. A checksum that differs is found before the last block is handed out.
         """
 
-    def place(self) -> tuple[int, int] | None:
+    def in_file(self) -> tuple[int, int] | None:
         """Return the descriptor of a file that holds these bytes as they are, and where they begin; None if none does.
 
         No checksum is compared of what is read there.
@@ -203,7 +203,7 @@ class FileRegion:
         for place in range(start, self.size, size):
             yield file.read(place, min(place + size, self.size))
 
-    def place(self) -> tuple[int, int]:
+    def in_file(self) -> tuple[int, int]:
         """Return the descriptor, and 0."""
         return self._opened().fd, 0
 

@@ -30,13 +30,15 @@ else:
 
 
 Item = TypeVar("Item")
+ShortWay = Callable[[str], Document | Literal[False] | None]
+"""From an id to its document; None if there is none, False if it takes more to tell."""
 TRIES = 20
 """How often a collection is opened anew, when a writer replaces it in that moment."""
 PAUSE = 0.002
 """Seconds between two tries."""
 
 
-class Files(NamedTuple):
+class LineFiles(NamedTuple):
     """The open files of a collection, which belong together.
 
     Attributes
@@ -52,7 +54,7 @@ class Files(NamedTuple):
     is_own: bool
 
 
-def open_files(place: Place, collection: str) -> Files:
+def open_files(place: Place, collection: str) -> LineFiles:
     """Open the lines and the index of a collection as they belong together, while a writer may be at work.
 
     The index is opened first, so that the data do not end before it does; and once more at the end, in order to see
@@ -71,7 +73,7 @@ def open_files(place: Place, collection: str) -> Files:
             time.sleep(PAUSE)  # a line is being written
     if len(sizes) > 1 and isinstance(data, FileRegion):
         data.size = _end_of_lines(data)
-    return Files(data, found, is_own)
+    return LineFiles(data, found, is_own)
 
 
 def _end_of_lines(data: FileRegion) -> int:
@@ -100,11 +102,16 @@ def open_index(place: Place, collection: str) -> tuple[Region | None, bool]:
 
 def _identity(region: Region | None, is_own: bool) -> tuple[int, int, int, bool] | None:
     """Return what tells an index from another one; one that is put aside remains the same file."""
-    place = None if region is None else region.place()
-    if place is None:
+    where = None if region is None else region.in_file()
+    if where is None:
         return None
-    status = os.fstat(place[0])
+    status = os.fstat(where[0])
     return status.st_ino, status.st_mtime_ns, status.st_size, is_own
+
+
+def _no_way(id: str) -> Literal[False]:
+    """Say of any id that it takes more: no file holds the lines as they are."""
+    return False
 
 
 class LineReader:
@@ -115,7 +122,7 @@ class LineReader:
 
     Parameters
     ----------
-    files : Files
+    files : LineFiles
     policy : str
         What to do with the index, one of `index.POLICIES`.
     faults : Faults
@@ -125,7 +132,9 @@ class LineReader:
         Whether the lines themselves say so; else an index does.
     """
 
-    def __init__(self, files: Files, policy: str, faults: Faults, table: Table | None = None, is_read: bool = False):
+    def __init__(
+        self, files: LineFiles, policy: str, faults: Faults, table: Table | None = None, is_read: bool = False
+    ):
         self._files = files
         self._policy = policy
         self._faults = faults
@@ -133,11 +142,9 @@ class LineReader:
         renew_lock(self, threading.RLock)
         self._table = table
         self._is_read = is_read
-        self._use(files.data)
-
-    def _use(self, region: Region | None) -> None:
-        self._region, self._place = region, None if region is None else region.place()
-        self._path = "" if region is None else region.path
+        self._region = files.data
+        self._path = "" if files.data is None else files.data.path
+        self._short_way: ShortWay | None = None
 
     @property
     def table(self) -> Table:
@@ -159,16 +166,6 @@ class LineReader:
     def __contains__(self, id: str) -> bool:
         return self.table.find(id) >= 0
 
-    def fetch(self, id: str) -> Document | Literal[False] | None:
-        """Return the document of an id the short way; None if there is none, False if it takes `get`."""
-        if self._place is None:
-            return False
-        self.fetch = partial(fetch_document, self.table, *self._place, decoder.loads)  # type: ignore[method-assign]
-        return self.fetch(id)
-
-    def _forget_the_short_way(self) -> None:
-        vars(self).pop("fetch", None)
-
     def get(self, id: str) -> Document | None:
         """Return the document of an id, None if there is none.
 
@@ -177,14 +174,23 @@ class LineReader:
         FormatError
             If the file was changed in place.
         """
-        document = self.fetch(id)
-        if document is not False:
-            return document
-        span = self.table.span(id)
-        return None if span is None else self._get(id, *span)
+        document = (self._short_way or self._find_short_way())(id)
+        return document if document is not False else self._get_the_long_way(id)
 
-    def _get(self, id: str, offset: int, length: int) -> Document | None:
-        line = self.line(offset, length)
+    def _find_short_way(self) -> ShortWay:
+        """Return what finds most documents in one call; it is kept for as long as table and file are the same."""
+        with self._lock:
+            table = self.table
+            where = None if self._region is None else self._region.in_file()
+            self._short_way = _no_way if where is None else partial(fetch_document, table, *where, decoder.loads)
+            return self._short_way
+
+    def _get_the_long_way(self, id: str) -> Document | None:
+        """Return the document of an id, and do without the index if that leads elsewhere."""
+        span = self.table.span(id)
+        if span is None:
+            return None
+        line = self.line(*span)
         reason = "where no line is"
         if line is not None:
             try:
@@ -194,9 +200,8 @@ class LineReader:
                 reason = f"where the document with the {format.ID} {document.get(format.ID)!r:.100} is"
             except FormatError as error:
                 reason = f"where no document is: {error.message}"
-        self._read_lines(f"the index leads from {id!r:.100} to byte {offset}, {reason}")
-        span = self.table.span(id)
-        return None if span is None else self._get(id, *span)
+        self._read_lines(f"the index leads from {id!r:.100} to byte {span[0]}, {reason}")
+        return self._get_the_long_way(id)
 
     def raw(self, id: str) -> bytes | None:
         """Return the line of an id, without its line feed; None if there is none."""
@@ -232,7 +237,7 @@ class LineReader:
             self._faults.tell((found or region).path, f"{reason}; the index is not used any more")
             self._table = Scan(region).run(self._faults)
             self._is_read = True
-            self._forget_the_short_way()
+            self._short_way = None
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in file order."""
@@ -265,6 +270,5 @@ class LineReader:
 
     def close(self) -> None:
         """Let go of the files. They are closed when no thread reads them any more."""
-        self._forget_the_short_way()
-        self._place = self._region = None
-        self._files = Files(None, None, False)
+        self._short_way = self._region = None
+        self._files = LineFiles(None, None, False)

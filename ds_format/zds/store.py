@@ -146,12 +146,12 @@ class ZDSStore(Documents):
         self._docs = DocFiles(self._place, self.name, faults)
 
     def _refuse_faults(self) -> None:
-        for problem in validate(self.path):
-            if problem.collection not in {None, self.name}:
+        for finding in validate(self.path):
+            if finding.collection not in {None, self.name}:
                 continue
-            if problem.severity == ERROR:
-                raise FormatError(str(problem).removeprefix(f"{problem.path}: "), path=problem.path)
-            warnings.warn(str(problem), ZdsWarning, stacklevel=5)
+            if finding.severity == ERROR:
+                raise FormatError(str(finding).removeprefix(f"{finding.path}: "), path=finding.path)
+            warnings.warn(str(finding), ZdsWarning, stacklevel=5)
 
     def _open_to_write(self) -> None:
         options = self._options

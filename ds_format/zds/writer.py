@@ -24,7 +24,7 @@ from .documents import Document, decoder, plain
 from .faults import Faults, Silence
 from .lines import Scan
 from .places import FileRegion, Folder
-from .reader import Files, LineReader, open_index
+from .reader import LineFiles, LineReader, open_index
 
 BUFFER_SIZE = 1 << 20
 """Bytes of lines that are gathered before they are written."""
@@ -52,19 +52,15 @@ class LineWriter:
         data.jsonl.
     size : int
         Bytes of the lines that are written.
-    changed : bool
-        Whether anything was changed.
-    needs_index : bool
-        Whether a writer was ended before it wrote the index.
     """
 
     def __init__(self, place: Folder, collection: str, is_new: bool, policy: str, faults: Faults, durable: bool):
         self.path = place.locate(format.data_name(collection))
-        self.changed = False
+        self._is_changed = False
         self.size = 0
         self._index_path = place.locate(format.index_name(collection))
         self._aside_path = place.locate(format.aside_name(collection))
-        self.needs_index = presence.exists(self._aside_path, follow=False)
+        self._needs_index = presence.exists(self._aside_path, follow=False)  # a writer was ended before it wrote it
         self._place, self._collection = place, collection
         self._policy, self._faults, self._durable = policy, faults, durable
         self._encoder = Encoder(plain)
@@ -152,8 +148,6 @@ class LineWriter:
         self._read_lines()
         return self.get(id)
 
-    fetch = get
-
     def _read_lines(self) -> None:
         """Make the table anew from the lines alone."""
         self._table = Scan(self._region()).run(self._faults)
@@ -221,7 +215,7 @@ class LineWriter:
         """Prepare for the first change."""
         if os.getpid() != self._pid:
             raise UnsupportedError("another process opened the collection for writing", path=self.path)
-        if self.changed:
+        if self._is_changed:
             return
         table = self.table
         if self._target is None:
@@ -231,7 +225,7 @@ class LineWriter:
                 if self._is_read:
                     self._empty_index(self._durable)
                 self._put_index_aside(self._durable)
-        self.changed = True
+        self._is_changed = True
 
     def _put_index_aside(self, durable: bool) -> None:
         repair.put_aside(self._index_path, self._aside_path, self.table, durable)
@@ -289,7 +283,7 @@ class LineWriter:
         with naming(self.path):
             target.commit()
         self._target = None
-        self.changed = True  # index.bin is to be written when it is closed
+        self._is_changed = True  # index.bin is to be written when it is closed
         self._file = RawFile(self.path, _FLAGS)
         if not self._is_closing:  # else index.bin follows
             self._put_index_aside(target.durable)
@@ -348,7 +342,7 @@ class LineWriter:
         """Return a reader of what is in the collection now."""
         self._write_pending()
         table = Table.decode(self.table.encode(), self.size)
-        return LineReader(Files(self._region(), None, False), self._policy, self._faults, table, self._is_read)
+        return LineReader(LineFiles(self._region(), None, False), self._policy, self._faults, table, self._is_read)
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in file order, as they are now."""
@@ -380,6 +374,11 @@ class LineWriter:
     def is_hidden(self) -> bool:
         """Whether nobody else sees yet what is written."""
         return self._target is not None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether there is something for `finish` to do."""
+        return self._is_changed or self.is_hidden or self._needs_index
 
     def write(self, offset: int, data: Any) -> None:
         """Write bytes behind the lines. A new `size` makes them part of the collection, if the table has their ids."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from ds_format.binpickle import machine
-from ds_format.errors import FormatError, UnsafeError
+from ds_format.binpickle.machine import numpy_
+from ds_format.errors import DriverError, FormatError, UnsafeError
 
 from .pickles import MEMOIZE, Masked, again, call, dtype, get, given, load, name, plain, raw
 
@@ -24,7 +26,7 @@ ARRAYS: dict[str, Any] = {
     "0-d": np.array(1.5), "empty": np.zeros((0, 3)), "F": np.asfortranarray(BASE), "K": BASE.transpose(1, 0, 2),
     "strided": BASE[:, ::2], "backwards": BASE[::-1], "broadcast": np.broadcast_to(np.arange(3), (2, 3)),
     "no bytes": np.zeros(3, "V0"), "no fields": np.zeros(2, []), "times": np.array(["2020", "NaT"], "M8[25s]"),
-    "generic": np.array([1], "m8"), "times, strided": np.arange(6).astype("M8[ns]")[::2],
+    "generic": np.zeros(1, "m8"), "times, strided": np.arange(6).astype("M8[ns]")[::2],
     "structure": np.zeros(2, STRUCTURE), "aligned": np.zeros(2, np.dtype("i1,f8", align=True)),
     "titles": np.zeros(2, np.dtype({"names": ["a"], "formats": ["i4"], "titles": ["T"]})),
     "gap": np.zeros(2, np.dtype({"names": ["a"], "formats": ["i4"], "offsets": [4], "itemsize": 12})),
@@ -34,7 +36,6 @@ ARRAYS: dict[str, Any] = {
     "texts": np.array(["a", "é" * 50], np.dtypes.StringDType()),
     "texts, absent": np.array(["a", None], np.dtypes.StringDType(na_object=None)),
     "matrix": np.ones((1, 2)).view(np.matrix), "record array": RECORD,
-    "characters": np.array(["a", "bc"]).view(np.char.chararray),
     "masked": MA.array([1, 2], mask=[0, 1]), "masked, filled": MA.array([1.5, 2], mask=[0, 1], fill_value=-1),
     "masked, 2-D": MA.array(BASE[0], mask=BASE[0] % 2).T, "masked, no mask": MA.array([1, 2]),
     "masked structure": MA.array([(1, 2.0)], mask=[(0, 1)], dtype="i4,f8"),
@@ -50,6 +51,42 @@ def test_arrays_come_back(case: str) -> None:
     assert found.dtype.metadata == value.dtype.metadata and found.dtype.type is value.dtype.type
     assert repr(found) == repr(value)
     assert found.flags.writeable and found.flags.f_contiguous is value.flags.f_contiguous
+
+
+def characters_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let NumPy have no `numpy.char.chararray`, as it will be."""
+
+    def gone(name: str) -> None:
+        raise AttributeError(name)
+
+    monkeypatch.delitem(vars(np.char), "chararray", raising=False)
+    monkeypatch.setitem(vars(np.char), "__getattr__", gone)
+
+
+CHARACTERS = call("numpy.core.multiarray:_reconstruct", name("numpy.char:chararray"), (0,), raw(b"b"))
+
+
+@pytest.mark.filterwarnings("ignore:The chararray class is deprecated:DeprecationWarning")
+def test_arrays_of_characters_come_back() -> None:
+    kind = getattr(np.char, "chararray", None)
+    if kind is None:
+        pytest.skip("this NumPy has no numpy.char.chararray")
+    value = np.array(["a", "bc"]).view(kind)
+    found = again(value)
+    assert type(found) is type(value) and found.dtype == value.dtype and repr(found) == repr(value)
+
+
+def test_arrays_of_characters_where_numpy_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    characters_gone(monkeypatch)
+    with pytest.raises(DriverError, match=r"needs numpy\.char\.chararray, which NumPy .* has not"):
+        load(CHARACTERS)
+
+
+def test_import_asks_for_nothing_that_numpy_will_drop(monkeypatch: pytest.MonkeyPatch) -> None:
+    characters_gone(monkeypatch)
+    spec = importlib.util.find_spec(numpy_.__name__)
+    assert spec is not None and spec.loader is not None
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 def test_read_only_arrays_stay_so() -> None:

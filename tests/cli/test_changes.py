@@ -76,7 +76,7 @@ def test_set_several(ds: Run, base: str) -> None:
         ("set x int8 none 300 base.ds out.ds", 'base.ds: variable "x": 300 does not fit int8'),
         ("set x int8 none { { 1 2 } { 3 } } base.ds out.ds", 'base.ds: variable "x": '),
         ("set time none { a b } base.ds out.ds", 'out.ds: variable "time": '),
-        ("set a: 1 base.ds out.ds time_units: x", "out.ds: time_units is not possible with this format"),
+        ("set a: 1 base.ds out.ds time_units: x", 'out.ds: the format ds has no option "time_units"'),
         ("set a: 1 base.ds out.nc calendar: 5", "calendar: invalid type"),
         ("set a: 1 base.ds out.xyz", "out.xyz: unknown file format"),
         ("rm none base.ds out.ds", "VAR: none is the dataset"),

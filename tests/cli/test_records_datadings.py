@@ -282,6 +282,6 @@ def test_select_with_dimension_and_key(ds: Run, base: str) -> None:
     assert ds("select", base, "a.ds", "dim:", "time") == (
         1,
         "",
-        "ds select: a.ds: dim is not possible with this format\n",
+        'ds select: a.ds: the format ds has no option "dim"\n',
     )
     assert "dim: invalid type: expected a name" in ds("select", base, "a.msgpack", "dim:", "3").err

@@ -1,4 +1,4 @@
-"""`ds select`: what it asks of `convert`."""
+"""`ds select`: what it selects and writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ds_format import drivers
 from ds_format.cli import select_
 
 if TYPE_CHECKING:
@@ -23,16 +22,34 @@ META: dict[str, dict[str, Any]] = {
 Call = tuple[str, str, list[str] | None, dict[str, Any] | None]
 
 
+class Whole:
+    """A file of which no more than the metadata is known."""
+
+    def __init__(self, path: str, *, skip_unsupported: bool):
+        self.path = path
+        self.meta = META
+
+    def __enter__(self) -> Whole:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def part(self, variables: list[str] | None, *, sel: dict[str, Any], jd: bool) -> tuple[str, Any, Any]:
+        return self.path, variables, sel
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
-    """Collects the calls of `convert`."""
+    """Collects what is written."""
     found: list[Call] = []
 
-    def record(source: str, target: str, variables: Any, sel: Any, **options: Any) -> None:
-        found.append((source, target, variables, sel))
+    def record(part: tuple[str, Any, Any], target: str, progress: object) -> None:
+        source, variables, sel = part
+        found.append((source, target, variables, sel or None))
 
-    monkeypatch.setattr(select_, "convert", record)
-    monkeypatch.setattr(drivers, "meta", lambda path: META)
+    monkeypatch.setattr(select_, "open_subset", Whole)
+    monkeypatch.setattr(select_, "write_subset", record)
     return found
 
 
@@ -115,23 +132,22 @@ def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call])
     assert len(calls) == 3
 
 
-def test_the_header_is_read_only_if_it_matters(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(drivers, "meta")
-    assert ds("select", "i", "o") == (0, "", "")
-    assert len(calls) == 1
-
-
 def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    monkeypatch.setattr(select_, "convert", lambda *_, skip_unsupported, **options: seen.append(skip_unsupported))
+
+    def opened(path: str, *, skip_unsupported: bool) -> Whole:
+        seen.append(skip_unsupported)
+        return Whole(path, skip_unsupported=skip_unsupported)
+
+    monkeypatch.setattr(select_, "open_subset", opened)
     for flags in ([], ["--skip-unsupported"]):
         assert ds("select", *flags, "i", "o").status == 0
         assert ds(*flags, "select", "i", "o").status == 0
     assert seen == [False, False, True, True]
 
 
-def test_nobody_watches_without_a_terminal(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_watches_without_a_terminal(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(select_, "convert", lambda *_, progress, **options: seen.append(progress))
+    monkeypatch.setattr(select_, "write_subset", lambda part, target, progress: seen.append(progress))
     assert ds("select", "i", "o").status == 0
     assert seen == [None]

@@ -6,12 +6,13 @@ import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import netCDF4
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format import drivers, files
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -106,3 +107,31 @@ def test_files_that_are_none(source: str, target: str, named: str, base: str, fo
     assert err.startswith("ds select: ")
     assert named in err
     assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize("words", [[], ["temp"], ["temp", "time:", "0"]])
+@pytest.mark.parametrize("suffix", ["nc", "ds"])
+def test_the_input_is_opened_once(
+    words: list[str], suffix: str, netcdf: str, ds: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"input.{suffix}"
+    if suffix == "ds":
+        files.write(path, files.read(netcdf))
+    driver = drivers.load(drivers.find(path))
+    opened, found = Mock(wraps=driver.open), Mock(wraps=drivers.find)
+    monkeypatch.setattr(driver, "open", opened)
+    monkeypatch.setattr(drivers, "find", found)
+    monkeypatch.setattr(drivers, "meta", None)
+    assert ds("select", *words, path, "output.json").status == 0
+    opened.assert_called_once_with(path)
+    assert sorted(call.args[0] for call in found.call_args_list) == [path, "output.json"]
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+def test_names_are_looked_for_among_what_is_not_left_out(netcdf: str, ds: Run) -> None:
+    with netCDF4.Dataset(netcdf, "a") as file:
+        file.setncattr("pair", np.zeros((), file.createCompoundType(np.dtype([("a", "i4")]), "pair").dtype))
+        file.createVariable("pairs", file.cmptypes["pair"], ("lat",))
+    assert ds("select", "--skip-unsupported", "temp", netcdf, "output.ds").status == 0
+    assert ds("output.ds").out == "temp\n"
+    assert ds("select", "--skip-unsupported", "pairs", netcdf, "other.ds").status == 1

@@ -55,10 +55,13 @@ def dies(act: Callable[[], Any], steps: int) -> bool:
         patch.setattr(ranges, "write_at", write_at)
         patch.setattr(files, "sync_folder", lambda path, real=files.sync_folder: change(real, path))
         died = False
+        gc.disable()  # all that is new stays young: the rest of the process need not be looked through
         try:
             act()
         except Dead:
             died = True
+        finally:
+            gc.enable()
         if died:
-            gc.collect()  # what is still referred to by what was raised
+            gc.collect(0)  # what is still referred to by what was raised
         return died

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, index, keys, scan
+from ds_format.datadings import bloom, format, hashes, index, keys, opening, scan
 from ds_format.datadings.index import Index
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import RawWriter
@@ -21,6 +21,12 @@ from ds_format.errors import FormatError, MissingError, TruncatedError, Unsuppor
 from .made import write_numbers
 
 N = 50_000
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files that do not fit one another be wrong at once, not after a second."""
+    monkeypatch.setattr(opening, "PATIENCE", 0)
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +287,7 @@ def test_equal_keys_are_found_at_the_last_one(tmp_path: Path) -> None:
         hashes.encode(msgpack.packb("a") * 2, 2)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("pairs", "kind", "message"),
     [
@@ -307,6 +314,7 @@ def test_a_legacy_index_that_is_wrong(
         Index(path)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("data", [b"", b"\x90", b"\x01", b"\xc1", b"\x91\xa1a", b"\x82\xa1a"])
 def test_a_legacy_index_that_is_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(b"")

@@ -271,9 +271,7 @@ def test_wrong_blocks(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_options(tmp_path: Path) -> None:
-    with pytest.raises(ds.DriverError, match=r"a.csv: version: not possible with CSV"):
-        ds.write(tmp_path / "a.csv", {"x": [1]}, version="1.0")
+def test_times(tmp_path: Path) -> None:
     time = {"t": np.array([2451544.5, 2451545.0]), ".": {"t": {".dims": ["i"], ".time": True}}}
     with pytest.warns(LossWarning, match="attributes"):
         ds.write(tmp_path / "a.csv", time, time_units="hours since 2000-01-01", calendar="standard")

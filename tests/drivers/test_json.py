@@ -272,9 +272,7 @@ def test_too_few_and_too_many_values(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_options(tmp_path: Path) -> None:
-    with pytest.raises(ds.DriverError, match=r"a.json: format, version: not possible with JSON"):
-        ds.write(tmp_path / "a.json", {"x": 1}, version="1.0", format="NETCDF4")
+def test_times(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     time = {"t": np.array([2451544.5, 2451545.0]), ".": {"t": {".dims": ["t"], ".time": True}}}
     ds.write(path, time)

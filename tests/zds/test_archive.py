@@ -59,7 +59,7 @@ def test_region(tmp_path: Path, method: int) -> None:
         blocks = list(region.blocks(start, 7))
         assert b"".join(blocks) == LINES[start:]
         assert all(len(block) == 7 for block in blocks[:-1])
-    found = region.place()
+    found = region.in_file()
     assert (found is not None) is (method == zipfile.ZIP_STORED)
     if found is not None:
         assert os.pread(found[0], len(LINES), found[1]) == LINES

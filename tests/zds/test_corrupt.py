@@ -16,7 +16,7 @@ import pytest
 from ds_format.errors import DsError
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import ERROR, WARNING, Problem, validate
+from ds_format.zds.validation import ERROR, WARNING, Finding, validate
 
 from . import golden
 from .test_golden import everything
@@ -213,5 +213,5 @@ def test_a_link_that_leads_out(tmp_path: Path) -> None:
 def test_problems_say_where(tmp_path: Path) -> None:
     path = golden.copy("corrupt/duplicate_ids", tmp_path)
     [problem] = validate(path)
-    assert problem == Problem(str(path / golden.META / "data.jsonl"), "train", 3, 38, ERROR, problem.message)
+    assert problem == Finding(str(path / golden.META / "data.jsonl"), "train", 3, 38, ERROR, problem.message)
     assert "line 1" in problem.message

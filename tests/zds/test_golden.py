@@ -118,8 +118,8 @@ def test_collections(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", golden.WHOLE)
 def test_validation(name: str, tmp_path: Path) -> None:
     report = examine(golden.copy(name, tmp_path))
-    assert (name in TOLD) == bool(report.problems)
-    assert (name in REFUSED) == any(problem.severity == ERROR for problem in report.problems)
+    assert (name in TOLD) == bool(report.findings)
+    assert (name in REFUSED) == any(problem.severity == ERROR for problem in report.findings)
     assert {key: counts.documents for key, counts in report.counts.items()} == {
         key: entry["count"] for key, entry in golden.expected(name)["collections"].items()
     }
@@ -154,4 +154,4 @@ def test_written_again(name: str, collection: str, tmp_path: Path) -> None:
         assert store.put_many(documents.items()) == len(documents)
     assert oracle.read_store(tmp_path / "new")[collection] == documents
     shutil.rmtree(tmp_path / "new/collections" / collection / "docs", ignore_errors=True)
-    assert examine(tmp_path / "new").problems == []
+    assert examine(tmp_path / "new").findings == []

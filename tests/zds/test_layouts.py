@@ -192,3 +192,15 @@ def test_lines_become_files_beside_lines(tmp_path: Path) -> None:
         assert {document["_id"]: document["x"] for document in store.scan()} == {"d2": 2, "a": 3, "d1": 5}
     with ZDSStore.open(tmp_path, "train") as store:
         assert {document["_id"]: document["x"] for document in store.scan()} == {"d2": 2, "a": 3, "d1": 5}
+
+
+def test_files_alone_have_nothing_to_compact(tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path, "train", mode="w", layout="docs") as store:
+        store.put("a", {"n": 1})
+    (tmp_path / MANIFEST).write_bytes(b'{"doc_count":5}')
+    before = oracle.files_of(tmp_path)
+    with ZDSStore.open(tmp_path, "train", mode="a") as store:
+        store.compact()
+        store.flush()
+        assert list(store) == ["a"]
+    assert oracle.files_of(tmp_path) == before

@@ -87,10 +87,10 @@ def test_region(root: Path) -> None:
     assert region.read(5, 5) == b""
     assert list(region.blocks(2, 30)) == [whole[2:32], whole[32:]]
     assert list(region.blocks(len(whole))) == []
-    fd, start = region.place() or (-1, -1)
+    fd, start = region.in_file() or (-1, -1)
     assert start == 0 and os.pread(fd, 4, 0) == whole[:4]
     region.close()
-    for use in (lambda: region.read(0, 1), lambda: list(region.blocks()), region.place):
+    for use in (lambda: region.read(0, 1), lambda: list(region.blocks()), region.in_file):
         with pytest.raises(ValueError, match="closed"):
             use()
 

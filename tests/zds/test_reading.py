@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.errors import FormatError, MissingError, UnsupportedError
-from ds_format.zds import documents
+from ds_format.zds import documents, places, reader
 from ds_format.zds.archives.packing import pack
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
@@ -190,3 +190,29 @@ def test_reading_loads_no_numpy(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True, env=environment
     )
     assert not {"numpy", "pandas", "pyarrow", "duckdb"} & set(done.stdout.split())
+
+
+def test_each_document_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ZDSStore.open(tmp_path, mode="w") as store:
+        store.put_many([{"_id": "a"}, {"_id": "b"}, {"_id": "big", "n": 1 << 64}])
+    calls: list[str] = []
+    fetch, read = vars(reader)["fetch_document"], places.FileRegion.read
+
+    def counting_fetch(*arguments: Any) -> Any:
+        calls.append("fetch")
+        return fetch(*arguments)
+
+    def counting_read(region: places.FileRegion, start: int, stop: int) -> bytes:
+        calls.append("read")
+        return read(region, start, stop)
+
+    monkeypatch.setattr(reader, "fetch_document", counting_fetch)
+    with ZDSStore.open(tmp_path) as store:
+        assert len(store) == 3
+        monkeypatch.setattr(places.FileRegion, "read", counting_read)
+        # the short way leaves the first line and large integers to the long one
+        for id, expected in (("b", ["fetch"]), ("a", ["fetch", "read"]), ("big", ["fetch", "read"]), ("x", ["fetch"])):
+            for _ in range(2):
+                calls.clear()
+                store.get(id, None)
+                assert calls == expected

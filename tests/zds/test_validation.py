@@ -11,7 +11,7 @@ import pytest
 from ds_format.errors import FormatError, UnsupportedError
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import ERROR, WARNING, Counts, examine, problems, reindex, validate
+from ds_format.zds.validation import ERROR, WARNING, Counts, examine, findings, reindex, validate
 
 from . import golden, oracle, rules
 from .test_golden import everything
@@ -86,10 +86,10 @@ def test_one_collection(tmp_path: Path) -> None:
 
 
 def test_many_problems_of_a_kind_are_counted(tmp_path: Path) -> None:
-    n = problems.SHOWN + 50
+    n = findings.SHOWN + 50
     root = golden.write(tmp_path / "s", {DATA: b"no\n" * n + golden.line("a", x=1) * n})
     found = validate(root)
-    assert len(found) == 2 * (problems.SHOWN + 1)
+    assert len(found) == 2 * (findings.SHOWN + 1)
     assert sum("50 more times" in problem.message or "49 more lines" in problem.message for problem in found) == 2
 
 

@@ -25,7 +25,7 @@ class Known(NamedTuple):
     value: Any = None
     """The class or object itself, if it may be part of a result; else it is a name that only calls can use."""
     fetch: Callable[[], Any] | None = None
-    """What returns such an object of an optional library, when a pickle names it."""
+    """What returns such an object when a pickle names it, for the library may not have it."""
 
 
 def library(name: str, extra: str, what: str) -> Any:

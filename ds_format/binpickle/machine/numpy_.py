@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FormatError
+from ...errors import DriverError, FormatError
 from ...kernels.pickle.stack import Pending
 from . import dtypes
 from .known import Known, check, check_buffer, check_ints, wrong
 from .postponed import Postponed, PostponedArray, PostponedMasked
 
-SUBCLASSES = {np.ndarray, np.matrix, np.recarray, np.memmap, np.char.chararray}
+SUBCLASSES: set[type[np.ndarray[Any, Any]]] = {np.ndarray, np.matrix, np.recarray, np.memmap}
+"""Of arrays, that a pickle may name; `characters` adds the one that NumPy will not have for ever."""
 MAX_EMPTY_ITEMS = 1 << 16
 """Items of no bytes each, of which the bytes of an array cannot say how many there may be."""
 ROOM, ROOM_PER_ITEM = 1 << 26, 1 << 10
@@ -192,6 +193,21 @@ def masked() -> Any:
     return np.ma.masked
 
 
+def characters() -> Any:
+    """Return NumPy's class of arrays of characters, which NumPy 2.5 warns of when somebody asks for it.
+
+    Raises
+    ------
+    DriverError
+        If NumPy does not have it any more.
+    """
+    kind = getattr(np.char, "chararray", None)
+    if kind is None:
+        raise DriverError(f"an array of characters needs numpy.char.chararray, which NumPy {np.__version__} has not")
+    SUBCLASSES.add(kind)
+    return kind
+
+
 def both(name: str) -> list[str]:
     """Return the names that something has had in NumPy 2 and in NumPy 1."""
     return [f"numpy._core.{name}", f"numpy.core.{name}"]
@@ -208,7 +224,7 @@ TABLE: dict[str, Known] = {
     "numpy:memmap": Known(value=np.memmap),
     "numpy:record": Known(value=np.record),
     **dict.fromkeys(["numpy.rec:recarray", "numpy:recarray"], Known(value=np.recarray)),
-    **dict.fromkeys(["numpy.char:chararray", "numpy:chararray"], Known(value=np.char.chararray)),
+    **dict.fromkeys(["numpy.char:chararray", "numpy:chararray"], Known(fetch=characters)),
     "numpy.ma.core:_mareconstruct": Known(masked_reconstruct),
     **dict.fromkeys(["numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"], Known(masked_array, np.ma.MaskedArray)),
     "numpy.ma.core:MaskedConstant": Known(masked),

@@ -57,7 +57,7 @@ FETCHED: dict[Any, Callable[[], Any]] = {
     if known.fetch is not None
     for module, _, name in [path.partition(":")]
 }
-"""What is no name, but stands for an object of a library that may not be installed → what returns that."""
+"""What is no name, but stands for an object that a library may not have → what returns that."""
 
 _lock = threading.Lock()
 renew_lock(sys.modules[__name__], threading.Lock)

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex
 from ... import drivers
 from ...datadings.base import Reader
 from ...drivers.loss import LossWarning
-from ...drivers.records.zds import inside
+from ...drivers.records.zds import companion_member
 from ...drivers.records.zds.reading import InOrder, open_place
 from ...drivers.records.zds.writing import packed
 from ...errors import MissingError, UnsupportedError
@@ -131,7 +131,7 @@ class DocumentReader(Reader):
     @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
-        name = inside.name_of(self.collection)
+        name = companion_member.name_of(self.collection)
         return None if self._size_of(name) is None else f"{self.path}/{name}"
 
     def _size_of(self, name: str) -> int | None:
@@ -230,6 +230,6 @@ def writer(path: str, of: DocumentReader, is_whole: bool, layout: Layout | None)
             lines.flush()
             n = len(store)
         if is_whole and layout == LINES:
-            inside.carry(of.place, of.collection, len(of), folder, n)
+            companion_member.carry(of.place, of.collection, len(of), folder, n)
         elif is_whole and of.companion_path is not None:
             warnings.warn(f"{of.companion_path}: attributes and dimensions are not kept", LossWarning, stacklevel=3)

@@ -16,6 +16,7 @@ Any program with Python and NumPy has the same from `pickle`, which knows nothin
 All files are read by the machine that runs no code::
 
     pickling.py   an object whose arrays are in the file already, and whose texts are not in memory → its pickle
+    pool.py       texts that wait for their pickle
     sink.py
     foreign.py    objects of other programs → variables
     frames.py     those of pandas

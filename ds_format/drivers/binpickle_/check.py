@@ -7,18 +7,18 @@ from typing import Any
 
 from ...binpickle.reader import BinPickleFile
 from ...errors import DsError
-from ..base import Fault
+from ..base import ERROR, Problem, Report
 from .foreign import variables
+from .source import BinPickleSource
 
 
-def check(path: Any) -> tuple[list[Fault], bool]:
+def check(path: Any, report: Report, *, strict: bool) -> BinPickleSource | None:
     """Compare all checksums, decode what is encoded, and make the object, without running code.
 
     Returns
     -------
-    list of Fault
-    bool
-        Whether its variables are still to be read: it is a dataset, and there was no error.
+    BinPickleSource, optional
+        If its variables are still to be read: it is a dataset, and there was no error.
 
     Raises
     ------
@@ -27,11 +27,13 @@ def check(path: Any) -> tuple[list[Fault], bool]:
     """
     name = os.fsdecode(path)
     with BinPickleFile(name) as file:
-        faults = [Fault(name, message, True) for message in file.find_errors()]
-        if faults:
-            return faults, False
-        try:
-            is_own = variables(file.load_postponed()).is_own
-        except DsError as error:
-            return [Fault(name, error.message, True)], False
-    return [], is_own
+        errors = file.find_errors()
+        is_own = False
+        if not errors:
+            try:
+                is_own = variables(file.load_postponed()).is_own
+            except DsError as error:
+                errors.append(error.message)
+    for message in errors:
+        report(Problem(name, None, message, ERROR))
+    return BinPickleSource(name, skip_unsupported=True) if is_own else None

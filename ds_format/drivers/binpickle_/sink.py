@@ -17,23 +17,19 @@ from ...codec.encode import type_of
 from ...codec.header import PRIVATE
 from ...dataset import META, as_array
 from ...dtypes import TYPES, Type
-from ...errors import DsError, MissingError, VersionError
+from ...errors import DsError, VersionError
 from ...names import unescape
-from ...opened import Opened
-from ...target import Target, naming
 from ..base import Metadata
-from ..loss import refuse
-from ..plain_times import PlainTimes
-from ..spool import Pool
-from ..strings import as_objects, check_kind
-from ..texts import as_text
+from ..sink import FileSink
+from ..strings import as_objects, as_text, check_kind
 from .pickling import Masked, Texts, dump
+from .pool import Pool
 
 STORED = PRIVATE | {".size", ".type"}
 """Properties that are made anew from the data."""
 
 
-class Stored(NamedTuple):
+class WrittenArray(NamedTuple):
     """An array of numbers or booleans that is in the file."""
 
     dtype: np.dtype[Any]
@@ -42,7 +38,7 @@ class Stored(NamedTuple):
     mask: IndexEntry | None
 
 
-class BinPickleSink(Opened):
+class BinPickleSink(FileSink):
     """A BinPickle file being written; see `ds_format.drivers.base.Sink`.
 
     Parameters
@@ -54,19 +50,13 @@ class BinPickleSink(Opened):
         Align all arrays to pages.
     version : int
         Of the format, 1 or 2.
-    time_units, calendar : str, optional
-        What to write time variables in, instead of Julian dates.
     atomic, durable : bool
         As `target.Target`.
-    **options
-        Refused, by their names.
 
     Raises
     ------
     OSError
         If the file cannot be created.
-    DriverError
-        If there is an option that the format does not have.
     VersionError
         If there is no such version.
     UnsupportedError
@@ -80,53 +70,28 @@ class BinPickleSink(Opened):
         *,
         mappable: bool = True,
         version: int = 1,
-        time_units: str | None = None,
-        calendar: str | None = None,
         atomic: bool = True,
         durable: bool = False,
-        **options: Any,
     ):
-        self.path = os.fsdecode(path)
-        refuse(options, "BinPickle", self.path)
+        super().__init__(path, meta, atomic=atomic, durable=durable)
         if version not in VERSIONS:
             raise VersionError(f"version: found {version!r}, expected 1 or 2", path=self.path)
-        self._times = PlainTimes(meta, time_units, calendar)
-        self._meta = self._times.meta
         self._entries: dict[str, Any] = {}
-        for key, entry in self._meta.items():
+        for key, entry in meta.items():
             try:
                 self._entries[key] = from_json(to_json(entry, STORED))
             except DsError as error:
                 raise error.at(path=self.path, variable=None if key == META else unescape(key))
         self._made: dict[str, Any] = {}
         self._mappable = mappable
-        self._target = Target(path, atomic=atomic, durable=durable)
-        with naming(path):
-            self._fd = self._target.create()
+        self._fd = self._create()
         self._pool = Pool(self._target.final)
         self._body = Body(self.path, self._fd, align=mappable, version=version)
 
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable; see `Sink.write`.
-
-        Raises
-        ------
-        UnsupportedError
-            If a value is of a type that a dataset cannot hold.
-        DsError
-            If there are more or fewer values than `.size` says.
-        """
-        if name not in self._meta or name == META:
-            raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
-        try:
-            if name in self._made:
-                raise DsError("written for the second time")
-            self._write(name, self._times.blocks(name, blocks))
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
-
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        size, hint = self._meta[name].get(".size"), self._meta[name].get(".type")
+        if name in self._made:
+            raise DsError("written for the second time")
+        size, hint = self.meta[name].get(".size"), self.meta[name].get(".type")
         self._made[name] = None
         self._entries[name][".size"] = None if size is None else list(size)
         if size is None:
@@ -158,7 +123,9 @@ class BinPickleSink(Opened):
                 data = np.where(flags, np.zeros((), dtype), data)
             values.write(np.ascontiguousarray(data, dtype))
         self._body.go_on(max(values.end, mask.end))
-        return Stored(dtype, arrays.shape, self._entry(values, dtype, arrays.shape), self._entry_of_mask(mask, arrays))
+        return WrittenArray(
+            dtype, arrays.shape, self._entry(values, dtype, arrays.shape), self._entry_of_mask(mask, arrays)
+        )
 
     def _texts(self, arrays: _Arrays) -> Any:
         mask = _Mask(self._body, self._body.end)
@@ -169,7 +136,7 @@ class BinPickleSink(Opened):
             return block[()] if mask.stored is None else Masked(block, np.array(True))
         texts = Texts(arrays.shape, blocks)
         entry = self._entry_of_mask(mask, arrays)
-        return texts if entry is None else Masked(texts, Stored(np.dtype("?"), arrays.shape, entry, None))
+        return texts if entry is None else Masked(texts, WrittenArray(np.dtype("?"), arrays.shape, entry, None))
 
     def _entry_of_mask(self, mask: _Mask, arrays: _Arrays) -> IndexEntry | None:
         return None if mask.stored is None else self._entry(mask.stored, np.dtype("?"), arrays.shape)
@@ -177,18 +144,13 @@ class BinPickleSink(Opened):
     def _entry(self, stored: Piecewise, dtype: np.dtype[Any], shape: tuple[int, ...]) -> IndexEntry:
         return stored.entry(["ndarray", str(dtype), shape] if self._body.version == 2 else None)
 
-    def commit(self) -> None:
-        """Write the pickle, and move the file to its name."""
-        for key in self._meta:
+    def _finish(self) -> None:
+        for key in self.meta:
             if key != META and key not in self._made:
                 self.write(key, ())
-        with naming(self.path):
-            self._pickle()
-            self._body.finish(is_mappable=self._mappable)
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-            self._target.commit()
-        self._pool.close()
+        self._pickle()
+        self._body.finish(is_mappable=self._mappable)
+        self._close()
 
     def _pickle(self) -> None:
         """Write the pickle of the object."""
@@ -202,19 +164,17 @@ class BinPickleSink(Opened):
                 body.entries.append(entry)
             return entry is None
 
-        obj = {key: views.of(self._made[key]) for key in self._meta if key != META}
+        obj = {key: views.of(self._made[key]) for key in self.meta if key != META}
         of_variables = {key: entry for key, entry in self._entries.items() if key != META}
         dump({**obj, META: {**of_variables, META: self._entries.get(META, {})}}, pickled, is_in_band)
         body.go_on(pickled.end)
         body.entries.append(pickled.entry())
 
-    def abort(self) -> None:
-        """Leave no trace."""
+    def _close(self) -> None:
         self._pool.close()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-        self._target.abort()
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 class _Views:
@@ -228,7 +188,7 @@ class _Views:
         """Return what a variable is in the object."""
         if isinstance(made, Masked):
             return Masked(self.of(made.data), self.of(made.mask))
-        if not isinstance(made, Stored):
+        if not isinstance(made, WrittenArray):
             return made
         data = self._array(made.dtype, made.shape, made.values)
         return data if made.mask is None else Masked(data, self._array(np.dtype("?"), made.shape, made.mask))

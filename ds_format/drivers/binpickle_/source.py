@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ...errors import DsError, MissingError
 from ...names import unescape
 from ...opened import Opened
 from ...selection import take
-from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
 from .bounds import POSTPONED
@@ -51,23 +51,26 @@ class BinPickleSource(Opened):
     """
 
     meta: Metadata
+    faults: Mapping[str, DsError]
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self.path = os.fsdecode(path)
         file = BinPickleFile(self.path)
         try:
-            self._arrays, self.meta, self._faults, self.is_own = variables(file.load_postponed())
+            self._arrays, self.meta, self.faults, self.is_own = variables(file.load_postponed())
         except BaseException as error:
             file.close()
             if isinstance(error, DsError):
                 error.at(path=self.path)
             raise
         self._stored = Arrays(file)
-        for key, fault in self._faults.items():
+        for key, fault in self.faults.items():
             fault.at(path=self.path, variable=unescape(key))
             if skip_unsupported:
                 warnings.warn(f"{fault}; it is left out", LossWarning, stacklevel=4)
                 del self.meta[key]
+        if skip_unsupported:
+            self.faults = {}
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
@@ -133,8 +136,7 @@ class BinPickleSource(Opened):
     def _array(self, name: str) -> Any:
         if name not in self.meta or name == META:
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
-        if name in self._faults:
-            raise self._faults[name].with_traceback(None)
+        check_faults(self.faults, [name])
         return self._arrays[name]
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import Type
-from ..texts import as_text
+from ..strings import as_text
 
 DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}
 """The types of columns, with their NumPy codes."""

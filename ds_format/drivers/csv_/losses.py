@@ -11,7 +11,7 @@ import numpy as np
 from ...codec.header import DTYPES, PRIVATE
 from ...names import unescape
 from ..base import Metadata
-from ..texts import count_payloads
+from ..loss import count_payloads
 from .source import DIMENSION
 
 SHOWN = 5

@@ -13,13 +13,12 @@ from typing import IO, Any
 from ...codec.encode import type_of
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
-from ...errors import DsError, MissingError, UnsupportedError
+from ...errors import DsError, UnsupportedError
 from ...names import unescape
-from ...opened import Opened
-from ...target import Target, naming
+from ...target import naming
 from ..base import BLOCK_SIZE, Metadata
-from ..loss import refuse, warn
-from ..plain_times import PlainTimes
+from ..loss import warn
+from ..sink import FileSink
 from .cells import Column, cells_of
 from .losses import Losses
 from .rows import delimiter_of
@@ -30,7 +29,7 @@ CELLS = 1 << 18
 """Cells in memory while rows are made of columns."""
 
 
-class CsvSink(Opened):
+class CsvSink(FileSink):
     r"""A CSV file being written; see `ds_format.drivers.base.Sink`.
 
     The cells of each variable go to a temporary file, of which `commit` makes rows. Columns stand in the order of their
@@ -41,38 +40,19 @@ class CsvSink(Opened):
     path : str, bytes or PathLike
     meta : Metadata
         Each variable with `.size`.
-    time_units, calendar : str, optional
-        What to write time variables in, instead of Julian dates.
     atomic, durable : bool
         As `target.Target`.
-    **options
-        Refused, by their names.
 
     Raises
     ------
     OSError
         If the file cannot be created.
-    DriverError
-        If there is an option that CSV does not have.
     UnsupportedError
         If a variable has no data, or not one dimension, or is not as long as the others.
     """
 
-    def __init__(
-        self,
-        path: Any,
-        meta: Metadata,
-        *,
-        time_units: str | None = None,
-        calendar: str | None = None,
-        atomic: bool = True,
-        durable: bool = False,
-        **options: Any,
-    ):
-        self.path = os.fsdecode(path)
-        refuse(options, "CSV", self.path)
-        self._times = PlainTimes(meta, time_units, calendar)
-        meta = self._times.meta
+    def __init__(self, path: Any, meta: Metadata, *, atomic: bool = True, durable: bool = False):
+        super().__init__(path, meta, atomic=atomic, durable=durable)
         self._keys = sorted((key for key in meta if key != "."), key=unescape)
         try:
             self._n = _check(self._keys, meta)
@@ -83,29 +63,11 @@ class CsvSink(Opened):
         self._columns = {key: Column() for key in self._keys}
         self._places: dict[str, list[int]] = {}
         self._step = max(1, CELLS // max(1, len(self._keys)))
-        self._target = Target(path, atomic=atomic, durable=durable)
-        with naming(path):
-            # readers expect the ends of lines as they are written
-            self._file: IO[str] = open(self._target.create(), "w", encoding="utf-8", newline="")  # noqa: SIM115
+        # readers expect the ends of lines as they are written
+        self._file: IO[str] = open(self._create(), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until commit
+        with naming(self.path):
             folder = os.path.dirname(self._target.final) or "."
             self._spool = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder)  # noqa: SIM115 - until commit
-
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable; see `Sink.write`.
-
-        Raises
-        ------
-        UnsupportedError
-            If a value is of a type that CSV cannot hold, or a string is not UTF-8.
-        DsError
-            If there are more or fewer values than `.size` says.
-        """
-        if name not in self._columns:
-            raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
-        try:
-            self._write(name, self._times.blocks(name, blocks))
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         places: list[int] = []
@@ -154,30 +116,24 @@ class CsvSink(Opened):
                 columns.append(pickle.load(self._spool))
             yield from zip(*columns, strict=True)
 
-    def commit(self) -> None:
-        """Write the rows, and move the file to its name."""
+    def _finish(self) -> None:
         for key in self._keys:
             if key not in self._places:
                 self.write(key, ())
-        with naming(self.path):
-            writer = csv.writer(self._file, delimiter=delimiter_of(self.path))
-            if self._keys:
-                writer.writerow([unescape(key) for key in self._keys])
-                writer.writerows(self._rows())
-            self._spool.close()
-            self._file.close()
+        writer = csv.writer(self._file, delimiter=delimiter_of(self.path))
+        if self._keys:
+            writer.writerow([unescape(key) for key in self._keys])
+            writer.writerows(self._rows())
+        self._spool.close()
+        self._file.close()
         message = self._losses.message()
         if message:
             warn(message, self.path)
-        with naming(self.path):
-            self._target.commit()
 
-    def abort(self) -> None:
-        """Leave no trace."""
+    def _close(self) -> None:
         self._spool.close()
         with contextlib.suppress(OSError):
             self._file.close()
-        self._target.abort()
 
 
 def _check(keys: list[str], meta: Metadata) -> int:

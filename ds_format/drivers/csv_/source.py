@@ -47,6 +47,7 @@ class CsvSource(Opened):
 
     def __init__(self, path: Any):
         self.path = os.fsdecode(path)
+        self.faults: dict[str, DsError] = {}
         self._delimiter = delimiter_of(self.path)
         self._n = 0
         self._names: list[str] = []

@@ -9,11 +9,13 @@ partial     which bytes a part needs
 sink        a file from blocks
 stream      one variable from blocks
 entries     metadata → entries of the header
+check       what is wrong with a file beyond its variables
 """
 
+from .check import check
 from .equal_headers import EqualHeaders
 from .sink import DsSink as create
 from .source import DsSource as open
 from .whole import from_bytes, read, write
 
-__all__ = ["EqualHeaders", "create", "from_bytes", "open", "read", "write"]
+__all__ = ["EqualHeaders", "check", "create", "from_bytes", "open", "read", "write"]

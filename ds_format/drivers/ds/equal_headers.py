@@ -17,7 +17,7 @@ from ...dataset import Dataset, as_array
 from ...errors import DsError
 from ...names import unescape
 from ..base import Metadata
-from .variables import decode_variable, is_simple, read_headers, source_metadata
+from .variables import decode_variable, faults_of, is_simple, read_headers, source_metadata
 from .whole import from_bytes
 
 
@@ -28,6 +28,8 @@ class EqualHeaders:
     ----------
     meta : Metadata
         Of each of them.
+    faults : dict
+        As `Source.faults`.
     paths : list of str
     """
 
@@ -37,6 +39,7 @@ class EqualHeaders:
         except DsError as error:
             raise error.at(path=path)
         self.meta: Metadata = source_metadata(self.header, meta)
+        self.faults = faults_of(self.header, path)
         self.paths = [path]
         self._line = bytes(data[: self.header.body])
         self._files = [data]

@@ -15,12 +15,12 @@ from ...codec.header import ALIGNMENT, VarHeader
 from ...codec.line import build
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
-from ...errors import DsError, MissingError, TruncatedError
+from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges
 from ...names import unescape
-from ...opened import Opened
-from ...target import Target, naming
+from ...target import naming
 from ..base import Metadata, StoredNumbers
+from ..sink import FileSink
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
 from .whole import aligned
@@ -29,7 +29,7 @@ LARGEST = (1 << 63) - 1
 """Stands for an offset or a length that is not known yet: no number takes more digits."""
 
 
-class DsSink(Opened):
+class DsSink(FileSink):
     """A ds file being written; see `drivers.base.Sink`.
 
     The header comes first in the file, but is known last: room for it is left, and what it does not need is filled with
@@ -48,17 +48,14 @@ class DsSink(Opened):
     """
 
     def __init__(self, path: Any, meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False):
-        self.path = os.fsdecode(path)
-        self.meta = meta
+        super().__init__(path, meta, atomic=atomic, durable=durable)
         self.version = version
         self._done: dict[str, VarHeader] = {}
         try:
             self._body = len(self._build({key: self._largest(key) for key in meta if key != "."}))
         except DsError as error:
             raise error.at(path=self.path)
-        self._target = Target(path, atomic=atomic, durable=durable)
-        with naming(path):
-            self._fd = self._target.create()
+        self._fd = self._create()
         self._end = self._body
 
     def _largest(self, key: str) -> VarHeader:
@@ -73,17 +70,11 @@ class DsSink(Opened):
             entries[header_key(key, self.version)] = entry_of(key, self.meta[key], var, self.version)
         return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, room)
 
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable from its blocks."""
-        if name not in self.meta:
-            raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
         size = self.meta[name].get(".size")
-        try:
-            self._done[name] = self._empty(name) if size is None else self._write(name, tuple(size), iter(blocks))
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
+        self._done[name] = self._empty(name) if size is None else self._put(name, tuple(size), iter(blocks))
 
-    def _write(self, name: str, size: tuple[int, ...], blocks: Iterator[Any]) -> VarHeader:
+    def _put(self, name: str, size: tuple[int, ...], blocks: Iterator[Any]) -> VarHeader:
         first = next(blocks, None)
         if first is None:
             return self._empty(name)
@@ -143,25 +134,15 @@ class DsSink(Opened):
             ds_type = TYPES["float64"]
         return VarHeader(ds_type, None if size is None else tuple(size), 0, 0, ds_type is None or not ds_type.ordered)
 
-    def commit(self) -> None:
-        """Write the header, and move the file to its name."""
-        variables = {}
+    def _finish(self) -> None:
         for key in self.meta:
-            if key != ".":
-                variables[key] = self._done[key] if key in self._done else self._empty(key)
-        try:
-            header = self._build(variables, room=self._body)
-        except DsError as error:
-            raise error.at(path=self.path)
-        with naming(self.path):
-            ranges.write_at(self._fd, 0, header)
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-            self._target.commit()
+            if key != "." and key not in self._done:
+                self.write(key, ())
+        variables = {key: self._done[key] for key in self.meta if key != "."}
+        ranges.write_at(self._fd, 0, self._build(variables, room=self._body))
+        self._close()
 
-    def abort(self) -> None:
-        """Leave no trace."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-        self._target.abort()
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)

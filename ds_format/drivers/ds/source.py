@@ -25,7 +25,7 @@ from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
 from ..ds_header import read_header
 from .file_body import FileBody
 from .partial import read_part
-from .variables import all_headers, decode_variable, is_simple, read_headers, source_metadata
+from .variables import all_headers, decode_variable, faults_of, is_simple, read_headers, source_metadata
 
 STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
@@ -58,6 +58,7 @@ class DsSource(Opened):
             else:
                 self.body = FileBody(self._fd, self.header.body, size - self.header.body)
             self.meta: Metadata = source_metadata(self.header, meta)
+            self.faults = faults_of(self.header, self.path)
         except DsError as error:
             self.close()
             raise error.at(path=self.path)

@@ -83,6 +83,14 @@ def typed(header: Header, meta: Metadata) -> Metadata:
     return meta
 
 
+def faults_of(header: Header, path: str) -> dict[str, DsError]:
+    """Return why variables cannot be decoded, by their keys: those whose entry in the header is damaged."""
+    if header.compiled is not None:
+        return {}
+    damaged = ((key, header.variables[key]) for key in header.keys if header.variables[key].var is None)
+    return {key: FormatError(found.error, path=path, variable=unescape(key)) for key, found in damaged}
+
+
 def source_metadata(header: Header, meta: Metadata) -> Metadata:
     """Make the metadata of a Source of those of a dataset, in place."""
     typed(header, meta)

@@ -16,22 +16,12 @@ from numpy.typing import NDArray
 from ...codec.attributes import to_json
 from ...errors import UnsupportedError
 from ...names import escape
-from .. import missing
+from ..library import missing
 from .calls import Node
 from .names import IMPOSSIBLE
 
 CODES = frozenset({"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"})
 """Numbers and booleans that attributes of a dataset may be, as NumPy kind and item size."""
-
-VALUE_ATTRIBUTES = frozenset({
-    *missing.SENTINEL_ATTRIBUTES,
-    "valid_min",
-    "valid_max",
-    "valid_range",
-    "flag_values",
-    "flag_masks",
-})
-"""Attributes whose plain Python numbers are meant in the type of the variable (CF conventions)."""
 
 Native = Any
 """None, `str`, list of `str`, NumPy scalar or array in native byte order."""
@@ -65,7 +55,7 @@ def native(name: str, value: Any, dtype: np.dtype[Any] | None) -> Native:
     if found is NotImplemented:
         return json.dumps(to_json({escape(name): value})[escape(name)])
     is_plain = not isinstance(value, (np.generic, np.ndarray)) and isinstance(found, (np.generic, np.ndarray))
-    if is_plain and name in VALUE_ATTRIBUTES and dtype is not None:
+    if is_plain and name in missing.VALUE_ATTRIBUTES and dtype is not None:
         return _in_type_of_variable(found, dtype)
     return found
 

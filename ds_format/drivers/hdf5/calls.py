@@ -8,7 +8,7 @@ import h5py
 
 from ... import regular
 from ...errors import DsError, FormatError
-from .. import libraries
+from ..library import guard
 from ..loss import LossWarning
 
 Node = Any
@@ -31,12 +31,12 @@ class HDF5Warning(LossWarning):
 
 def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
     """Issue a `HDF5Warning` that says where."""
-    libraries.warn(HDF5Warning, message, path, variable)
+    guard.warn(HDF5Warning, message, path, variable)
 
 
-def library(error: type[DsError], path: str, variable: str | None = None) -> libraries.Guard:
-    """Guard calls of the library; see `libraries.Guard`."""
-    return libraries.Guard(error, path, variable, _told)
+def library(error: type[DsError], path: str, variable: str | None = None) -> guard.Guard:
+    """Guard calls of the library; see `guard.Guard`."""
+    return guard.Guard(error, path, variable, _told)
 
 
 def _told(error: Exception) -> str:
@@ -60,7 +60,7 @@ def open_file(path: str) -> Node:
         If it is not an HDF5 file, or a damaged one.
     """
     regular.check(path)
-    with libraries.opening(path, "HDF5"), library(FormatError, path):
+    with guard.opening(path, "HDF5"), library(FormatError, path):
         return h5py.File(path, "r", **CACHE)
 
 

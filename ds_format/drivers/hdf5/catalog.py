@@ -11,15 +11,16 @@ from ... import packing
 from ...dataset import escape
 from ...dtypes import PACKED, TYPES
 from ...errors import UnsupportedError
-from .. import missing
 from ..base import Metadata
+from ..library import missing
+from ..library.catalog import Catalog, FileVariable
+from ..library.groups import lineage, split
 from ..strings import OBJECT_SIZE
-from ..times import PROPERTY as TIME
 from .attributes import Marker, read_attributes
 from .calls import Node, warn
 from .dimensions import Dimensions
 from .kinds import WIDENED, Kind, plain_dtype, type_of
-from .names import NON_COORDINATE, lineage, split
+from .names import NON_COORDINATE
 from .storage import PROPERTY, read_storage
 from .walk import walk
 
@@ -33,31 +34,18 @@ USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A variable of a file, as reading needs it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HDF5Variable(FileVariable):
+    """A dataset of an HDF5 file, as reading needs it."""
 
-    name: str
     path: bytes
-    type: str
     kind: Kind
-    shape: tuple[int, ...] | None
-    """None: it has no data."""
-    length: int | None
-    """Characters along a last dimension of the file that make one string; None: there is no such dimension."""
-    size: int
-    """Bytes of one value in the file, about."""
-    chunk: tuple[int, ...] | None
-    sentinels: missing.Sentinels
-    """In the type of the file."""
-    mark: str | None
-    """Text that stands for a missing string."""
     extent: tuple[int, ...] | None
     """In the file, if the variable is shorter there than its dimensions."""
 
 
-def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
-    """Return the metadata of a file, and what is needed to read each variable, or why it cannot be read, both by key.
+def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog[HDF5Variable]:
+    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
 
     Parameters
     ----------
@@ -69,8 +57,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadat
     """
     groups = list(walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)))
     reader = _Reader(file, path, groups)
-    meta: Metadata = {}
-    entries: dict[str, Entry | UnsupportedError] = {}
+    catalog: Catalog[HDF5Variable] = Catalog(path, skip_unsupported, warn)
     attributes: dict[str, Any] = {}
     for prefix, group, datasets in groups:
         for name, found in reader.attributes(group, None, None)[0].items():
@@ -82,23 +69,17 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> tuple[Metadat
             if name in reader.dimensions.pure:
                 continue
             try:
-                entry, properties = reader.variable(name, place, dataset)
+                variable, properties = reader.variable(name, place, dataset)
             except UnsupportedError as error:
-                if skip_unsupported:
-                    warn(f"left out: {error.message}", path, name)
-                    continue
-                error.at(path=path, variable=name)
-                entries[escape(name)] = error
-                meta[escape(name)] = {".dims": [], ".size": None, ".type": None, ".missing": False}
+                catalog.refuse(name, error)
                 continue
-            key = escape(entry.name)
-            if key in meta:
-                warn(f'left out: "{name}", another variable has the name "{entry.name}"', path)
+            if escape(variable.name) in catalog.meta:
+                warn(f'left out: "{name}", another variable has the name "{variable.name}"', path)
                 continue
-            entries[key], meta[key] = entry, properties
-    record = _dataset_record(reader.dimensions, groups, meta, reader.characters)
-    meta["."] = {**({PROPERTY: record} if record else {}), **attributes}
-    return meta, entries
+            catalog.add(variable, properties)
+    record = _dataset_record(reader.dimensions, groups, catalog.meta, reader.characters)
+    catalog.meta["."] = {**({PROPERTY: record} if record else {}), **attributes}
+    return catalog
 
 
 class _Reader:
@@ -140,7 +121,7 @@ class _Reader:
             warn(f'left out: attribute "{prefix}{name}", {reason}', self.path, variable)
         return found, marker
 
-    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[Entry, dict[str, Any]]:
+    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[HDF5Variable, dict[str, Any]]:
         """Return what is needed to read a dataset, and its properties and attributes."""
         dtype = plain_dtype(dataset.id) if _is_number(dataset) else None
         attributes, marker = self.attributes(dataset, path_name, dtype)
@@ -164,7 +145,7 @@ class _Reader:
             if marker.get("type") == "unicode":
                 type_name = "unicode"
         mark = marker.get("missing")
-        entry = Entry(
+        variable = HDF5Variable(
             name=name,
             path=place,
             type=type_name,
@@ -177,10 +158,10 @@ class _Reader:
             mark=mark if isinstance(mark, str) and TYPES[type_name].is_string else None,
             extent=None if extent == full else extent,
         )
-        properties = _properties(entry, dims, dataset, marker)
+        properties = _properties(variable, dims, dataset, marker)
         if packing.is_packed(attributes, type_name):
             properties[PROPERTY] = {**properties.get(PROPERTY, {}), PACKED: True}
-        return entry, {**properties, **{escape(k): v for k, v in attributes.items()}}
+        return variable, {**properties, **{escape(k): v for k, v in attributes.items()}}
 
     def _dims(self, path_name: str, dataset: Node, marker: Marker) -> list[str] | None:
         if not dataset.shape:
@@ -207,18 +188,18 @@ class _Reader:
         return missing.sentinels(attributes, dtype, has_default)
 
 
-def _properties(entry: Entry, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
+def _properties(variable: HDF5Variable, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
     properties: dict[str, Any] = {}
-    if entry.shape is None:
+    if variable.shape is None:
         dims = _marked_dims(marker) or []
     if dims is not None:
         properties[".dims"] = dims
-    properties[".size"] = None if entry.shape is None else list(entry.shape)
-    properties[".type"] = None if marker.get("type") == "none" and entry.shape is None else entry.type
-    properties[".missing"] = bool(entry.sentinels) or entry.mark is not None
+    properties[".size"] = None if variable.shape is None else list(variable.shape)
+    properties[".type"] = None if marker.get("type") == "none" and variable.shape is None else variable.type
+    properties[".missing"] = variable.may_be_missing
     if marker.get("time") is True:
-        properties[TIME] = True
-    record = read_storage(dataset) if entry.shape is not None and entry.length is None else {}
+        properties[".time"] = True
+    record = read_storage(dataset) if variable.shape is not None and variable.length is None else {}
     if record:
         properties[PROPERTY] = record
     return properties

@@ -7,7 +7,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..libraries import ERRORS
+from ..library.guard import ERRORS
 from ..settings import LABELS
 from .attributes import is_scale, read_attribute
 from .calls import Node, address_of

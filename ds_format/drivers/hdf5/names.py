@@ -36,18 +36,6 @@ IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 """Names end at a NUL, and are UTF-8."""
 
 
-def lineage(name: str) -> list[str]:
-    """Return the groups around a name, outermost first: `g` and `g/h` for `g/h/x`."""
-    parts = name.split("/")[:-1]
-    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
-
-
-def split(name: str) -> tuple[str, str]:
-    """Return the group of a name (`""` for the root) and the name inside of it."""
-    group, _, base = name.rpartition("/")
-    return group, base
-
-
 def is_path(name: str) -> bool:
     """Return whether a name can be the path of an object, one that is itself in all its parts."""
     parts = name.split("/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,23 +10,22 @@ import numpy as np
 
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
-from ...opened import Opened
-from ...target import Target, naming
 from ..base import Metadata
+from ..library.guard import Guard
+from ..library.plan import FilePlan
+from ..library.sink import LibrarySink
 from ..settings import LABELS, as_hdf5
-from ..spool import Spool
-from ..times import as_written, blocks_as_written, time_coding
 from .attributes import write_attributes, write_marker
 from .calls import Node, create_file, library, warn
 from .kinds import file_dtype
 from .names import IMPOSSIBLE, PURE_DIMENSION
-from .plan import VariablePlan, plan_file
+from .plan import DatasetPlan, plan_file
 from .storage import COMPRESSIONS, creation_options, enum_members
 from .survey import Form, known_form, survey
-from .writing import NumberWriter, StringWriter, Writer
+from .writing import DatasetWriter, NumberWriter, StringWriter
 
 
-class HDF5Sink(Opened):
+class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     """An HDF5 file being written; see `ds_format.drivers.base.Sink`.
 
     It grows under another name in the folder of its target, and takes the target's place as a whole.
@@ -39,12 +37,12 @@ class HDF5Sink(Opened):
     meta : dict
         Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.storage`) restores how a file was
         stored that it was read from; nothing depends on it.
-    time_units, calendar : str, optional
-        What variables with `.time` are written in; see `ds_format.drivers.times.time_coding`.
     compression : {"gzip", "lzf"}, optional
         For all variables but scalars, where the property `.hdf5` does not say.
     level : int, optional
         Of `gzip`, 0 to 9.
+    atomic, durable : bool
+        As `target.Target`.
 
     Raises
     ------
@@ -59,137 +57,47 @@ class HDF5Sink(Opened):
         path: Any,
         meta: Metadata,
         *,
-        time_units: str | None = None,
-        calendar: str | None = None,
         compression: str | None = None,
         level: int | None = None,
+        atomic: bool = True,
+        durable: bool = False,
     ):
-        self._path = os.fsdecode(path)
-        self._target = Target(path)
-        self._file: Node | None = None
-        self._times = time_coding(time_units, calendar)
         self._compression, self._level = compression, level
-        self._written: dict[str, int] = {}
-        if compression is not None and compression not in COMPRESSIONS:
-            raise UnsupportedError(
-                f'found the compression "{compression}", expected one of {", ".join(COMPRESSIONS)}', path=self._path
-            )
-        try:
-            self._plan = plan_file(as_written(as_hdf5(meta), self._times))
-        except DsError as error:
-            raise error.at(path=self._path) from error.__cause__
-        try:
-            with naming(self._path), self._target.lent() as written:
-                self._file = create_file(written, self._path)
-            with library(UnsupportedError, self._path):
-                for group in self._plan.groups:
-                    self._file.create_group(group, track_order=True)
-                for name, values in self._plan.attributes.items():
-                    owner = self._file[name or "/"]
-                    write_marker(owner, write_attributes(owner, values, None, False))
-        except BaseException:
-            self.abort()
-            raise
+        super().__init__(path, meta, atomic=atomic, durable=durable)
 
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable; see `Sink.write`.
+    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
+        return library(error, self.path, variable)
 
-        Parameters
-        ----------
-        name : str
-            A key of the metadata.
-        blocks : iterable
-            Arrays, masked arrays or scalars: together the values in C order.
+    def _plan_file(self) -> FilePlan[DatasetPlan]:
+        found = self._compression
+        if found is not None and found not in COMPRESSIONS:
+            raise UnsupportedError(f'found the compression "{found}", expected one of {", ".join(COMPRESSIONS)}')
+        return plan_file(as_hdf5(self.meta))
 
-        Raises
-        ------
-        UnsupportedError
-            If values do not fit the type, the number or what HDF5 can hold.
-        DsError
-            If the library cannot write.
-        """
-        plan = self._plan.variables[name]
-        if plan.is_time:
-            blocks = blocks_as_written(blocks, self._times, plan.name, self._path)
-        form = known_form(plan)
-        if form is not None:
-            self._write_blocks(plan, form, blocks)
-            return
-        spool = Spool(blocks, plan.total, os.path.dirname(self._target.final) or ".")
-        try:
-            try:
-                form = survey(plan, spool)
-            except UnsupportedError as error:
-                raise error.at(path=self._path, variable=plan.name) from error.__cause__
-            self._write_blocks(plan, form, spool)
-        finally:
-            spool.close()
+    def _create_file(self, written: str) -> Node:
+        return create_file(written, self.path)
 
-    def commit(self) -> None:
-        """Finish the file, and move it to its name.
+    def _close_file(self, file: Node) -> None:
+        file.close()
 
-        Raises
-        ------
-        UnsupportedError
-            If values of a variable have not been written.
-        DsError
-            If the library cannot finish the file; the target is then as it was.
-        """
-        try:
-            for plan in self._plan.variables.values():
-                if plan.name not in self._written:
-                    self._write_blocks(plan, known_form(plan) or survey(plan, []), [])
-                written = self._written[plan.name]
-                if written != plan.total:
-                    message = f"found {written} values, expected {plan.total}"
-                    raise UnsupportedError(message, path=self._path, variable=plan.name)
-            with library(DsError, self._path):
-                self._make_scales()
-            self._close()
-            with naming(self._path):
-                self._target.commit()
-        except BaseException:
-            self.abort()
-            raise
+    def _define_file(self) -> None:
+        for group in self._plan.groups:
+            self._file.create_group(group, track_order=True)
+        for name, values in self._plan.attributes.items():
+            owner = self._file[name or "/"]
+            write_marker(owner, write_attributes(owner, values, None, False))
 
-    def abort(self) -> None:
-        """Leave no trace."""
-        try:
-            self._close()
-        except DsError:
-            # what made the library fail before makes it fail again
-            pass
-        finally:
-            self._target.abort()
+    def _known(self, plan: DatasetPlan) -> Form | None:
+        return known_form(plan)
 
-    def _close(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            with library(DsError, self._path):
-                file.close()
+    def _survey(self, plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
+        return survey(plan, blocks)
 
-    @property
-    def _open_file(self) -> Node:
-        if self._file is None:
-            raise DsError("the file is finished, or given up", path=self._path)
-        return self._file
+    def _warn(self, message: str, variable: str) -> None:
+        warn(message, self.path, variable)
 
-    def _write_blocks(self, plan: VariablePlan, form: Form, blocks: Iterable[Any]) -> None:
-        with library(UnsupportedError, self._path, plan.name):
-            writer = self._define(plan, form)
-        for block in blocks:
-            with library(UnsupportedError, self._path, plan.name):
-                values = writer.values(block)
-            with library(DsError, self._path, plan.name):
-                writer.add(values)
-        with library(DsError, self._path, plan.name):
-            self._finish(writer)
-        # an open dataset keeps chunks
-        self._written[plan.name] = writer.written
-
-    def _define(self, plan: VariablePlan, form: Form) -> Writer:
+    def _writer(self, plan: DatasetPlan, form: Form) -> DatasetWriter:
         """Make the dataset of a variable, with its attributes."""
-        file = self._open_file
         marker = plan.marker
         is_number = form.kind == "number"
         dtype = file_dtype(form.stored, form.kind)
@@ -209,34 +117,15 @@ class HDF5Sink(Opened):
                 dtype = h5py.enum_dtype(members, dtype)
         if plan.shape is not None:
             options = creation_options(plan.record, plan.shape, self._compression, self._level)
-        dataset = file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
+        dataset = self._file.create_dataset(plan.path, plan.shape or (), dtype=dtype, track_order=True, **options)
         attributes_dtype = np.dtype(TYPES[form.stored].code) if is_number else None
         marker.update(write_attributes(dataset, plan.attributes, attributes_dtype, plan.is_scale))
-        if plan.is_time and self._times.is_julian:
-            marker["time"] = True
         kind = NumberWriter if form.kind in ("number", "bool") else StringWriter
         return kind(plan, form, dataset)
 
-    def _finish(self, writer: Writer) -> None:
-        plan = writer.plan
-        if plan.shape is not None:
-            writer.finish()
-            self._warn_of_clashes(writer)
-        write_marker(writer.dataset, plan.marker)
-
-    def _warn_of_clashes(self, writer: Writer) -> None:
-        if isinstance(writer, NumberWriter):
-            for sentinel, n in zip(writer.sentinels, writer.clashes, strict=True):
-                if n:
-                    warn(
-                        f"{n} present values equal {sentinel}, which means missing to other programs",
-                        self._path,
-                        writer.plan.name,
-                    )
-
-    def _make_scales(self) -> None:
+    def _complete(self) -> None:
         """Make the dimension scales, attach them, and label the dimensions of all variables."""
-        file = self._open_file
+        file = self._file
         plans = self._plan.variables.values()
         for plan in plans:
             if plan.is_scale:

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from ...codec.encode import type_of
 from ...dtypes import TYPES
-from ...errors import UnsupportedError
-from .. import missing, strings
-from ..missing import candidates
+from .. import strings
+from ..library import missing
+from ..library.encoding import encoded
+from ..library.missing import candidates
 from .kinds import Kind
-from .plan import VariablePlan
+from .plan import DatasetPlan
 
 WIDER = {"bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
 """What holds all values of a type and one more."""
@@ -43,7 +44,7 @@ class Form:
     """What stands for a missing string."""
 
 
-def known_form(plan: VariablePlan) -> Form | None:
+def known_form(plan: DatasetPlan) -> Form | None:
     """Return how values will lie in the file, if the metadata tell it; else None."""
     type_name = plan.type or ("int8" if plan.shape is None else None)
     if type_name is None:
@@ -57,7 +58,7 @@ def known_form(plan: VariablePlan) -> Form | None:
     return form if plan.missing is False or not is_small else None
 
 
-def _form(plan: VariablePlan, type_name: str) -> Form:
+def _form(plan: DatasetPlan, type_name: str) -> Form:
     if TYPES[type_name].is_string:
         return Form(type_name, type_name, "string")
     if type_name == "bool":
@@ -68,7 +69,7 @@ def _form(plan: VariablePlan, type_name: str) -> Form:
     return Form(type_name, type_name, "number", free)
 
 
-def survey(plan: VariablePlan, blocks: Iterable[Any]) -> Form:
+def survey(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
     """Go through blocks, and return how they will lie in the file.
 
     Raises
@@ -132,28 +133,3 @@ class _Numbers:
             form.stored, form.kind = WIDER[form.type], "number"
             left = candidates(np.dtype(TYPES[form.stored].code))
         form.free = left[:1]
-
-
-def encoded(values: NDArray[Any], mask: NDArray[np.bool_] | None, mark: bytes) -> NDArray[Any]:
-    """Return strings as byte strings, with `mark` for missing ones.
-
-    Raises
-    ------
-    UnsupportedError
-        If an item is not a string, or has no form in UTF-8.
-    """
-    out = np.empty(values.size, dtype=object)
-    skip = mask.reshape(-1).tolist() if mask is not None else [False] * values.size
-    out[:] = [mark if gone else _bytes(item) for item, gone in zip(values.reshape(-1).tolist(), skip, strict=True)]
-    return out.reshape(values.shape)
-
-
-def _bytes(item: Any) -> bytes:
-    if isinstance(item, bytes):
-        return bytes(item)
-    if not isinstance(item, str):
-        raise UnsupportedError(f"found a value of type {type(item).__name__}, expected a string")
-    try:
-        return item.encode()
-    except UnicodeEncodeError as error:
-        raise UnsupportedError(f"the text {item!r} has no form in UTF-8") from error

@@ -7,7 +7,7 @@ from typing import Any
 
 import h5py
 
-from ..libraries import ERRORS
+from ..library.guard import ERRORS
 from .calls import Node, address_of
 
 Report = Callable[[str, str], None]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import h5py
@@ -12,64 +11,52 @@ from numpy.typing import NDArray
 
 from ...dtypes import TYPES
 from ...errors import UnsupportedError
-from .. import missing, strings
+from .. import strings
 from ..base import BLOCK_SIZE, block_slices
+from ..library import missing
+from ..library.encoding import encoded
+from ..library.writing import Writer
 from ..slabs import slab_runs
 from .attribute_values import write
+from .attributes import write_marker
 from .calls import Node
 from .kinds import OCTETS
-from .plan import VariablePlan
-from .survey import SMALL, Form, encoded
+from .plan import DatasetPlan
+from .survey import SMALL, Form
 
 
-class Writer(ABC):
+class DatasetWriter(Writer[DatasetPlan]):
     """Takes the blocks of one variable.
 
     Parameters
     ----------
-    plan : VariablePlan
+    plan : DatasetPlan
     form : Form
     dataset : h5py.Dataset
     """
 
-    def __init__(self, plan: VariablePlan, form: Form, dataset: Node):
-        self.plan = plan
+    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
+        super().__init__(plan)
         self.form = form
         self.dataset = dataset
-        self.written = 0
-        """Values so far."""
-
-    @abstractmethod
-    def values(self, block: Any) -> NDArray[Any]:
-        """Return a block as (N,) values of the file, in C order.
-
-        Raises
-        ------
-        UnsupportedError
-            If a value is not possible in the variable.
-        """
-
-    @abstractmethod
-    def finish(self) -> None:
-        """Say in the marker what the values turned out to be."""
-
-    def add(self, values: NDArray[Any]) -> None:
-        """Write (N,) values of the file behind those already written."""
-        if self.written + len(values) > self.plan.total:
-            raise UnsupportedError(f"found more than {self.plan.total} values")
-        start = self.written
-        for slices in slab_runs(self.plan.shape or (), start, start + len(values)):
-            sizes = [s.stop - s.start for s in slices]
-            n = math.prod(sizes)
-            self.put(slices, values[self.written - start : self.written - start + n].reshape(sizes))
-            self.written += n
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        """Write a slab."""
+        """See `Writer.put`."""
         self.dataset[slices if slices else ()] = values if slices else values[()]
 
+    def finish(self) -> list[str]:
+        """Write the marker; see `Writer.finish`."""
+        if self.plan.shape is not None:
+            self.tell()
+        write_marker(self.dataset, self.plan.marker)
+        return []
 
-class StringWriter(Writer):
+    @abstractmethod
+    def tell(self) -> None:
+        """Say in the marker what the values turned out to be."""
+
+
+class StringWriter(DatasetWriter):
     """Takes strings."""
 
     def values(self, block: Any) -> NDArray[Any]:
@@ -93,18 +80,18 @@ class StringWriter(Writer):
         memory = h5py.h5s.create_simple(values.shape) if slices else h5py.h5s.create(h5py.h5s.SCALAR)
         self.dataset.id.write(memory, space, octets, h5py.h5t.py_create(OCTETS))
 
-    def finish(self) -> None:
-        """See `Writer.finish`."""
+    def tell(self) -> None:
+        """See `DatasetWriter.tell`."""
         if self.form.type == "str" or self.form.kind == "octets":
             self.plan.marker["type"] = self.form.type
         if self.form.mark is not None:
             self.plan.marker["missing"] = self.form.mark.decode()
 
 
-class NumberWriter(Writer):
+class NumberWriter(DatasetWriter):
     """Takes numbers and booleans; finds out on the way which number can stand for missing ones."""
 
-    def __init__(self, plan: VariablePlan, form: Form, dataset: Node):
+    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         super().__init__(plan, form, dataset)
         self.dtype = np.dtype(TYPES[form.stored].code)
         self.free = form.free
@@ -162,8 +149,14 @@ class NumberWriter(Writer):
                 old = self.dataset[slices]
                 self.dataset[slices] = np.where(missing.is_value(old, before), self.free[0], old)
 
-    def finish(self) -> None:
-        """Mark what the attributes do not tell; see `Writer.finish`."""
+    def finish(self) -> list[str]:
+        """Write the marker, and tell of numbers that others will take for missing; see `Writer.finish`."""
+        super().finish()
+        found = [(n, value) for n, value in zip(self.clashes, self.sentinels, strict=True) if n]
+        return [f"{n} present values equal {value}, which means missing to other programs" for n, value in found]
+
+    def tell(self) -> None:
+        """Mark what the attributes do not tell; see `DatasetWriter.tell`."""
         marker = self.plan.marker
         if self.form.stored != self.form.type:
             marker["type"] = self.form.type

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
@@ -18,14 +17,13 @@ from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE
 from ...dataset import as_array
 from ...dtypes import TYPES
-from ...errors import DsError, MissingError
+from ...errors import DsError
 from ...names import unescape
-from ...opened import Opened
-from ...target import Target, naming
+from ...target import naming
 from ..base import Metadata
-from ..loss import refuse, warn
-from ..plain_times import PlainTimes
-from ..texts import as_text, count_payloads
+from ..loss import count_payloads, warn
+from ..sink import FileSink
+from ..strings import as_text
 
 STORED = PRIVATE | {".size", ".type", DTYPES}
 """Properties that are made anew from the data."""
@@ -33,7 +31,7 @@ STEP = 1 << 16
 """Values made text at once."""
 
 
-class JsonSink(Opened):
+class JsonSink(FileSink):
     """A JSON file being written; see `ds_format.drivers.base.Sink`.
 
     Parameters
@@ -41,40 +39,22 @@ class JsonSink(Opened):
     path : str, bytes or PathLike
     meta : Metadata
         Each variable with `.size`.
-    time_units, calendar : str, optional
-        What to write time variables in, instead of Julian dates.
     atomic, durable : bool
         As `target.Target`.
-    **options
-        Refused, by their names.
 
     Raises
     ------
     OSError
         If the file cannot be created.
-    DriverError
-        If there is an option that JSON does not have.
     UnsupportedError
         If an attribute is of a type that JSON cannot hold.
     """
 
-    def __init__(
-        self,
-        path: Any,
-        meta: Metadata,
-        *,
-        time_units: str | None = None,
-        calendar: str | None = None,
-        atomic: bool = True,
-        durable: bool = False,
-        **options: Any,
-    ):
-        self.path = os.fsdecode(path)
-        refuse(options, "JSON", self.path)
-        self._times = PlainTimes(meta, time_units, calendar)
+    def __init__(self, path: Any, meta: Metadata, *, atomic: bool = True, durable: bool = False):
+        super().__init__(path, meta, atomic=atomic, durable=durable)
         self._sizes: dict[str, tuple[int, ...] | None] = {}
         self._entries: dict[str, Any] = {}
-        for key, entry in self._times.meta.items():
+        for key, entry in meta.items():
             try:
                 self._entries[key] = to_json(entry, STORED)
             except DsError as error:
@@ -86,27 +66,11 @@ class JsonSink(Opened):
         self._left = deque(self._sizes)
         self._done: set[str] = set()
         self._lead = "{"
-        self._target = Target(path, atomic=atomic, durable=durable)
-        with naming(path):
-            self._file: IO[str] = open(self._target.create(), "w", encoding="ascii")  # noqa: SIM115 - until commit
+        self._file: IO[str] = open(self._create(), "w", encoding="ascii")  # noqa: SIM115 - until commit
 
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable; see `Sink.write`.
-
-        Raises
-        ------
-        UnsupportedError
-            If a value is of a type that JSON cannot hold, or a text has surrogates, which no other format holds.
-        DsError
-            If there are more or fewer values than `.size` says.
-        """
-        if name not in self._sizes:
-            raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
         self._write_left(name)
-        try:
-            self._write(name, self._times.blocks(name, blocks))
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(name))
+        self._write_values(name, blocks)
 
     def _write_left(self, name: str | None = None) -> None:
         """Write the variables without values that stand before `name` in the metadata; without it, all others."""
@@ -117,12 +81,12 @@ class JsonSink(Opened):
                 if name is not None and size is not None and 0 not in size:
                     return
                 try:
-                    self._write(key, ())
+                    self._write_values(key, ())
                 except DsError as error:
                     raise error.at(path=self.path, variable=unescape(key))
             self._left.popleft()
 
-    def _write(self, name: str, blocks: Iterable[Any]) -> None:
+    def _write_values(self, name: str, blocks: Iterable[Any]) -> None:
         if name in self._done:
             raise DsError("written for the second time")
         self._done.add(name)
@@ -160,21 +124,16 @@ class JsonSink(Opened):
         with naming(self.path):
             self._file.write(text)
 
-    def commit(self) -> None:
-        """Write the metadata, and move the file to its name."""
+    def _finish(self) -> None:
         self._write_left()
         entries = {key: entry for key, entry in self._entries.items() if key != "."}
         meta = {**entries, ".": self._entries.get(".", {})}
         self._put(f'{self._lead}".": {json.dumps(meta)}}}')
-        with naming(self.path):
-            self._file.close()
-            self._target.commit()
+        self._file.close()
 
-    def abort(self) -> None:
-        """Leave no trace."""
+    def _close(self) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
-        self._target.abort()
 
 
 def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:

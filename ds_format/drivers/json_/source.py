@@ -50,6 +50,7 @@ class JsonSource(Opened):
 
     def __init__(self, path: Any):
         self.path = os.fsdecode(path)
+        self.faults: dict[str, DsError] = {}
         self.meta = {}
         self._arrays: dict[str, Any] = {}
         with open_binary(path) as file:

@@ -12,8 +12,8 @@ import netCDF4
 import numpy as np
 
 from ...errors import DsError, FormatError, UnsupportedError
-from .. import libraries
-from ..library_lock import LOCK
+from ..library import guard
+from ..library.lock import LOCK
 from ..loss import LossWarning
 
 Group = Any
@@ -32,12 +32,12 @@ class NetCDFWarning(LossWarning):
 
 def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
     """Issue a `NetCDFWarning` that says where."""
-    libraries.warn(NetCDFWarning, message, path, variable)
+    guard.warn(NetCDFWarning, message, path, variable)
 
 
-def library(error: type[DsError], path: str, variable: str | None = None) -> libraries.Guard:
-    """Guard calls of the library; see `libraries.Guard`."""
-    return libraries.Guard(error, path, variable, _told)
+def library(error: type[DsError], path: str, variable: str | None = None) -> guard.Guard:
+    """Guard calls of the library; see `guard.Guard`."""
+    return guard.Guard(error, path, variable, _told)
 
 
 def _told(error: Exception) -> str | None:
@@ -63,7 +63,7 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     FormatError
         If it is not a NetCDF file, or a damaged one.
     """
-    with libraries.opening(path, KIND), library(FormatError, path), warnings.catch_warnings(record=True) as caught:
+    with guard.opening(path, KIND), library(FormatError, path), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)
     try:
@@ -138,7 +138,7 @@ def drop(file: Group) -> None:
     """
 
     def close() -> None:
-        with contextlib.suppress(*libraries.ERRORS):
+        with contextlib.suppress(*guard.ERRORS):
             if file.isopen():
                 close_file(file)
 

@@ -11,9 +11,10 @@ from ... import packing
 from ...dataset import escape
 from ...dtypes import PACKED
 from ...errors import UnsupportedError
-from .. import missing
 from ..base import Metadata
-from ..libraries import ERRORS
+from ..library import missing
+from ..library.catalog import Catalog, FileVariable
+from ..library.guard import ERRORS
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .attributes import read_attribute, take_marker
@@ -24,30 +25,20 @@ from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
 from .text import ENCODING_ATTRIBUTE
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A variable of a file, as reading needs it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetCDFVariable(FileVariable):
+    """A variable of a NetCDF file, as reading needs it."""
 
-    name: str
-    variable: Variable
-    type: str
+    handle: Variable
     kind: Kind
-    shape: tuple[int, ...] | None
-    """Of the ds variable; None: it has no data."""
-    size: int
-    """Bytes of one value in the file; of a string of fixed length, all of it."""
-    chunk: tuple[int, ...] | None
-    sentinels: missing.Sentinels
-    mark: str | None
-    """Text that stands for a missing string."""
     growing: tuple[int, ...]
     """Axes in the file that are unlimited, if one is not the first: there the library needs help, see `extents`."""
 
 
 def read_catalog(
     file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool
-) -> tuple[Metadata, dict[str, Entry | UnsupportedError]]:
-    """Return the metadata of a file, and what is needed to read each variable, or why it cannot be read, both by key.
+) -> Catalog[NetCDFVariable]:
+    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
 
     Parameters
     ----------
@@ -66,20 +57,9 @@ def read_catalog(
     """
     unlimited = _unlimited(file)
     reader = _Reader(path, skip_unsupported, unlimited)
-    meta: Metadata = {}
-    entries: dict[str, Entry | UnsupportedError] = {}
-
-    def refuse(name: str, error: UnsupportedError) -> None:
-        """Leave a variable out, or keep it in the list for whoever does not want to read it."""
-        if skip_unsupported:
-            warn(f"left out: {error.message}", path, name)
-        else:
-            error.at(path=path, variable=name)
-            entries[escape(name)] = error
-            meta[escape(name)] = {".dims": [], ".size": None, ".type": None, ".missing": False}
-
+    catalog: Catalog[NetCDFVariable] = Catalog(path, skip_unsupported, warn)
     for name, kind in skipped:
-        refuse(name, UnsupportedError(f"the {kind} type is not possible in ds"))
+        catalog.refuse(name, UnsupportedError(f"the {kind} type is not possible in ds"))
     dataset: dict[str, Any] = {}
     strings: list[str] = []
     for prefix, group in walk(file):
@@ -89,18 +69,15 @@ def read_catalog(
         strings += [prefix + name for name in own_strings]
         for base, variable in group.variables.items():
             try:
-                entry, properties = reader.variable(prefix + base, variable)
+                catalog.add(*reader.variable(prefix + base, variable))
             except UnsupportedError as error:
-                refuse(prefix + base, error)
-                continue
-            entries[escape(entry.name)] = entry
-            meta[escape(entry.name)] = properties
-    record = _dataset_record(file, meta, unlimited)
+                catalog.refuse(prefix + base, error)
+    record = _dataset_record(file, catalog.meta, unlimited)
     if strings:
         record["strings"] = strings
-    meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
+    catalog.meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
     reader.warn_of_types(file)
-    return meta, entries
+    return catalog
 
 
 class _Reader:
@@ -131,63 +108,61 @@ class _Reader:
                 strings.append(name)
         return values, strings
 
-    def variable(self, name: str, variable: Variable) -> tuple[Entry, dict[str, Any]]:
+    def variable(self, name: str, handle: Variable) -> tuple[NetCDFVariable, dict[str, Any]]:
         """Return what is needed to read a variable, and its properties and attributes."""
-        type_name, kind = type_of(variable)
-        attributes, strings = self.attributes(variable, name)
+        type_name, kind = type_of(handle)
+        attributes, strings = self.attributes(handle, name)
         marker = take_marker(attributes)
-        _hide_labels(attributes, strings, variable.ndim)
-        if kind == "number" and variable.dtype.str[1:] == BOOL_CODE and _is_bool(attributes):
+        _hide_labels(attributes, strings, handle.ndim)
+        if kind == "number" and handle.dtype.str[1:] == BOOL_CODE and _is_bool(attributes):
             type_name, kind = "bool", "bool"
             del attributes[BOOL_ATTRIBUTE[0]]
         if kind == "char" and marker.get("type") == "unicode":
             type_name = "unicode"
             attributes.pop(ENCODING_ATTRIBUTE, None)
-        record = read_storage(variable, kind, attributes)
+        record = read_storage(handle, kind, attributes)
         if strings:
             record["strings"] = strings
         if packing.is_packed(attributes, type_name):
             record[PACKED] = True
         found: missing.Sentinels = []
         if kind in ("number", "bool"):
-            dtype = variable.dtype.newbyteorder("=")
+            dtype = handle.dtype.newbyteorder("=")
             found = missing.sentinels(attributes, dtype, record.get("fill") == "default")
-            if (
-                not variable.ndim
-                and len(found) > 1
-                and (mark_of_scalar := _mark_of_scalar(variable, found)) is not None
-            ):
+            if not handle.ndim and len(found) > 1 and (mark_of_scalar := _mark_of_scalar(handle, found)) is not None:
                 record["mark"] = mark_of_scalar
-        dims = dimension_names(variable)
+        dims = dimension_names(handle)
         growing = tuple(axis for axis, dim in enumerate(dims) if dim in self.unlimited)
-        rank = variable.ndim - 1 if kind == "char" and variable.ndim else variable.ndim
-        chunks = variable.chunking()
+        rank = handle.ndim - 1 if kind == "char" and handle.ndim else handle.ndim
+        chunks = handle.chunking()
         mark = marker.get("missing")
-        entry = Entry(
+        variable = NetCDFVariable(
             name=name,
-            variable=variable,
+            handle=handle,
             type=type_name,
             kind=kind,
-            shape=None if marker.get("empty") is True else tuple(int(n) for n in variable.shape[:rank]),
-            size=_item_size(variable, kind),
+            shape=None if marker.get("empty") is True else tuple(int(n) for n in handle.shape[:rank]),
+            length=int(handle.shape[-1]) if rank < handle.ndim else None,
+            size=_item_size(handle, kind),
             chunk=tuple(int(n) for n in chunks[:rank]) if isinstance(chunks, list) else None,
             sentinels=found,
             mark=mark if isinstance(mark, str) and kind in ("char", "string") else None,
+            is_decoded=kind == "string",
             growing=growing if any(growing) else (),
         )
         properties: dict[str, Any] = {
             ".dims": dims[:rank],
-            ".size": None if entry.shape is None else list(entry.shape),
+            ".size": None if variable.shape is None else list(variable.shape),
             ".type": type_name,
         }
-        if entry.shape is None:
+        if variable.shape is None:
             properties[".dims"] = names(marker, "dims")
             properties[".type"] = None if marker.get("type") == "none" else type_name
-        properties[".missing"] = bool(entry.sentinels) or entry.mark is not None
+        properties[".missing"] = variable.may_be_missing
         if record:
             properties[PROPERTY] = record
         properties.update({escape(key): value for key, value in attributes.items()})
-        return entry, properties
+        return variable, properties
 
     def warn_of_types(self, file: Group) -> None:
         """Warn of types unknown to ds which no variable has: those that one has were refused with it."""

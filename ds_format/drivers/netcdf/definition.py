@@ -9,24 +9,22 @@ import netCDF4
 import numpy as np
 
 from ...errors import UnsupportedError
-from .. import missing
+from ..library import missing
+from ..library.groups import split
+from ..library.plan import VariablePlan
 from ..settings import names, setting
 from . import storage, text
 from .attribute_values import Encoded, encode
 from .attributes import MARKER, marker_text, write_attributes
 from .calls import Group, Variable, warn
-from .groups import split
 from .kinds import BOOL_ATTRIBUTE, Kind, file_dtype, file_kind
 from .names import check_attribute
-from .plan import VariablePlan
+from .plan import char_dimension
 from .survey import Facts
-
-VALUE_ATTRIBUTES = ("missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks")
-"""Attributes whose plain Python numbers are meant in the type of the variable (CF conventions)."""
 
 
 @dataclass(slots=True)
-class Target:
+class DefinedVariable:
     """A variable of the file being written."""
 
     plan: VariablePlan
@@ -40,8 +38,6 @@ class Target:
     """Whether the first of them was chosen here, and must not occur."""
     mark: bytes | None
     """What is written for a missing string."""
-    written: int = 0
-    """Values so far."""
     clashes: dict[int, int] = field(default_factory=dict)
     """Index of a sentinel → present values that equal it."""
 
@@ -97,7 +93,7 @@ class Definer:
             encoded[MARKER] = marker_text(marker)
         return encoded
 
-    def define(self, plan: VariablePlan, facts: Facts) -> Target:
+    def define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
         """Define a variable of which all is known."""
         char = setting(plan.record, "char", dict)
         kind: Kind = file_kind(facts.type, self.format)
@@ -109,7 +105,7 @@ class Definer:
             return self._define_strings(plan, facts, kind)
         return self._define_numbers(plan, facts, kind)
 
-    def _define_empty(self, plan: VariablePlan, facts: Facts) -> Target:
+    def _define_empty(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
         marker: dict[str, Any] = {"empty": True}
         if plan.dims:
             marker["dims"] = list(plan.dims)
@@ -123,9 +119,9 @@ class Definer:
         if kind in ("number", "bool"):
             values = self._fitted(plan, values, file_dtype(facts.type))
         variable = self._create(plan, datatype, (), values, marker, {})
-        return Target(plan, variable, facts.type, kind, None, [], False, None)
+        return DefinedVariable(plan, variable, facts.type, kind, None, [], False, None)
 
-    def _define_strings(self, plan: VariablePlan, facts: Facts, kind: Kind) -> Target:
+    def _define_strings(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
         dims: tuple[str, ...] = plan.dims
         length: int | None = None
         marker: dict[str, Any] = {}
@@ -145,9 +141,9 @@ class Definer:
             options = {name: value for name, value in options.items() if name == "chunksizes"}
         variable = self._create(plan, "S1" if kind == "char" else str, dims, values, marker, options)
         mark = facts.mark if facts.has_missing else None
-        return Target(plan, variable, facts.type, kind, length, [], False, mark)
+        return DefinedVariable(plan, variable, facts.type, kind, length, [], False, mark)
 
-    def _define_numbers(self, plan: VariablePlan, facts: Facts, kind: Kind) -> Target:
+    def _define_numbers(self, plan: VariablePlan, facts: Facts, kind: Kind) -> DefinedVariable:
         dtype = file_dtype(facts.type)
         values = self._fitted(plan, self._values(plan, kind), dtype)
         enum = self._enum(plan, dtype)
@@ -170,7 +166,7 @@ class Definer:
         if not plan.dims and "mark" in plan.record:
             mark = missing.fitting(plan.record["mark"], dtype)
             sentinels.sort(key=lambda sentinel: not any(missing.is_value(np.asarray(sentinel), one) for one in mark))
-        return Target(plan, variable, facts.type, kind, None, sentinels, is_own_fill, None)
+        return DefinedVariable(plan, variable, facts.type, kind, None, sentinels, is_own_fill, None)
 
     def _values(self, plan: VariablePlan, kind: Kind) -> dict[str, Any]:
         values = dict(plan.attributes)
@@ -200,7 +196,7 @@ class Definer:
                 if np.size(value) != 1 or (is_typed and np.asarray(value).dtype != dtype):
                     warn(f'attribute "{name}", {value!r}, is written as {fits[0]!r}', self.path, plan.name)
                 fitted[name] = fits[0]
-            elif name in VALUE_ATTRIBUTES and not is_typed and np.size(value):
+            elif name in missing.VALUE_ATTRIBUTES and not is_typed and np.size(value):
                 fits = missing.fitting(value, dtype)
                 is_fit = len(fits) == np.size(value)
                 fitted[name] = value if not is_fit else np.array(fits) if isinstance(value, list) else fits[0]
@@ -248,7 +244,7 @@ class Definer:
 
     def _char_dimension(self, plan: VariablePlan, facts: Facts) -> tuple[str, int]:
         """Return name and size of a dimension of characters; define it if need be."""
-        recorded = plan.char_dimension
+        recorded = char_dimension(plan)
         if recorded is not None and recorded[1] >= facts.length:
             group, base = split(recorded[0])
             known = self.group(group).dimensions.get(base)

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import extents, missing
-from ..libraries import ERRORS
+from ..library import extents, missing
+from ..library.groups import split
+from ..library.guard import ERRORS
 from ..slabs import Slices
 from .calls import Variable
-from .groups import split
 
 NON_COORDINATE = "_nc4_non_coord_"
 """Before the name, in the HDF5 file, of a variable that is not the coordinate of the dimension of that name."""

@@ -14,18 +14,6 @@ def walk(group: Group, prefix: str = "") -> Iterator[tuple[str, Group]]:
         yield from walk(child, f"{prefix}{name}/")
 
 
-def split(name: str) -> tuple[str, str]:
-    """Return the group of a name (`""` for the root) and the name inside of it."""
-    group, _, base = name.rpartition("/")
-    return group, base
-
-
-def lineage(group: str) -> list[str]:
-    """Return a group's name and those of the groups around it, outermost (not the root) first."""
-    parts = group.split("/") if group else []
-    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
-
-
 def dimension_names(variable: Variable) -> list[str]:
     """Return the names of a variable's dimensions, each with the group that defines it."""
     names = []

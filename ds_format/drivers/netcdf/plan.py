@@ -7,60 +7,24 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...dataset import unescape
 from ...dtypes import TYPES
 from ...errors import UnsupportedError
 from ..base import Metadata
+from ..library import plan as library
+from ..library.groups import groups_of, split
+from ..library.plan import VariablePlan
 from ..settings import names, setting
-from .groups import lineage, split
 from .kinds import CODES, file_dtype
 from .names import check_path
 from .storage import DEFAULT_FORMAT, PROPERTY
 
 
-@dataclass(frozen=True, slots=True)
-class VariablePlan:
-    """One variable of the metadata."""
-
-    name: str
-    type: str | None
-    """ds type; None: its values will tell."""
-    dims: tuple[str, ...]
-    shape: tuple[int, ...] | None
-    """None: it has no data."""
-    missing: bool | None
-    """Whether values may be missing; None: they will tell."""
-    attributes: dict[str, Any]
-    """By unescaped name."""
-    record: dict[str, Any]
-    """The property `.netcdf`."""
-
-    @property
-    def total(self) -> int:
-        """The number of values."""
-        return math.prod(self.shape) if self.shape is not None else 0
-
-    @property
-    def char_dimension(self) -> tuple[str, int] | None:
-        """Name and size of the recorded dimension of characters."""
-        record = setting(self.record, "char", dict)
-        name, size = setting(record, "dim", str), setting(record, "size", int)
-        return (name, size) if name and size is not None and size >= 0 else None
-
-
 @dataclass(slots=True)
-class FilePlan:
+class FilePlan(library.FilePlan[VariablePlan]):
     """A whole file."""
 
-    variables: dict[str, VariablePlan]
-    """By key."""
-    dimensions: dict[str, int]
-    """Sizes."""
     unlimited: set[str]
-    groups: list[str]
-    """Without the root; outer ones first."""
-    attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By group, then by unescaped name."""
+    """Dimensions."""
     enums: list[Any] = field(default_factory=list)
     """Records of enum types that no variable has."""
     strings: list[str] = field(default_factory=list)
@@ -77,19 +41,22 @@ def plan_file(meta: Metadata) -> FilePlan:
         If the metadata contradict themselves, or name something that NetCDF has no place for.
     """
     record = setting(meta.get(".", {}), PROPERTY, dict) or {}
-    variables = {key: _plan_variable(unescape(key), properties) for key, properties in meta.items() if key != "."}
-    dimensions = _dimension_sizes(variables)
+    variables = library.plan_variables(VariablePlan, meta, "NetCDF", PROPERTY)
     for plan in variables.values():
-        if plan.char_dimension is not None:
-            dimensions.setdefault(*plan.char_dimension)
+        if not plan.dims:
+            plan.dims = tuple(f"{plan.name}_{i + 1}" for i in range(len(plan.shape or ())))
+    dimensions = library.dimension_sizes(variables.values())
+    for plan in variables.values():
+        char = char_dimension(plan)
+        if char is not None:
+            dimensions.setdefault(*char)
     for name, size in (setting(record, "dimensions", dict) or {}).items():
         if isinstance(size, int) and size >= 0:
             dimensions.setdefault(name, size)
     # NetCDF has no fixed dimension of size 0
     unlimited = {name for name in names(record, "unlimited") if name in dimensions}
     unlimited |= {name for name, size in dimensions.items() if size == 0}
-    named = [*(split(name)[0] for name in (*(plan.name for plan in variables.values()), *dimensions))]
-    groups = list(dict.fromkeys(part for group in (*named, *names(record, "groups")) for part in lineage(group)))
+    groups = groups_of((*(plan.name for plan in variables.values()), *dimensions), names(record, "groups"))
     _check_names(variables.values(), (*dimensions, *groups), groups)
     format = setting(record, "format", str)
     return FilePlan(
@@ -102,6 +69,13 @@ def plan_file(meta: Metadata) -> FilePlan:
         strings=names(record, "strings"),
         recorded_format=format if format in CODES else None,
     )
+
+
+def char_dimension(plan: VariablePlan) -> tuple[str, int] | None:
+    """Return name and size of the recorded dimension of characters of a variable."""
+    record = setting(plan.record, "char", dict)
+    name, size = setting(record, "dim", str), setting(record, "size", int)
+    return (name, size) if name and size is not None and size >= 0 else None
 
 
 def _check_names(variables: Iterable[VariablePlan], others: Iterable[str], groups: Collection[str]) -> None:
@@ -118,51 +92,12 @@ def _check_names(variables: Iterable[VariablePlan], others: Iterable[str], group
         check_path(name)
 
 
-def _plan_variable(name: str, properties: dict[str, Any]) -> VariablePlan:
-    size = properties.get(".size")
-    shape = None if size is None else tuple(int(n) for n in size)
-    type_name = properties.get(".type")
-    if type_name is not None and type_name not in TYPES:
-        raise UnsupportedError(f'the type "{type_name}" is not possible in NetCDF', variable=name)
-    dims = properties.get(".dims")
-    if dims is None:
-        dims = [f"{name}_{i + 1}" for i in range(len(shape or ()))]
-    if shape is not None and len(dims) != len(shape):
-        raise UnsupportedError(f"found {len(dims)} dimensions ({dims}), expected {len(shape)}", variable=name)
-    missing = properties.get(".missing")
-    return VariablePlan(
-        name=name,
-        type=type_name,
-        dims=tuple(dims),
-        shape=shape,
-        missing=None if missing is None else bool(missing),
-        attributes={unescape(key): value for key, value in properties.items() if not key.startswith(".")},
-        record=setting(properties, PROPERTY, dict) or {},
-    )
-
-
-def _dimension_sizes(variables: dict[str, VariablePlan]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    owner: dict[str, str] = {}
-    for plan in variables.values():
-        for dim, size in zip(plan.dims, plan.shape or (), strict=False):
-            if sizes.setdefault(dim, size) != size:
-                raise UnsupportedError(
-                    f'dimension "{dim}": found the size {size}, expected {sizes[dim]} as in variable "{owner[dim]}"',
-                    variable=plan.name,
-                )
-            owner.setdefault(dim, plan.name)
-    return sizes
-
-
 def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str, dict[str, Any]]:
     attributes: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
-    for key, value in properties.items():
-        if key.startswith("."):
-            continue
-        group, name = split(unescape(key))
-        if group not in attributes or unescape(key).startswith("/"):
-            raise UnsupportedError(f'attribute "{unescape(key)}": there is no group "{group}", and names have no "/"')
+    for path, value in library.attributes_of(properties).items():
+        group, name = split(path)
+        if group not in attributes or path.startswith("/"):
+            raise UnsupportedError(f'attribute "{path}": there is no group "{group}", and names have no "/"')
         attributes[group][name] = value
     return attributes
 
@@ -212,8 +147,9 @@ def _record_size(plan: VariablePlan, unlimited: set[str]) -> tuple[int, bool]:
     shape = plan.shape or ()
     is_record = bool(plan.dims) and plan.dims[0] in unlimited
     item = TYPES[plan.type].size if plan.type is not None else 8
-    if plan.char_dimension is not None:
-        item = plan.char_dimension[1]
+    char = char_dimension(plan)
+    if char is not None:
+        item = char[1]
     return max(item, 1) * math.prod(shape[1:] if is_record else shape), is_record
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import netCDF4
 
-from ..missing import FILL_ATTRIBUTE
+from ..library.missing import FILL_ATTRIBUTE
 from ..settings import NETCDF, setting
 from .calls import Group, Variable
 from .groups import dimension_names, find_type

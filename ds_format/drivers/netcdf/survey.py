@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from ...dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from .. import strings
-from ..missing import candidates, default_fill, sentinels
+from ..library.encoding import encoded
+from ..library.missing import candidates, default_fill, sentinels
+from ..library.plan import VariablePlan
 from ..settings import setting
 from . import text
 from .kinds import file_dtype, file_kind
-from .plan import VariablePlan
+from .plan import char_dimension
 
 
 @dataclass(slots=True)
@@ -60,8 +62,9 @@ def _known_strings(plan: VariablePlan, type_name: str, format: str) -> Facts | N
     record = setting(plan.record, "char", dict)
     if record is None:
         return Facts(type_name, has_missing=False) if file_kind(type_name, format) == "string" else None
-    if plan.char_dimension is not None:
-        return Facts(type_name, has_missing=False, length=plan.char_dimension[1])
+    char = char_dimension(plan)
+    if char is not None:
+        return Facts(type_name, has_missing=False, length=char[1])
     return Facts(type_name, has_missing=False, length=1) if not record and not plan.shape else None
 
 
@@ -81,7 +84,7 @@ def survey(blocks: Iterable[Any], type_name: str | None) -> Facts:
             facts = Facts(type_name or type_of_block(block), has_missing=False)
         if TYPES[facts.type].is_string:
             values, mask = strings.as_objects(block)
-            raw = text.encoded(values, mask, b"")
+            raw = encoded(values, mask, b"", text.storable)
             facts.length = max(facts.length, text.max_length(raw))
             mark_lengths |= strings.mark_lengths(raw, mask)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,19 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UnsupportedError
-from .. import missing, strings
+from .. import strings
+from ..library import missing
+from ..library.encoding import encoded
 from . import text
 from .calls import Variable
-from .definition import Target
+from .definition import DefinedVariable
 from .kinds import file_dtype
 
 
-def file_values(target: Target, block: Any) -> NDArray[Any]:
+def file_values(defined: DefinedVariable, block: Any) -> NDArray[Any]:
     """Return values in the form of the file.
 
     Parameters
     ----------
-    target : Target
+    defined : DefinedVariable
     block : ndarray, MaskedArray or scalar
 
     Returns
@@ -36,62 +39,63 @@ def file_values(target: Target, block: Any) -> NDArray[Any]:
     UnsupportedError
         If a value is not possible in the variable.
     """
-    if target.kind in ("char", "string"):
-        return _strings(target, block)
-    return _numbers(target, block)
+    if defined.kind in ("char", "string"):
+        return _strings(defined, block)
+    return _numbers(defined, block)
 
 
-def _strings(target: Target, block: Any) -> NDArray[Any]:
+def _strings(defined: DefinedVariable, block: Any) -> NDArray[Any]:
     values, mask = strings.as_objects(block)
-    if mask is not None and target.mark is None:
+    if mask is not None and defined.mark is None:
         raise UnsupportedError('found missing strings, expected none (property ".missing")')
-    strings.check_kind(values, mask, target.type)
-    is_char = target.kind == "char"
-    encoding = "utf-8" if is_char else str(target.plan.attributes.get(text.ENCODING_ATTRIBUTE, "utf-8"))
-    raw = text.encoded(values, mask, target.mark or b"", encoding=encoding, inner_nul=is_char).ravel()
+    strings.check_kind(values, mask, defined.type)
+    is_char = defined.kind == "char"
+    encoding = "utf-8" if is_char else str(defined.plan.attributes.get(text.ENCODING_ATTRIBUTE, "utf-8"))
+    storable = functools.partial(text.storable, encoding=encoding, inner_nul=is_char)
+    raw = encoded(values, mask, defined.mark or b"", storable).ravel()
     if not is_char:
         return raw
-    if target.length is None:
+    if defined.length is None:
         return text.characters(raw, 1)[:, 0]
-    return text.characters(raw, target.length)
+    return text.characters(raw, defined.length)
 
 
-def _numbers(target: Target, block: Any) -> NDArray[Any]:
+def _numbers(defined: DefinedVariable, block: Any) -> NDArray[Any]:
     values = np.asarray(np.ma.getdata(block)).ravel()
     mask = np.ma.getmask(block)
     is_missing = np.asarray(mask).ravel() if mask is not np.ma.nomask and np.any(mask) else None
-    values = _cast(values, is_missing, target)
-    for position, sentinel in enumerate(target.sentinels):
+    values = _cast(values, is_missing, defined)
+    for position, sentinel in enumerate(defined.sentinels):
         hits = missing.is_value(values, sentinel)
         n = int(np.count_nonzero(hits if is_missing is None else hits & ~is_missing))
-        if n and target.is_own_fill and position == 0:
+        if n and defined.is_own_fill and position == 0:
             raise UnsupportedError(
                 f"{n} present values equal {sentinel}, which was to mark missing ones; "
                 f'the attribute "{missing.FILL_ATTRIBUTE}" can name another'
             )
         if n:
-            target.clashes[position] = target.clashes.get(position, 0) + n
+            defined.clashes[position] = defined.clashes.get(position, 0) + n
     if is_missing is None:
         return values
-    if not target.sentinels:
+    if not defined.sentinels:
         raise UnsupportedError('found missing values, expected none (property ".missing")')
-    return missing.filled(values, is_missing, target.sentinels)
+    return missing.filled(values, is_missing, defined.sentinels)
 
 
-def _cast(values: NDArray[Any], is_missing: NDArray[np.bool_] | None, target: Target) -> NDArray[Any]:
+def _cast(values: NDArray[Any], is_missing: NDArray[np.bool_] | None, defined: DefinedVariable) -> NDArray[Any]:
     """Return numbers in the dtype of the file, if that keeps them as they are."""
-    dtype = file_dtype(target.type)
-    if values.dtype == dtype and target.kind == "number":
+    dtype = file_dtype(defined.type)
+    if values.dtype == dtype and defined.kind == "number":
         return values.astype(dtype.newbyteorder("="), copy=False)
     if values.dtype.kind not in "fiub":
-        raise UnsupportedError(f"found values of type {values.dtype}, expected {target.type}")
-    if values.dtype.kind != "b" or target.kind != "bool":
+        raise UnsupportedError(f"found values of type {values.dtype}, expected {defined.type}")
+    if values.dtype.kind != "b" or defined.kind != "bool":
         present = values if is_missing is None else values[~is_missing]
-        expected = np.dtype(bool) if target.kind == "bool" else dtype
+        expected = np.dtype(bool) if defined.kind == "bool" else dtype
         with np.errstate(invalid="ignore", over="ignore"):
             back = present.astype(expected).astype(values.dtype)
         if not np.array_equal(back, present, equal_nan=values.dtype.kind == "f"):
-            raise UnsupportedError(f"found values of type {values.dtype} that do not fit {target.type}")
+            raise UnsupportedError(f"found values of type {values.dtype} that do not fit {defined.type}")
     with np.errstate(invalid="ignore", over="ignore"):
         return values.astype(dtype)
 

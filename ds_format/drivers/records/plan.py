@@ -16,7 +16,7 @@ Label = str | int
 """A dimension by its name, or the first one of variables whose dimensions have no names by its size."""
 
 
-class Plan(NamedTuple):
+class RecordsPlan(NamedTuple):
     """How a dataset becomes records."""
 
     axes: dict[str, int]
@@ -27,7 +27,7 @@ class Plan(NamedTuple):
     """The variable whose values are the keys of the records; None: their numbers are."""
 
 
-def plan_of(meta: Metadata, dim: str | None, key: str | None, own: str) -> Plan:
+def plan_of(meta: Metadata, dim: str | None, key: str | None, own: str) -> RecordsPlan:
     """Return how a dataset becomes records.
 
     Parameters
@@ -59,7 +59,7 @@ def plan_of(meta: Metadata, dim: str | None, key: str | None, own: str) -> Plan:
         raise UnsupportedError(
             f'dimension "{label}" has size {other}, but {n} in variable "{unescape(first)}"', variable=unescape(second)
         )
-    return Plan(axes, next(iter(sizes), 0), _key(meta, axes, key, own))
+    return RecordsPlan(axes, next(iter(sizes), 0), _key(meta, axes, key, own))
 
 
 def _labels(key: str, entry: dict[str, Any]) -> Sequence[Label]:

@@ -42,8 +42,8 @@ class Description(NamedTuple):
     """Bounds of the integers."""
 
 
-class _Entry:
-    """What the records have under one name."""
+class _Values:
+    """The values that the records have under one name."""
 
     def __init__(self) -> None:
         self.types: dict[str, None] = {}
@@ -104,7 +104,7 @@ class Schema:
 
     def __init__(self, scalars: Mapping[type, str], describe: Callable[[Any], Description]):
         self._scalars, self._describe = scalars, describe
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, _Values] = {}
 
     def n(self, name: str) -> int:
         """Return how many values an entry has."""
@@ -118,7 +118,7 @@ class Schema:
         """Take one more entry of a record into account."""
         entry = self._entries.get(name)
         if entry is None:
-            entry = self._entries[name] = _Entry()
+            entry = self._entries[name] = _Values()
         if value is None:
             return
         entry.n += 1
@@ -133,7 +133,7 @@ class Schema:
 
     def refuse(self, name: str, reason: str) -> None:
         """Take note that an entry is no variable."""
-        self._entries.setdefault(name, _Entry()).reason = reason
+        self._entries.setdefault(name, _Values()).reason = reason
 
     def metadata(self, n: int, path: str, key: str | None) -> tuple[Metadata, dict[str, UnsupportedError]]:
         """Return the metadata of n records.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,19 +15,17 @@ from ...dataset import as_array
 from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
-from ...opened import Opened
 from ...target import naming
 from ...workfolder import WorkFolder
 from ..base import BLOCK_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
-from ..loss import refuse
-from ..plain_times import PlainTimes
+from ..sink import BaseSink
 from ..strings import OBJECT_SIZE, as_objects
-from .plan import Plan, plan_of
+from .plan import RecordsPlan, plan_of
 
 
-class RecordSink(Opened, ABC):
+class RecordSink(BaseSink):
     """Records being written; see `ds_format.drivers.base.Sink`.
 
     Variables come one after another, records need all of them: until `commit` they are in a ds file under a temporary
@@ -44,19 +42,13 @@ class RecordSink(Opened, ABC):
     key : str, optional
         The variable whose values become the keys of the records, as text. By default the text variable of the name that
         the container has for keys, or else their numbers are.
-    time_units, calendar : str, optional
-        What to write time variables in, instead of Julian dates.
     durable : bool
         Flush the files to the disk.
-    **options
-        Refused, by their names.
 
     Raises
     ------
     OSError
         If no file can be created.
-    DriverError
-        If there is an option that the format does not have.
     UnsupportedError
         If no variable has the dimension, or one cannot be the keys.
     """
@@ -71,26 +63,21 @@ class RecordSink(Opened, ABC):
         *,
         dim: str | None = None,
         key: str | None = None,
-        time_units: str | None = None,
-        calendar: str | None = None,
         durable: bool = False,
-        **options: Any,
     ):
-        self.path = os.fsdecode(path)
-        refuse(options, "records", self.path)
-        self._times = PlainTimes(meta, time_units, calendar)
-        self._meta, self._durable = self._times.meta, durable
+        super().__init__(path, meta)
+        self._durable = durable
         self._source: DsSource | None = None
         self._written = ""
         with self._named():
-            self._plan = plan_of(self._meta, dim, key, self.KEY)
+            self._plan = plan_of(self.meta, dim, key, self.KEY)
             self._check(self._plan)
         with naming(self.path):
             self._folder = WorkFolder(self.path, "records")
         self._written = os.path.join(self._folder.path, "data.ds")
         try:
             with self._named():
-                self._sink = DsSink(self._written, self._meta, atomic=False)
+                self._sink = DsSink(self._written, self.meta, atomic=False)
         except BaseException:
             self._folder.close()
             raise
@@ -108,10 +95,9 @@ class RecordSink(Opened, ABC):
                 error.filename = self.path
             raise
 
-    def write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write one variable; see `Sink.write`."""
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
         with self._named():
-            self._sink.write(name, self._times.blocks(name, blocks))
+            self._sink.write(name, blocks)
 
     def commit(self) -> None:
         """Write all records, and give them their name."""
@@ -129,7 +115,7 @@ class RecordSink(Opened, ABC):
         self._folder.close()
 
     @abstractmethod
-    def _check(self, plan: Plan) -> None:
+    def _check(self, plan: RecordsPlan) -> None:
         """Raise an UnsupportedError if the container cannot hold such records."""
 
     @abstractmethod
@@ -145,13 +131,13 @@ class Block(NamedTuple):
     """(n, ...) each, by the keys of the variables."""
 
 
-def blocks(source: DsSource, plan: Plan, value_size: int = 0) -> Iterator[Block]:
+def blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> Iterator[Block]:
     """Yield all records in blocks of bounded memory.
 
     Parameters
     ----------
     source : DsSource
-    plan : Plan
+    plan : RecordsPlan
     value_size : int
         Bytes of memory that a value takes in the form that is made of it, if that is more than its own ones.
     """
@@ -168,7 +154,7 @@ def _record_size(entry: dict[str, Any], axis: int, value_size: int) -> int:
     return inner * (OBJECT_SIZE + 64 if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
 
 
-def _block(source: DsSource, plan: Plan, numbers: range) -> Block:
+def _block(source: DsSource, plan: RecordsPlan, numbers: range) -> Block:
     arrays: dict[str, Any] = {}
     keys = list(map(str, numbers))
     for key, axis in plan.axes.items():

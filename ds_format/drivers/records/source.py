@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from ...errors import DsError, MissingError, UnsupportedError
 from ...names import unescape
 from ...opened import Opened
 from ...selection import Index, take
-from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
@@ -102,27 +102,29 @@ class RecordSource(Opened):
     """
 
     meta: Metadata
+    faults: Mapping[str, DsError]
 
     def __init__(self, records: Records, *, skip_unsupported: bool = False):
         self.path = records.path
         self._records = records
         self._step = min(max(BLOCK_SIZE * len(records) // max(records.size, 1), 1), STEP)
-        self._faults: dict[str, UnsupportedError] = {}
         self._held: dict[str, Any] = {}
         self._constants: DsSource | None = None
         if records.companion is not None:
             self._constants, self.meta, self._axes = records.companion
+            self.faults = self._constants.faults
             return
         try:
-            self.meta, self._faults = records.infer()
+            self.meta, self.faults = records.infer()
         except BaseException:
             records.close()
             raise
         self._axes = {key: 0 for key, entry in self.meta.items() if entry.get(".size") is not None}
         if skip_unsupported:
-            for key, fault in self._faults.items():
+            for key, fault in self.faults.items():
                 warnings.warn(f"{fault}; it is left out", LossWarning, stacklevel=5)
                 del self.meta[key]
+            self.faults = {}
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
@@ -136,8 +138,7 @@ class RecordSource(Opened):
         """
         if name not in self.meta or name == META:
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
-        if name in self._faults:
-            raise self._faults[name].with_traceback(None)
+        check_faults(self.faults, [name])
         if name not in self._axes:
             return None if self._constants is None else self._constants.read(name, index)
         try:
@@ -148,6 +149,7 @@ class RecordSource(Opened):
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
+        check_faults(self.faults, [name])
         if name not in self._axes:
             if self._constants is not None:
                 yield from self._constants.blocks(name, budget)

@@ -30,7 +30,7 @@ def exists(path: Any, *, follow: bool = True) -> bool:
 
     Examples
     --------
-    >>> from ds_format.kernels import presence
+    >>> from ds_format.kernels.files import presence
     >>> presence.exists("."), presence.is_folder("."), presence.is_file("."), presence.is_link(".")
     (True, True, False, False)
     """

@@ -94,7 +94,7 @@ class StoredRegion:
         for place in range(start, self.size, size):
             yield file.read(self._start + place, self._start + min(place + size, self.size))
 
-    def place(self) -> tuple[int, int]:
+    def in_file(self) -> tuple[int, int]:
         """Return the descriptor of the archive, and where the bytes begin in it."""
         return self._opened().fd, self._start
 
@@ -157,7 +157,7 @@ class DeflatedRegion:
         if done != self.size:
             raise TruncatedError(f"the compressed data hold {done} bytes, announced are {self.size}", path=self.path)
 
-    def place(self) -> None:
+    def in_file(self) -> None:
         """Return none: the bytes are not in the archive as they are."""
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from .. import format, index
 from ..faults import Faults
 from ..lines import whole_lines
 from ..places import BLOCK_SIZE, Place, Region
-from ..reader import Files, LineReader, open_files
+from ..reader import LineFiles, LineReader, open_files
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -37,9 +37,9 @@ class Start:
         for place in range(start, self.size, size):
             yield self._region.read(place, min(place + size, self.size))
 
-    def place(self) -> tuple[int, int] | None:
+    def in_file(self) -> tuple[int, int] | None:
         """Return the descriptor of the file, which may hold more, and where the bytes begin."""
-        return self._region.place()
+        return self._region.in_file()
 
     def close(self) -> None:
         """Let go of the region."""
@@ -107,7 +107,7 @@ def _whole_lines(region: Region, faults: Faults) -> tuple[Start, bytes]:
     return Start(region, end), b""
 
 
-def _fitting(lines: Start, files: Files, found: Region, faults: Faults) -> bytes | None:
+def _fitting(lines: Start, files: LineFiles, found: Region, faults: Faults) -> bytes | None:
     """Return the content of an index if it fits, else of one that does; None if there can be none."""
     stored = found.read(0, found.size)
     table = Table()

@@ -1,6 +1,6 @@
 """Whether a store is as the format wants it: everything that is wrong, and making anew what can be made.
 
-The modules from low to high: `problems`; `lines`, `index`, `docs` and `metadata`, each for one kind of file;
+The modules from low to high: `findings`; `lines`, `index`, `docs` and `metadata`, each for one kind of file;
 `collection`; `examination`, which goes through a store; `reindexing`.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .collection import Counts
 from .examination import Report, examine, validate
-from .problems import ERROR, WARNING, Problem
+from .findings import ERROR, WARNING, Finding
 from .reindexing import reindex
 
-__all__ = ["ERROR", "WARNING", "Counts", "Problem", "Report", "examine", "reindex", "validate"]
+__all__ = ["ERROR", "WARNING", "Counts", "Finding", "Report", "examine", "reindex", "validate"]

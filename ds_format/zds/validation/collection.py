@@ -9,10 +9,10 @@ from .. import format
 from ..places import Place, Region
 from ..reader import open_index
 from .docs import check_docs
+from .findings import ERROR, WARNING, Findings
 from .index import Verdict, check_index
 from .lines import LineCheck
 from .metadata import check_count, check_manifest, schema_check
-from .problems import ERROR, WARNING, Problems
 
 
 class Counts(NamedTuple):
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
     absent: int
 
 
-def check_collection(place: Place, name: str, problems: Problems, strict: bool) -> Counts:
+def check_collection(place: Place, name: str, findings: Findings, strict: bool) -> Counts:
     """Check a collection, and return what it has.
 
     Raises
@@ -45,10 +45,10 @@ def check_collection(place: Place, name: str, problems: Problems, strict: bool) 
     DsError, OSError
         If data.jsonl cannot be read to its end.
     """
-    manifest = check_manifest(place, name, problems)
+    manifest = check_manifest(place, name, findings)
     data = place.open(format.data_name(name))
-    lines = None if data is None else _check_lines(data, name, manifest, problems, strict)
-    verdict = _check_index(place, name, data, lines, problems)
+    lines = None if data is None else _check_lines(data, name, manifest, findings, strict)
+    verdict = _check_index(place, name, data, lines, findings)
     if lines is not None and lines.table.n_dead:
         lines.tell_superseded(WARNING if verdict.is_sound else ERROR)
 
@@ -56,28 +56,28 @@ def check_collection(place: Place, name: str, problems: Problems, strict: bool) 
         span = None if lines is None else lines.table.span(id)
         return None if data is None or span is None else data.read(span[0], sum(span))
 
-    docs = check_docs(place, name, line_of, problems)
+    docs = check_docs(place, name, line_of, findings)
     n_only_docs = len(docs) if lines is None else sum(not lines.table.has(id) for id in docs)
     live, superseded = (0, 0) if lines is None else (len(lines.table), lines.table.n_dead)
     documents = live + n_only_docs - (verdict.n_absent if verdict.is_sound else 0)
-    check_count(place, name, manifest, documents, problems)
+    check_count(place, name, manifest, documents, findings)
     return Counts(documents, live, superseded, verdict.n_absent)
 
 
 def _check_lines(
-    data: Region, name: str, manifest: dict[str, Any] | None, problems: Problems, strict: bool
+    data: Region, name: str, manifest: dict[str, Any] | None, findings: Findings, strict: bool
 ) -> LineCheck:
-    lines = LineCheck(data, problems, name, strict=strict, check_schema=schema_check(manifest))
+    lines = LineCheck(data, findings, name, strict=strict, check_schema=schema_check(manifest))
     lines.run()
     return lines
 
 
-def _check_index(place: Place, name: str, data: Region | None, lines: LineCheck | None, problems: Problems) -> Verdict:
+def _check_index(place: Place, name: str, data: Region | None, lines: LineCheck | None, findings: Findings) -> Verdict:
     verdict = Verdict()
-    with problems.of(place.path, name):
+    with findings.of(place.path, name):
         region, is_own = open_index(place, name)
         if region is not None and (data is None or lines is None):
             raise FormatError(f"there is no {format.DATA} beside it", path=region.path)
         if region is not None and data is not None and lines is not None:
-            verdict = check_index(region, data, lines.table, problems, name, is_own)
+            verdict = check_index(region, data, lines.table, findings, name, is_own)
     return verdict

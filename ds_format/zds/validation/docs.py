@@ -10,10 +10,10 @@ from .. import format
 from ..docs import ORDER
 from ..documents import decoder
 from ..places import Place, Region, is_litter
-from .problems import ERROR, WARNING, Problems, load_region
+from .findings import ERROR, WARNING, Findings, load_region
 
 
-def check_docs(place: Place, collection: str, lines: Callable[[str], bytes | None], problems: Problems) -> list[str]:
+def check_docs(place: Place, collection: str, lines: Callable[[str], bytes | None], findings: Findings) -> list[str]:
     """Check the files of a folder; return the ids that they have.
 
     Parameters
@@ -22,7 +22,7 @@ def check_docs(place: Place, collection: str, lines: Callable[[str], bytes | Non
     collection : str
     lines : callable
         Takes an id, and returns its line in data.jsonl, if there is one.
-    problems : Problems
+    findings : Findings
     """
     folder = format.docs_name(collection) + "/"
     found = []
@@ -32,29 +32,29 @@ def check_docs(place: Place, collection: str, lines: Callable[[str], bytes | Non
         if name.endswith(".tmp") or is_litter(name):
             continue
         if not name.endswith(format.DOCUMENT_SUFFIX) or not format.is_document_name(id):
-            problems.add(path, "not the name of a document; it is left out", collection=collection)
+            findings.add(path, "not the name of a document; it is left out", collection=collection)
         else:
-            with problems.of(path, collection):
+            with findings.of(path, collection):
                 region = place.open(name)
-                if region is not None and _check_document(region, id, lines, problems, collection):
+                if region is not None and _check_document(region, id, lines, findings, collection):
                     found.append(id)
-    _check_order(place, collection, set(found), problems)
+    _check_order(place, collection, set(found), findings)
     return found
 
 
 def _check_document(
-    region: Region, id: str, lines: Callable[[str], bytes | None], problems: Problems, collection: str
+    region: Region, id: str, lines: Callable[[str], bytes | None], findings: Findings, collection: str
 ) -> bool:
-    document = load_region(region, problems, collection)
+    document = load_region(region, findings, collection)
     if document is None:
         return False
     if document.get(format.ID, id) != id:
         message = f"found the {format.ID} {document[format.ID]!r:.100}, expected {id!r} as the name of the file says"
-        problems.add(region.path, message, collection=collection)
+        findings.add(region.path, message, collection=collection)
     line = lines(id)
     if line is not None and _differ({format.ID: id, **document}, line):
         message = f"differs from the document {id!r} in {format.DATA}, which counts"
-        problems.add(region.path, message, collection=collection, severity=WARNING)
+        findings.add(region.path, message, collection=collection, severity=WARNING)
     return True
 
 
@@ -65,7 +65,7 @@ def _differ(document: dict[str, Any], line: bytes) -> bool:
         return True
 
 
-def _check_order(place: Place, collection: str, ids: set[str], problems: Problems) -> None:
+def _check_order(place: Place, collection: str, ids: set[str], findings: Findings) -> None:
     """Check the list of ids that zippy keeps; it is only a hint for their order."""
     region = place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}")
     if region is None:
@@ -78,10 +78,10 @@ def _check_order(place: Place, collection: str, ids: set[str], problems: Problem
             message, severity = f"there is no document {id!r:.100}", WARNING
         else:
             continue
-        problems.add(
+        findings.add(
             region.path, message, collection=collection, line=number, severity=severity, kind=f"an id of {ORDER}"
         )  # fmt: skip
     missing = ids.difference(told)
     if missing:
         message = f"{min(missing)!r:.100} is not listed, nor are {len(missing) - 1} more"
-        problems.add(region.path, message, collection=collection, severity=WARNING)
+        findings.add(region.path, message, collection=collection, severity=WARNING)

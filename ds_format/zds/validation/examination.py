@@ -12,8 +12,8 @@ from ..faults import ZdsWarning
 from ..places import Folder, Place
 from ..workspace import open_archive
 from .collection import Counts, check_collection
+from .findings import WARNING, Finding, Findings
 from .metadata import check_store_file
-from .problems import WARNING, Problem, Problems
 
 
 class Report(NamedTuple):
@@ -21,12 +21,12 @@ class Report(NamedTuple):
 
     Attributes
     ----------
-    problems : list of Problem
+    findings : list of Finding
     counts : dict
         Counts by the name of the collection.
     """
 
-    problems: list[Problem]
+    findings: list[Finding]
     counts: dict[str, Counts]
 
 
@@ -48,31 +48,31 @@ def examine(path: str | os.PathLike[str], collection: str | None = None, *, stri
     >>> examine("counted").counts
     {'train': Counts(documents=2, live=2, superseded=1, absent=0)}
     """
-    problems = Problems()
+    findings = Findings()
     counts: dict[str, Counts] = {}
-    with problems.of(os.fspath(path)):
+    with findings.of(os.fspath(path)):
         place = _open(os.fspath(path))
         try:
             there = place.collections()
             for name in there if collection is None else [collection]:
                 if format.is_name(name):
-                    with problems.of(place.path, name):
-                        counts[name] = check_collection(place, name, problems, strict)
+                    with findings.of(place.path, name):
+                        counts[name] = check_collection(place, name, findings, strict)
                 else:
-                    problems.add(place.path, f"{name!r:.100} cannot be the name of a collection", collection=name)
-            with problems.of(place.path):
+                    findings.add(place.path, f"{name!r:.100} cannot be the name of a collection", collection=name)
+            with findings.of(place.path):
                 check_store_file(
-                    place, {key: counts[key].documents if key in counts else None for key in there}, problems
+                    place, {key: counts[key].documents if key in counts else None for key in there}, findings
                 )
-            _check_others(place, problems)
+            _check_others(place, findings)
             for one in place.unused():
-                problems.add(_path_of(place, one.name), one.error.message)
+                findings.add(_path_of(place, one.name), one.error.message)
         finally:
             place.close()
-    return Report(problems.listed(), counts)
+    return Report(findings.listed(), counts)
 
 
-def validate(path: str | os.PathLike[str], collection: str | None = None, *, strict: bool = False) -> list[Problem]:
+def validate(path: str | os.PathLike[str], collection: str | None = None, *, strict: bool = False) -> list[Finding]:
     r"""Read all of a store, and tell everything that is wrong with it. Nothing is changed.
 
     Memory is bounded by the index of the largest collection and its longest line.
@@ -88,7 +88,7 @@ def validate(path: str | os.PathLike[str], collection: str | None = None, *, str
 
     Returns
     -------
-    list of Problem
+    list of Finding
         Empty if all is well. Nothing about the store raises an error.
 
     Examples
@@ -98,11 +98,11 @@ def validate(path: str | os.PathLike[str], collection: str | None = None, *, str
     >>> os.makedirs("store/collections/train/meta")
     >>> with open("store/collections/train/meta/data.jsonl", "w") as file:
     ...     size = file.write('{"_id":"a","x":1}\n{"_id":"b","x":NaN}\n')
-    >>> for problem in validate("store"):
-    ...     print(problem)
+    >>> for finding in validate("store"):
+    ...     print(finding)
     store/collections/train/meta/data.jsonl: line 2, byte 33: NaN and Infinity are not JSON
     """
-    return examine(path, collection, strict=strict).problems
+    return examine(path, collection, strict=strict).findings
 
 
 def _open(name: str) -> Place:
@@ -125,17 +125,17 @@ def _path_of(place: Place, name: str) -> str:
     return f"{place.path}{'!' if place.kind == 'archive' else '/'}{name}"
 
 
-def _check_others(place: Place, problems: Problems) -> None:
+def _check_others(place: Place, findings: Findings) -> None:
     """Check what is no file of the format: what was left over, and in archives, whether it can be read at all."""
     for name in place.names():
         last = name.rpartition("/")[2]
         path = _path_of(place, name)
         if last.endswith(".tmp"):
-            problems.add(path, "left over from writing that was interrupted", severity=WARNING)
+            findings.add(path, "left over from writing that was interrupted", severity=WARNING)
         elif last.startswith(format.TORN):
-            problems.add(path, f"the torn end of {format.DATA}, which was cut off", severity=WARNING)
+            findings.add(path, f"the torn end of {format.DATA}, which was cut off", severity=WARNING)
         elif place.kind == "archive" and not name.startswith(f"{format.COLLECTIONS}/"):
-            with problems.of(path):
+            with findings.of(path):
                 region = place.open(name)
                 for _ in region.blocks() if region else ():
                     pass

@@ -9,8 +9,8 @@ from ...kernels.json.check import VALID, check_line
 from ...kernels.zds.zdx import Table
 from .. import format, index
 from ..places import Region
+from .findings import ERROR, WARNING, Findings, RepeatedKeyError, load
 from .lines import all_ids
-from .problems import ERROR, WARNING, Problems, RepeatedKeyError, load
 
 
 class Verdict(NamedTuple):
@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
 
 
 def check_index(
-    region: Region, data: Region, lines: Table, problems: Problems, collection: str, is_own: bool
+    region: Region, data: Region, lines: Table, findings: Findings, collection: str, is_own: bool
 ) -> Verdict:
     """Compare an index with the lines.
 
@@ -39,14 +39,14 @@ def check_index(
         index.bin and data.jsonl.
     lines : Table
         What data.jsonl says by itself.
-    problems : Problems
+    findings : Findings
     collection : str
     is_own : bool
         Whether a writer put it aside, because it adds lines.
     """
 
     def add(message: str, severity: str, kind: str | None = None) -> None:
-        problems.add(region.path, message, collection=collection, severity=severity, kind=kind)
+        findings.add(region.path, message, collection=collection, severity=severity, kind=kind)
 
     try:
         table = index.decode(region.read(0, region.size), data.size)

@@ -12,7 +12,7 @@ from ...kernels.zds.zdx import Table
 from .. import format
 from ..lines import ODD, Found, whole_lines
 from ..places import Region
-from .problems import ERROR, SHOWN, WARNING, Problems, RepeatedKeyError, load
+from .findings import ERROR, SHOWN, WARNING, Findings, RepeatedKeyError, load
 
 BOM = b"\xef\xbb\xbf"
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))])
@@ -29,7 +29,7 @@ class LineCheck:
     ----------
     region : Region
         The file.
-    problems : Problems
+    findings : Findings
     collection : str
     strict : bool
         Warn also of what is allowed, but not understood by all programs.
@@ -47,7 +47,7 @@ class LineCheck:
     def __init__(
         self,
         region: Region,
-        problems: Problems,
+        findings: Findings,
         collection: str,
         *,
         strict: bool = False,
@@ -55,7 +55,7 @@ class LineCheck:
     ):
         self.table = Table()
         self.superseded: list[Found] = []
-        self._region, self._problems, self._collection = region, problems, collection
+        self._region, self._findings, self._collection = region, findings, collection
         self._strict, self._check_schema = strict, check_schema
 
     def run(self) -> None:
@@ -87,7 +87,7 @@ class LineCheck:
             self._add(f"{more} more lines have the id of an earlier one", None, None, severity)
 
     def _add(self, message: str, line: int | None, offset: int | None, severity: str, kind: str | None = None) -> None:
-        self._problems.add(
+        self._findings.add(
             self._region.path,
             message,
             collection=self._collection,

@@ -9,18 +9,18 @@ from .. import format, schemas
 from .. import manifest as facts
 from ..json_schemas import json_schema, wrong_values
 from ..places import Place
-from .problems import ERROR, WARNING, Problems, load_region
+from .findings import ERROR, WARNING, Findings, load_region
 
 
-def check_manifest(place: Place, collection: str, problems: Problems) -> dict[str, Any] | None:
+def check_manifest(place: Place, collection: str, findings: Findings) -> dict[str, Any] | None:
     """Check manifest.json of a collection, but for its counts; return it, if it can be used."""
     manifest = None
-    with problems.of(place.path, collection):
+    with findings.of(place.path, collection):
         region = place.open(format.manifest_name(collection))
-        manifest = None if region is None else load_region(region, problems, collection, facts.MAX_SIZE)
+        manifest = None if region is None else load_region(region, findings, collection, facts.MAX_SIZE)
         if region is not None and manifest is not None:
             for wrong in _wrong_values(manifest, collection):
-                problems.add(region.path, wrong, collection=collection, severity=WARNING)
+                findings.add(region.path, wrong, collection=collection, severity=WARNING)
     return manifest
 
 
@@ -33,25 +33,25 @@ def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
 
 
 def check_count(
-    place: Place, collection: str, manifest: dict[str, Any] | None, n_documents: int, problems: Problems
+    place: Place, collection: str, manifest: dict[str, Any] | None, n_documents: int, findings: Findings
 ) -> None:
     """Check how many documents manifest.json tells of."""
     told = (manifest or {}).get("doc_count", n_documents)
     region = place.open(format.manifest_name(collection)) if type(told) is int and told != n_documents else None
     if region is not None:
         message = f"doc_count: found {told!r:.100}, there are {n_documents}"
-        problems.add(region.path, message, collection=collection, severity=WARNING)
+        findings.add(region.path, message, collection=collection, severity=WARNING)
 
 
-def check_store_file(place: Place, n_documents: dict[str, int | None], problems: Problems) -> None:
+def check_store_file(place: Place, n_documents: dict[str, int | None], findings: Findings) -> None:
     """Check zds.json against the number of documents of each collection; None: they could not be counted."""
     region = place.open(format.STORE_FILE)
-    entry = None if region is None else load_region(region, problems, None, facts.MAX_SIZE)
+    entry = None if region is None else load_region(region, findings, None, facts.MAX_SIZE)
     if region is None or entry is None:
         return
     for key, wrong in wrong_values(entry, json_schema(format.STORE_FILE)):
         severity = ERROR if key == "version" else WARNING
-        problems.add(region.path, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
+        findings.add(region.path, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
     told = entry.get("collections", {})
     if not isinstance(told, dict):
         return
@@ -64,7 +64,7 @@ def check_store_file(place: Place, n_documents: dict[str, int | None], problems:
             message = f"collection {name!r:.100}: count: found {count!r:.100}, there are {n_documents[name]}"
         else:
             continue
-        problems.add(region.path, message, severity=WARNING, kind="a collection that is told of")
+        findings.add(region.path, message, severity=WARNING, kind="a collection that is told of")
 
 
 def schema_check(manifest: dict[str, Any] | None) -> Callable[[dict[str, Any]], str | None] | None:

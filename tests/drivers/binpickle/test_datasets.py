@@ -97,8 +97,6 @@ def test_versions(version: int, mappable: bool, tmp_path: Path) -> None:
     assert same_data(ds.read(tmp_path / "a.bpk")["missing"], DATASET["missing"])
     with pytest.raises(ds.VersionError, match="expected 1 or 2"):
         ds.write(tmp_path / "b.bpk", DATASET, version=3)
-    with pytest.raises(ds.DriverError, match="codec: not possible with BinPickle"):
-        ds.write(tmp_path / "b.bpk", DATASET, codec="gz")
 
 
 def test_a_dataset_that_python_pickles_is_a_dict(tmp_path: Path) -> None:
@@ -126,9 +124,9 @@ def blocks(n: int, size: int) -> Any:
 @pytest.mark.parametrize("kind", ["float64", "unicode"])
 def test_memory_is_bounded(kind: str, tmp_path: Path) -> None:
     n, size = 24, 100_000
-    meta = {"x": {".size": [n * size], ".type": kind}}
+    meta = {"x": {".size": [n * size if kind == "float64" else n * size // 10], ".type": kind}}
     sink = BinPickleSink(tmp_path / "a.bpk", meta)
-    texts = (np.array([f"{j:099}" for j in range(size // 100)], object) for _ in range(n * 100))
+    texts = (np.array([f"{j:0999}" for j in range(size // 1000)], object) for _ in range(n * 100))
     tracemalloc.start()
     sink.write("x", blocks(n, size) if kind == "float64" else texts)
     sink.commit()

@@ -15,7 +15,7 @@ from ds_format.drivers.hdf5 import HDF5Warning
 from ds_format.errors import FormatError, UnsupportedError
 
 from ...same import same_data
-from ...test_round_trip import grid
+from ..ds.test_round_trip import grid
 from .files import read_all
 
 

@@ -20,7 +20,7 @@ from ds_format.drivers import hdf5
 
 from ...same import same_data, same_metadata
 from ...strategies import arrays, datasets
-from ...test_round_trip import grid, indexes
+from ..ds.test_round_trip import grid, indexes
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*which means missing to other programs")
 

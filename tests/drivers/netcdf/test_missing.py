@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.drivers import netcdf
-from ds_format.drivers.missing import count, default_fill, filled, fitting, sentinels
+from ds_format.drivers.library.missing import count, default_fill, filled, fitting, sentinels
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import UnsupportedError
 

@@ -12,7 +12,6 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers.records import source
-from ds_format.drivers.records.zds import create
 from ds_format.drivers.records.zds.columns import array_of, values_of
 from ds_format.drivers.records.zds.reading import InOrder
 from ds_format.zds.archives.packing import unpack
@@ -192,9 +191,7 @@ def test_names_that_documents_use(tmp_path: Path) -> None:
         ds.write(tmp_path / "a.zds", {"x": [1.0], "_id": [1]})
 
 
-def test_options_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(ds.DriverError, match="level: not possible with records"):
-        create(tmp_path / "a.zds", {}, level=3)
+def test_a_folder_stays(tmp_path: Path) -> None:
     (tmp_path / "b.zds").mkdir()
     with pytest.raises(IsADirectoryError, match=r"b.zds"):
         ds.write(tmp_path / "b.zds", {"x": [1]})

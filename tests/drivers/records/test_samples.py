@@ -14,7 +14,6 @@ from ds_format.datadings.reindex import reindex
 from ds_format.datadings.verify import verify
 from ds_format.datadings.writer import FileWriter
 from ds_format.drivers.records import source
-from ds_format.drivers.records.datadings import create
 from tests.test_any_to_any import check
 
 Masked: Any = np.ma.MaskedArray
@@ -154,11 +153,6 @@ def test_refusals(options: dict[str, str], message: str, tmp_path: Path) -> None
 def test_names_that_samples_use(name: str, tmp_path: Path) -> None:
     with pytest.raises(ds.UnsupportedError, match=f'variable "{name}": the entry'):
         ds.write(tmp_path / "a.msgpack", {"x": [1.0], name: [1]})
-
-
-def test_options_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(ds.DriverError, match="level: not possible with records"):
-        create(tmp_path / "a.msgpack", {}, level=3)
 
 
 def test_a_companion_of_other_data_is_not_used(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ what they are, in lists where a record has several. A missing value is nil; for 
 `.mask` says which values are missing, in all samples of a variable that has any. The companion is the file `D.meta` of
 the data file D::
 
-    columns.py    arrays ↔ values of samples
-    reading.py    samples → records
-    writing.py    records → samples
-    beside.py     the file `D.meta`
-    check.py      what is wrong with all these files
+    columns.py           arrays ↔ values of samples
+    reading.py           samples → records
+    writing.py           records → samples
+    companion_file.py    the file `D.meta`
+    check.py             what is wrong with all these files
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from ....datadings.reindex import reindex
 from ..source import RecordSource
 from .check import check
-from .reading import Samples
+from .reading import SampleRecords
 from .writing import SampleSink as create
 
 __all__ = ["check", "create", "open", "reindex"]
@@ -45,4 +45,4 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
     FormatError
         If it is damaged; the message names the file and the sample.
     """
-    return RecordSource(Samples(path), skip_unsupported=skip_unsupported)
+    return RecordSource(SampleRecords(path), skip_unsupported=skip_unsupported)

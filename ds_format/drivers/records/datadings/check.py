@@ -8,21 +8,22 @@ from typing import Any
 from ....datadings import format, journal
 from ....datadings.verify import verify
 from ....kernels.files.presence import exists
-from ...base import Fault
-from . import beside
+from ...base import ERROR, WARNING, Problem, Report
+from ..source import RecordSource
+from . import companion_file
+from .reading import SampleRecords
 
 OPTIONAL = (format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5)
 """Files without which a dataset is read, too."""
 
 
-def check(path: Any) -> tuple[list[Fault], bool]:
+def check(path: Any, report: Report, *, strict: bool) -> RecordSource | None:
     """Check all files of a dataset but the companion.
 
     Returns
     -------
-    list of Fault
-    bool
-        Whether its variables are still to be read: this package wrote it, and there was no error.
+    RecordSource, optional
+        If its variables are still to be read: this package wrote it, and there was no error.
 
     Raises
     ------
@@ -30,13 +31,19 @@ def check(path: Any) -> tuple[list[Fault], bool]:
         If there is no data file.
     """
     name = os.fsdecode(path)
-    faults: dict[str, Fault] = {}
-    for i, found in enumerate(verify(name)):
-        absent = _is_absent(found.file)
-        is_error = not absent and found.file != journal.hidden(name, journal.JOURNAL)
-        faults.setdefault(found.file if absent else str(i), Fault(found.file, found.message, is_error))
-    is_own = exists(journal.place(name, beside.SUFFIX))
-    return list(faults.values()), is_own and not any(fault.is_error for fault in faults.values())
+    told: set[str] = set()
+    has_errors = False
+    for found in verify(name):
+        is_absent = _is_absent(found.file)
+        if is_absent and found.file in told:
+            continue
+        told.add(found.file)
+        is_error = not is_absent and found.file != journal.hidden(name, journal.JOURNAL)
+        has_errors |= is_error
+        report(Problem(found.file, None, found.message, ERROR if is_error else WARNING))
+    if has_errors or not exists(journal.place(name, companion_file.SUFFIX)):
+        return None
+    return RecordSource(SampleRecords(name), skip_unsupported=True)
 
 
 def _is_absent(path: str) -> bool:

@@ -12,11 +12,11 @@ from ....errors import FormatError, UnsupportedError
 from ....names import unescape
 from ...base import Metadata
 from ..schema import Schema
-from . import beside
+from . import companion_file
 from .columns import MASK, SCALARS, array_of, described
 
 
-class Samples:
+class SampleRecords:
     """The samples of a dataset; see `Records`.
 
     Parameters
@@ -28,7 +28,7 @@ class Samples:
         self.path = os.fsdecode(path)
         self._reader = MsgpackReader(self.path)
         self.size = self._reader.data_size
-        self.companion = beside.find(self.path, len(self._reader), self.size)
+        self.companion = companion_file.find(self.path, len(self._reader), self.size)
 
     def __len__(self) -> int:
         return len(self._reader)

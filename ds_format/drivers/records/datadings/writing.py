@@ -15,9 +15,9 @@ from ....names import unescape
 from ...base import Metadata
 from ...ds.source import DsSource
 from .. import companion
-from ..plan import Plan
+from ..plan import RecordsPlan
 from ..sink import Block, RecordSink, blocks
-from . import beside
+from . import companion_file
 from .columns import MASK, values_of
 
 
@@ -32,15 +32,17 @@ class SampleSink(RecordSink):
 
     KEY = KEY
 
-    def __init__(self, path: Any, meta: Metadata, **options: Any):
-        super().__init__(path, meta, **options)
+    def __init__(
+        self, path: Any, meta: Metadata, *, dim: str | None = None, key: str | None = None, durable: bool = False
+    ):
+        super().__init__(path, meta, dim=dim, key=key, durable=durable)
         try:
-            self._writer = _Writer(self.path, self._meta, self._plan, self._durable)
+            self._writer = _Writer(self.path, self.meta, self._plan, self._durable)
         except BaseException:
             super().abort()
             raise
 
-    def _check(self, plan: Plan) -> None:
+    def _check(self, plan: RecordsPlan) -> None:
         for key in plan.axes:
             if key + MASK in plan.axes:
                 name = unescape(key)
@@ -63,7 +65,7 @@ class SampleSink(RecordSink):
 class _Writer(FileWriter):
     """Puts the companion beside the dataset when that is finished."""
 
-    def __init__(self, path: str, meta: Metadata, plan: Plan, durable: bool):
+    def __init__(self, path: str, meta: Metadata, plan: RecordsPlan, durable: bool):
         super().__init__(path, overwrite=True, total=plan.n, durable=durable)
         self._meta, self._plan = meta, plan
 
@@ -82,7 +84,7 @@ class _Writer(FileWriter):
         meta = companion.of_written(self._meta, self._source)
         digest = self._digest.hexdigest()
         of_data = companion.record(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
-        beside.prepare(claim, meta, of_data, self._source)
+        companion_file.prepare(claim, meta, of_data, self._source)
 
 
 def _samples(block: Block, meta: Metadata) -> Iterator[dict[str, Any]]:

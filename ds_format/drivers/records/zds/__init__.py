@@ -8,13 +8,14 @@ groups are in objects::
 The companion is the file `collections/NAME/meta/dataset.ds`. Archives are written, with one collection; archives and
 folders are read, and several collections are groups::
 
-    columns.py    arrays ↔ values of documents
-    names.py      names of variables ↔ places in documents
-    reading.py    documents → records
-    writing.py    records → documents
-    inside.py     the companion
-    groups.py     several collections as one Source
-    check.py      what is wrong with a store
+    columns.py             arrays ↔ values of documents
+    names.py               names of variables ↔ places in documents
+    reading.py             documents → records
+    writing.py             records → documents
+    companion_member.py    the companion
+    groups.py              several collections as one Source
+    opening.py             a store as a Source
+    check.py               what is wrong with a store
 """
 
 from __future__ import annotations
@@ -23,45 +24,11 @@ import os
 from typing import Any
 
 from ....zds import validation
-from ....zds.format import is_name
-from ..source import RecordSource
 from .check import check
-from .groups import GroupSource
-from .reading import Documents, open_place
+from .opening import open
 from .writing import DocumentSink as create
 
 __all__ = ["check", "create", "open", "reindex"]
-
-
-def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource | GroupSource:
-    """Open a ZDS archive, or a folder that is a store.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-    skip_unsupported : bool
-        See `RecordSource`.
-
-    Raises
-    ------
-    OSError
-        If there is no such file.
-    FormatError
-        If it is damaged; the message names the file and the line.
-    """
-    name = os.fsdecode(path)
-    place = open_place(name)
-    sources: dict[str, RecordSource] = {}
-    try:
-        for collection in filter(is_name, place.collections()):
-            sources[collection] = RecordSource(Documents(name, place, collection), skip_unsupported=skip_unsupported)
-    except BaseException:
-        for source in sources.values():
-            source.close()
-        raise
-    finally:
-        place.close()
-    return next(iter(sources.values())) if len(sources) == 1 else GroupSource(name, sources)
 
 
 def reindex(path: Any, *, cut: bool = False) -> int:

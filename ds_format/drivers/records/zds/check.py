@@ -7,21 +7,19 @@ from typing import Any
 
 from ....zds.faults import message_at
 from ....zds.validation import validate
-from ...base import Fault
-from . import inside
+from ...base import ERROR, Problem, Report, Source
+from . import companion_member
+from .opening import open
 from .reading import open_place
 
-ERROR = "error"
 
-
-def check(path: Any) -> tuple[list[Fault], bool]:
+def check(path: Any, report: Report, *, strict: bool) -> Source | None:
     """Check all files of a store but companions.
 
     Returns
     -------
-    list of Fault
-    bool
-        Whether its variables are still to be read: this package wrote them, and there was no error.
+    Source, optional
+        If its variables are still to be read: this package wrote them, and there was no error.
 
     Raises
     ------
@@ -30,13 +28,15 @@ def check(path: Any) -> tuple[list[Fault], bool]:
     """
     name = os.fsdecode(path)
     os.stat(name)
-    faults = [
-        Fault(found.path, message_at(found.message, found.line, found.offset), found.severity == ERROR)
-        for found in validate(name)
-    ]
-    if any(fault.is_error for fault in faults):
-        return faults, False
+    has_errors = False
+    for found in validate(name):
+        has_errors |= found.severity == ERROR
+        report(Problem(found.path, None, message_at(found.message, found.line, found.offset), found.severity))
+    if has_errors:
+        return None
     place = open_place(name)
     files = place.names()
     place.close()
-    return faults, any(file.endswith("/" + inside.FILE) for file in files)
+    return (
+        open(name, skip_unsupported=True) if any(file.endswith("/" + companion_member.FILE) for file in files) else None
+    )

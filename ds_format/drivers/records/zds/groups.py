@@ -34,6 +34,7 @@ class GroupSource(Opened):
         self._collections = collections
         self._places: dict[str, tuple[str, str]] = {}
         self.meta = {}
+        self.faults: dict[str, DsError] = {}
         of_all: dict[str, Any] = {}
         for group, source in collections.items():
             for key, entry in source.meta.items():
@@ -45,6 +46,9 @@ class GroupSource(Opened):
                 names = dims(key, entry, len(entry.get(".size") or ()))
                 within = {} if entry.get(".size") is None else {".dims": [group + SEPARATOR + dim for dim in names]}
                 self.meta[name] = {**entry, **within}
+                if key in source.faults:
+                    self.faults[name] = source.faults[key]
+                    self.faults[name].variable = unescape(name)
         self.meta[META] = of_all
 
     def _place(self, name: str) -> tuple[RecordSource, str]:

@@ -15,7 +15,7 @@ from ....zds.store import ZDSStore
 from ....zds.workspace import open_archive
 from ...base import Metadata
 from ..schema import Schema
-from . import inside
+from . import companion_member
 from .columns import SCALARS, array_of, described
 from .names import SEPARATOR, Path, find, leaves_of, paths_of
 
@@ -96,7 +96,7 @@ class InOrder:
         return None if run.start else self._store.scan()
 
 
-class Documents:
+class DocumentRecords:
     """The documents of a collection; see `Records`.
 
     Parameters
@@ -115,7 +115,7 @@ class Documents:
             self._documents = InOrder(self._store)
             region = place.open(data_name(collection))
             self.size = 0 if region is None else region.size
-            self.companion = inside.find(place, collection, len(self._store))
+            self.companion = companion_member.find(place, collection, len(self._store))
         except BaseException:
             self._store.close()
             raise

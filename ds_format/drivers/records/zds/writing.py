@@ -17,9 +17,9 @@ from ....zds.store import ZDSStore
 from ...ds.source import DsSource
 from ...strings import OBJECT_SIZE
 from .. import companion
-from ..plan import Plan
+from ..plan import RecordsPlan
 from ..sink import Block, RecordSink, blocks
-from . import inside
+from . import companion_member
 from .columns import values_of
 from .names import Path, paths_of, put
 
@@ -29,7 +29,7 @@ class DocumentSink(RecordSink):
 
     KEY = ID
 
-    def _check(self, plan: Plan) -> None:
+    def _check(self, plan: RecordsPlan) -> None:
         resolve(self.path)
 
     def _store(self, source: DsSource) -> None:
@@ -40,10 +40,10 @@ class DocumentSink(RecordSink):
                 for block in blocks(source, plan, OBJECT_SIZE):
                     store.put_many(_documents(block, paths, _checked(block.keys, plan, store)))
                 n = len(store)
-            meta = {**companion.of_written(self._meta, source)}
+            meta = {**companion.of_written(self.meta, source)}
             for key in plan.axes:
                 meta[key][".missing"] = source.meta[key].get(".missing", False)
-            inside.create(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)
+            companion_member.create(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)
 
 
 @contextlib.contextmanager
@@ -70,7 +70,7 @@ def packed(path: str, *, durable: bool = False) -> Iterator[str]:
         raise
 
 
-def _checked(keys: list[str], plan: Plan, store: ZDSStore) -> Iterator[str]:
+def _checked(keys: list[str], plan: RecordsPlan, store: ZDSStore) -> Iterator[str]:
     """Yield keys that can be ids, each of which comes once."""
     variable = None if plan.key is None else unescape(plan.key)
     for key in keys:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 FILL_ATTRIBUTE = "_FillValue"
 SENTINEL_ATTRIBUTES = (FILL_ATTRIBUTE, "missing_value")
+VALUE_ATTRIBUTES = (*SENTINEL_ATTRIBUTES, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks")
+"""Attributes whose plain Python numbers are meant in the type of the variable (CF conventions)."""
 
 DEFAULT_FILLS = {
     "i1": -127,

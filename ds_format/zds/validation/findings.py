@@ -18,10 +18,10 @@ from ..places import Region
 ERROR = "error"
 WARNING = "warning"
 SHOWN = 100
-"""Problems of one kind in one file that are listed one by one; of the others there is only their number."""
+"""Findings of one kind in one file that are listed one by one; of the others there is only their number."""
 
 
-class Problem(NamedTuple):
+class Finding(NamedTuple):
     """Something that is wrong with a store.
 
     Attributes
@@ -41,8 +41,8 @@ class Problem(NamedTuple):
 
     Examples
     --------
-    >>> from ds_format.zds.validation.problems import Problem
-    >>> print(Problem("data.jsonl", "train", 3, 120, "error", "not an object"))
+    >>> from ds_format.zds.validation.findings import Finding
+    >>> print(Finding("data.jsonl", "train", 3, 120, "error", "not an object"))
     data.jsonl: line 3, byte 120: not an object
     """
 
@@ -57,11 +57,11 @@ class Problem(NamedTuple):
         return f"{self.path}: {message_at(self.message, self.line, self.offset)}"
 
 
-class Problems:
-    """What was found in one store, and where new problems go."""
+class Findings:
+    """What was found in one store, and where new findings go."""
 
     def __init__(self) -> None:
-        self.found: list[Problem] = []
+        self.found: list[Finding] = []
         self._left_out: Counter[tuple[str, str | None, str, str]] = Counter()
         self._n: Counter[tuple[str, str]] = Counter()
 
@@ -76,13 +76,13 @@ class Problems:
         severity: str = ERROR,
         kind: str | None = None,
     ) -> None:
-        """Note a problem; of those of one `kind` in one file only the first ones."""
+        """Note a finding; of those of one `kind` in one file only the first ones."""
         if kind is not None:
             self._n[path, kind] += 1
             if self._n[path, kind] > SHOWN:
                 self._left_out[path, collection, kind, severity] += 1
                 return
-        self.found.append(Problem(path, collection, line, offset, severity, message))
+        self.found.append(Finding(path, collection, line, offset, severity, message))
 
     @contextlib.contextmanager
     def of(self, path: str, collection: str | None = None) -> Iterator[None]:
@@ -96,14 +96,14 @@ class Problems:
         for warning in caught:
             self.add(path, str(warning.message).removeprefix(f"{path}: "), collection=collection, severity=WARNING)
 
-    def listed(self) -> list[Problem]:
-        """Return all problems by file and place, and how many more there are."""
-        once = {(problem.path, problem.line, problem.offset, problem.message): problem for problem in self.found[::-1]}
+    def listed(self) -> list[Finding]:
+        """Return all findings by file and place, and how many more there are."""
+        once = {(finding.path, finding.line, finding.offset, finding.message): finding for finding in self.found[::-1]}
         more = [
-            Problem(path, collection, None, None, severity, f"{n} more times: {kind}")
+            Finding(path, collection, None, None, severity, f"{n} more times: {kind}")
             for (path, collection, kind, severity), n in self._left_out.items()
         ]
-        files = {problem.path: i for i, problem in reversed(list(enumerate(self.found)))}
+        files = {finding.path: i for i, finding in reversed(list(enumerate(self.found)))}
         found = [*reversed(once.values()), *more]
         return sorted(found, key=lambda one: (files[one.path], one.offset is None, one.offset or 0))
 
@@ -144,32 +144,32 @@ def load(text: bytes) -> Any:
 
     Examples
     --------
-    >>> from ds_format.zds.validation.problems import load
+    >>> from ds_format.zds.validation.findings import load
     >>> load(b'{"a":[{"b":1,"b":2}]}')
     Traceback (most recent call last):
         ...
-    ds_format.zds.validation.problems.RepeatedKeyError: found the key 'b' more than once in one object
+    ds_format.zds.validation.findings.RepeatedKeyError: found the key 'b' more than once in one object
     """
     parse: Callable[[str], Any] | None = _integer if big_number(text) else None
     return json.loads(text, object_pairs_hook=_object, parse_int=parse)
 
 
 def load_region(
-    region: Region, problems: Problems, collection: str | None, max_size: int = format.MAX_LINE_SIZE
+    region: Region, findings: Findings, collection: str | None, max_size: int = format.MAX_LINE_SIZE
 ) -> dict[str, Any] | None:
-    """Return the object that a file holds, or None with a problem noted."""
+    """Return the object that a file holds, or None with a finding noted."""
     if region.size > max_size:
         message = f"found {region.size} bytes, expected at most {max_size}"
-        problems.add(region.path, message, collection=collection)
+        findings.add(region.path, message, collection=collection)
         return None
     text = region.read(0, region.size)
     status, error, _, _, _ = check_text(text)
     if status != VALID:
-        problems.add(region.path, FAULTS[status], collection=collection, offset=error)
+        findings.add(region.path, FAULTS[status], collection=collection, offset=error)
         return None
     try:
         found: dict[str, Any] = load(text)
     except RepeatedKeyError as repeated:
-        problems.add(region.path, str(repeated), collection=collection)
+        findings.add(region.path, str(repeated), collection=collection)
         found = json.loads(text)
     return found

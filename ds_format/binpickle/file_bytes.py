@@ -29,7 +29,7 @@ BLOCK = 1 << 18
 """Bytes that are read at once, and of which the checksum is made while they are in the cache."""
 
 
-class Source(Protocol):
+class FileBytes(Protocol):
     """The bytes of a file."""
 
     size: int
@@ -68,7 +68,7 @@ class Source(Protocol):
         """Let go of the file."""
 
 
-def open_source(path: str, *, direct: bool) -> Source:
+def open_bytes(path: str, *, direct: bool) -> FileBytes:
     """Open a file.
 
     Raises
@@ -187,7 +187,7 @@ class Mapped(Opened):
         self._view = memoryview(b"")
 
 
-def scan(source: Source, i: int, entry: IndexEntry, version: int) -> None:
+def scan(source: FileBytes, i: int, entry: IndexEntry, version: int) -> None:
     """Compare the checksum of an entry, in blocks.
 
     Raises

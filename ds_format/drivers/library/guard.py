@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from .. import signatures
-from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..target import Target, naming
-from .library_lock import LOCK
-from .loss import LossWarning
+from ... import signatures
+from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
+from ...target import Target, naming
+from ..loss import LossWarning
+from .lock import LOCK
 
 ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
 """What the libraries raise for files and data that they do not like."""

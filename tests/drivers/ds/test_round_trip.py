@@ -19,8 +19,8 @@ from ds_format.drivers import open_source
 from ds_format.drivers.ds import create
 from ds_format.selection import normalize, shape_of
 
-from .same import same_data, same_metadata
-from .strategies import arrays, datasets
+from ...same import same_data, same_metadata
+from ...strategies import arrays, datasets
 
 
 def check(written: dict[str, Any], found: dict[str, Any]) -> None:

@@ -12,8 +12,8 @@ import ds_format as ds
 from ds_format.drivers import base
 from ds_format.many import merging
 
-from .same import same_data
-from .test_many import make, same
+from ..same import same_data
+from .test_reading import make, same
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 
 import ds_format as ds
 
-from . import golden_ds as golden
+from ... import golden_ds as golden
 
 READ = """
 import json, sys

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .slabs import Slices
+from ..slabs import Slices
 
 
 def clipped(slices: Slices, extent: Sequence[int]) -> Slices:

@@ -14,7 +14,7 @@ import pytest
 import ds_format as ds
 from ds_format.many import reading
 
-from .same import same_data
+from ..same import same_data
 
 
 def make(i: int) -> dict[str, Any]:

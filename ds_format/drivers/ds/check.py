@@ -1,0 +1,98 @@
+"""What is wrong with a file, beyond what reading its variables finds: what it says about itself and nobody needs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ...codec.decode import Decoder
+from ...codec.header import VarHeader
+from ...codec.layout import locate
+from ...errors import DsError
+from ...names import unescape
+from ...regular import open_binary
+from ..base import ERROR, WARNING, Problem, Report
+from .source import DsSource
+from .variables import all_headers
+
+Extents = dict[str, tuple[int, int]]
+"""Key of a variable → where its bytes begin and end in the body."""
+
+
+def check(path: Any, report: Report, *, strict: bool) -> DsSource:
+    """Check what the header says, and open the file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    report : callable
+    strict : bool
+        Whether to warn also of what is allowed but seldom meant.
+
+    Raises
+    ------
+    DsError, OSError
+        If it cannot be opened.
+    """
+    source = DsSource(path)
+    try:
+        for key, message in _warnings(source, strict):
+            report(Problem(source.path, None if key is None else unescape(key), message, WARNING))
+    except DsError as error:
+        report(Problem(source.path, error.variable, error.message, ERROR))
+    except BaseException:
+        source.close()
+        raise
+    return source
+
+
+def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]]:
+    """Yield what is odd: the key of a variable, or None, and a message."""
+    extents: Extents = {}
+    for key, var in all_headers(source.header, source.body).items():
+        described = source.header.variables[key].var
+        if described is not None and described.offset != var.offset:
+            yield key, f".offset: found {described.offset}, expected {var.offset}"
+        if source.header.version == "2.0.1" and var.type is not None and var.type.is_string:
+            continue  # their true extent is known only to who decodes them
+        with contextlib.suppress(DsError):
+            start, end = extents[key] = _extent(source, var)
+            if var.length not in (0, end - start):
+                yield key, f".len: found {var.length}, expected {end - start}"
+    if len(extents) == len(source.header.keys):
+        end = max((end for _, end in extents.values()), default=0)
+        if end < source.body.size:
+            yield None, f"found {source.body.size - end} bytes behind the last variable"
+    if strict:
+        yield from _shared(extents)
+        yield from _beyond_json(source)
+
+
+def _extent(source: DsSource, var: VarHeader) -> tuple[int, int]:
+    if var.size is None or 0 in var.size:
+        return 0, 0
+    return var.offset, Decoder(var, locate(var, source.body.size), source.body).end
+
+
+def _shared(extents: Extents) -> Iterator[tuple[str, str]]:
+    before, last = 0, ""
+    for key, (start, end) in sorted(extents.items(), key=lambda item: item[1]):
+        if start < before and end > start:
+            yield key, f'shares bytes with variable "{unescape(last)}"'
+        if end > before:
+            before, last = end, key
+
+
+def _beyond_json(source: DsSource) -> Iterator[tuple[str | None, str]]:
+    """Yield what Python's JSON has beyond the standard."""
+    with open_binary(source.path) as file:
+        text = file.read(source.header.body).decode()
+    words: dict[str, Any] = {}
+    json.loads(text[text.index("{") :], parse_constant=words.setdefault)
+    for word in words:
+        yield None, f"header: {word} is not JSON: other readers may refuse it"
+    for key in source.header.keys:
+        if any("\ud800" <= character <= "\udfff" for character in key):
+            yield key, "the name is not text: it has half a character"

@@ -1,0 +1,96 @@
+"""What a file holds, from its metadata alone, as far as that is the same for all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from ...dtypes import TYPES
+from ...errors import DsError, UnsupportedError
+from ...names import escape
+from ..base import Metadata
+from ..strings import OBJECT_SIZE
+from .missing import Sentinels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVariable:
+    """A variable of a file, as reading needs it. Each format adds by what its library knows it."""
+
+    name: str
+    type: str
+    """ds type."""
+    kind: str
+    """How values lie in the file, in the words of the format."""
+    shape: tuple[int, ...] | None
+    """Of the ds variable; None: it has no data."""
+    length: int | None
+    """Characters along a last dimension of the file that make one string; None: there is no such dimension."""
+    size: int
+    """Bytes of one value in the file, about; of a string of fixed length, all of it."""
+    chunk: tuple[int, ...] | None
+    sentinels: Sentinels
+    """In the type of the file."""
+    mark: str | None
+    """Text that stands for a missing string."""
+    is_decoded: bool = False
+    """Whether the library returns text as `str`, not as the bytes of the file."""
+
+    @property
+    def memory_size(self) -> int:
+        """Bytes that one value is reckoned to take in memory."""
+        ds_type = TYPES[self.type]
+        return self.size + OBJECT_SIZE if ds_type.is_string else max(self.size, ds_type.size)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether something in the file means "missing"."""
+        return bool(self.sentinels) or self.mark is not None
+
+
+V = TypeVar("V", bound=FileVariable)
+
+
+class Catalog(Generic[V]):
+    """Variables as they are found, all by their keys.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    skip_unsupported : bool
+        Whether to leave out variables that ds cannot hold, with a warning.
+    warn : callable
+        Takes a message, a path and the name of a variable.
+
+    Attributes
+    ----------
+    meta : Metadata
+    variables : dict
+        What is needed to read each.
+    faults : dict
+        Why others cannot be had.
+    """
+
+    def __init__(self, path: str, skip_unsupported: bool, warn: Callable[[str, str, str], None]):
+        self.path = path
+        self.meta: Metadata = {}
+        self.variables: dict[str, V] = {}
+        self.faults: dict[str, DsError] = {}
+        self._skips = skip_unsupported
+        self._warn = warn
+
+    def add(self, variable: V, properties: dict[str, Any]) -> None:
+        """Add a variable with its metadata."""
+        key = escape(variable.name)
+        self.variables[key], self.meta[key] = variable, properties
+
+    def refuse(self, name: str, error: UnsupportedError) -> None:
+        """Leave a variable out, or keep it in the list for whoever does not want to read it."""
+        if self._skips:
+            self._warn(f"left out: {error.message}", self.path, name)
+            return
+        key = escape(name)
+        self.faults[key] = error.at(path=self.path, variable=name)
+        self.meta[key] = {".dims": [], ".size": None, ".type": None, ".missing": False}
