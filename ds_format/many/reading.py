@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
 from .. import drivers
-from ..dataset import Dataset
+from ..dataset import META, Dataset
 from ..kernels.files import batch
 from ..subset import Path, keys_of, say_missing
 from .pieces import SourcePiece, merge_pieces
@@ -121,7 +121,7 @@ def read_many(
             list(pieces(found, _raise, skip_unsupported=skip_unsupported)), dim, keys=wanted, unpack=unpack
         )
     with _no_collection():
-        return list(_datasets(pieces(found, _raise, BATCH, skip_unsupported), wanted, unpack))
+        return list(_datasets(found, wanted, unpack, skip_unsupported))
 
 
 def _raise(path: str, error: Exception) -> None:
@@ -160,11 +160,22 @@ def _read_batch(names: Sequence[str]) -> list[Content]:
     return [found.get(name) for name in names]
 
 
-def _datasets(found: Iterable[Any], keys: list[str] | None, unpack: bool | None) -> Iterator[Dataset]:
-    for piece in found:
-        if keys is not None and not isinstance(piece, SourcePiece):
-            say_missing(piece.paths[0], keys, piece.meta)
-        yield from piece.datasets(keys, unpack)
+def _datasets(
+    files: Iterable[tuple[str, Content]], keys: list[str] | None, unpack: bool | None, skip_unsupported: bool
+) -> Iterator[Dataset]:
+    told: list[str] = []
+    for path, content in files:
+        if not isinstance(content, bytearray):
+            for piece in pieces([(path, content)], _raise, skip_unsupported=skip_unsupported):
+                yield from piece.datasets(keys, unpack)
+            continue
+        driver = drivers.of_existing(path)
+        dataset: Dataset = driver.from_bytes(path, content, keys, unpack)
+        missing = [key for key in keys or () if key not in dataset or key == META]
+        if missing != told and missing:  # of files in a row that lack the same, the first one
+            say_missing(path, missing, driver.EqualHeaders(path, content).meta)
+        told = missing
+        yield dataset
 
 
 @contextlib.contextmanager
@@ -179,9 +190,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def pieces(
-    files: Iterable[tuple[str, Content]], skip: Skip, longest: int | None = None, skip_unsupported: bool = False
-) -> Iterator[Any]:
+def pieces(files: Iterable[tuple[str, Content]], skip: Skip, skip_unsupported: bool = False) -> Iterator[Any]:
     """Yield files as pieces of a merged dataset: small ds files in runs, others each by itself.
 
     Parameters
@@ -189,14 +198,12 @@ def pieces(
     files : iterable of (path, content)
     skip : callable
         Called with the path of a file that cannot be read, and the error.
-    longest : int, optional
-        How many files a run may have.
     skip_unsupported : bool
         As `ds_format.read`.
     """
     run: Any = None
     for path, content in files:
-        if isinstance(content, bytearray) and run is not None and run.count != longest and run.add(path, content):
+        if isinstance(content, bytearray) and run is not None and run.add(path, content):
             continue
         if run is not None:
             yield run

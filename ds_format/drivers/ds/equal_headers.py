@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from ...codec.body import MemoryBody
 from ...codec.decode import NATIVE_BIG
 from ...codec.layout import check_numbers
 from ...codec.line import find_end, parse
-from ...dataset import Dataset, as_array
+from ...dataset import as_array
 from ...errors import DsError
 from ...names import unescape
 from ..base import Metadata
 from .variables import decode_variable, faults_of, is_simple, read_headers, source_metadata
-from .whole import from_bytes
 
 
 class EqualHeaders:
@@ -56,24 +54,6 @@ class EqualHeaders:
     def count(self) -> int:
         """How many files there are."""
         return len(self.paths)
-
-    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
-        """Yield each file as a dataset of its own.
-
-        Parameters
-        ----------
-        keys : collection of str, optional
-            Which variables to read, by their keys; those that do not exist are left out.
-        unpack : bool or None
-            As `packing.is_unpacked_by`.
-
-        Raises
-        ------
-        FormatError
-            If a file is damaged; the message names it.
-        """
-        for path, data in zip(self.paths, self._files, strict=True):
-            yield from_bytes(path, data, keys, unpack)
 
     def read(self, key: str) -> Any:
         """Return one variable of all files, as an array or MaskedArray of shape (count, *shape).

@@ -94,6 +94,10 @@ def faults_of(header: Header, path: str) -> dict[str, DsError]:
 def source_metadata(header: Header, meta: Metadata) -> Metadata:
     """Make the metadata of a Source of those of a dataset, in place."""
     typed(header, meta)
+    if header.compiled is not None:
+        for key, missing in zip(header.keys, header.compiled.missing(), strict=True):
+            meta[key][".missing"] = missing
+        return meta
     for key in header.keys:
         var = header.variables[key].var
         meta[key][".missing"] = var is None or var.missing

@@ -52,6 +52,10 @@ cdef class Header:
         size = None if var.ndim < 0 else tuple([self.sizes[var.first + k] for k in range(var.ndim)])
         return var.type, size, var.offset, var.length, var.big, var.missing
 
+    def missing(self):
+        """Return of each variable whether values may be missing."""
+        return [self.variables[i].missing for i in range(len(self.keys))]
+
     cdef int add_size(self, Variable* var, int64_t count) except -1:
         if var.ndim == MOST_DIMS or count < 0 or count > MOST_VALUES:
             raise Unusual
