@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 
@@ -29,12 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--zippy", metavar="DIR", help="where the package zippy (zippy-data 0.1.2) lies, as installed")
     parser.addoption("--write-documents", action="store_true", help="put what code prints into the documents")
-
-
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through what stays: modules, and thousands of tests."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,12 @@ TINY = Sizes(
     starts=1,
 )
 CASES = {case.name: case for group in GROUPS for case in group.cases}
+
+
+@pytest.fixture(autouse=True)
+def _collects_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out collections of garbage, which only make times steadier, and take most of the time here."""
+    monkeypatch.setattr(gc, "collect", lambda: 0)
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,8 @@ from ..kernels.msgpack.walk import measure
 from ..messagepack import Packer, unpackb
 from . import arrays
 
+MAX_STEPS = 64
+"""Keys on the way to an entry that cannot be stored, which a message names; further in there is no looking."""
 _FAULTS: dict[int, tuple[type[FormatError], str]] = {
     1: (TruncatedError, "it is cut off"),
     2: (FormatError, "found a byte that msgpack does not use"),
@@ -90,11 +92,12 @@ def _packed(packer: Packer, value: Any) -> bytes:
 def _blame(sample: Any, error: Exception) -> UnsupportedError:
     """Return the error that names the entry that cannot be stored."""
     packer, steps = Packer(default=arrays.encode), ""
-    found = _first_refused(packer, sample)
-    while found is not None:
+    for _ in range(MAX_STEPS):
+        found = _first_refused(packer, sample)
+        if found is None:
+            break
         step, sample, error = found
         steps += f"[{step!r}]"
-        found = _first_refused(packer, sample)
     reason = error.message if isinstance(error, DsError) else str(error)
     return UnsupportedError(f"entry {steps}: {reason}" if steps else reason)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import traceback
 import warnings as warnings_module
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from typing import Any, overload
 
 import numpy as np
@@ -18,6 +20,9 @@ from ..files import read
 from ..subset import Path, keys_of
 from .pieces import DatasetPiece, Piece, merge_pieces, sizes_along
 from .reading import Skip, contents, pieces
+
+START = "fork" if platform.system() == "Linux" else None
+"""How processes begin. Scripts may read folders without a look at `__name__`; Python 3.14 would run them once more."""
 
 
 @overload
@@ -190,7 +195,7 @@ def _read_parallel(
     skip: Skip,
 ) -> list[tuple[str, Dataset]]:
     names = variables if variables is None or isinstance(variables, str) else list(variables)
-    own = ProcessPoolExecutor(njobs) if executor is None else None
+    own = ProcessPoolExecutor(njobs, get_context(START)) if executor is None else None
     try:
         futures = {path: (own or executor).submit(read, path, names, **kwargs) for path in paths}  # type: ignore[union-attr]
         return _read_each(paths, lambda path: futures[path].result(), skip)

@@ -182,9 +182,10 @@ def nested(depth: int) -> Any:
 
 def test_nesting() -> None:
     assert messages.pack(messages.unpack(messages.pack(nested(1024)))) == b"\x91" * 1024 + b"\x01"
-    for depth in (1025, 1026, 1500):
-        with pytest.raises(UnsupportedError):
+    for depth in (1025, 1026, 3000):
+        with pytest.raises(UnsupportedError) as caught:
             messages.pack(nested(depth))
+        assert caught.value.message.count("[0]") <= messages.MAX_STEPS
     with pytest.raises(FormatError, match="1024 containers inside of one another, at byte 1024 of the message"):
         messages.unpack(b"\x91" * 20_000 + b"\x01")
 

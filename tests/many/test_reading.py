@@ -5,6 +5,9 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import os
+import platform
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +190,15 @@ def test_in_any_executor(paths: list[Path], tmp_path: Path, merge: str | None) -
     for found in (threads, processes):
         for left, right in zip(*([d] if isinstance(d, dict) else d for d in (found, plain)), strict=True):
             assert same(left, right)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="elsewhere scripts have always been run once more")
+def test_a_script_that_reads_a_folder_is_run_once(paths: list[Path], tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import multiprocessing, ds_format as ds\n"
+        "multiprocessing.set_start_method('forkserver')\n"  # as Python 3.14 does
+        f"print(len(ds.readdir({str(paths[0].parent)!r}, parallel=True, njobs=2)))\n"
+    )
+    done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
+    assert int(done.stdout) > 1
