@@ -152,6 +152,20 @@ def _start(data: bytes | bytearray) -> int:
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
 
 
+def compiled(data: bytes | bytearray) -> tuple[Compiled, dict[str, Entry]] | None:
+    """Read a header of the usual kind from the first bytes of a file; also return the metadata of the dataset.
+
+    None: the header is of another kind, or wrong, or goes on: then `parse` does what is to be done.
+    """
+    return kernel.parse(data, NUMBERS)
+
+
+def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
+    """Return what the kernel has found in the first bytes of a file."""
+    doubtful, packed = found.is_doubtful, found.has_others and data.find(PACKED_TEXT, 0, found.body) >= 0
+    return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, found.has_dtypes)
+
+
 def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
 
@@ -166,16 +180,9 @@ def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     FormatError
         If the line is not a JSON object of the form the format wants.
     """
-    start = len(VERSION_LINE)
-    found = kernel.parse(data, start, end, NUMBERS) if start < end and data.startswith(VERSION_LINE) else None
+    found = compiled(data)
     if found is not None:
-        compiled, meta = found
-        packed = data.find(PACKED_TEXT, 0, end) >= 0
-        header = Header(
-            *("1.0", end + 1, False, compiled.keys, _Compiled(compiled), compiled),
-            *(compiled.is_doubtful, packed, compiled.has_dtypes),
-        )
-        return header, meta
+        return decompiled(data, found[0]), found[1]
     line = bytes(data[:end])
     header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
     meta = {key: _metadata(described) for key, described in header.variables.items()}
@@ -213,10 +220,8 @@ def _parse(line: bytes) -> tuple[Header, Entry]:
         attributes = _renamed(attributes, version)
     variables = {key: describe(entry, version) for key, entry in entries.items()}
     doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
-    packed = PACKED_TEXT in line
-    header = Header(
-        version, len(line) + 1, WRITER in attributes, tuple(variables), variables, None, doubtful, packed, True
-    )
+    own, packed = WRITER in attributes, PACKED_TEXT in line
+    header = Header(version, len(line) + 1, own, tuple(variables), variables, None, doubtful, packed, True)
     return header, attributes
 
 

@@ -163,18 +163,19 @@ def _read_batch(names: Sequence[str]) -> list[Content]:
 def _datasets(
     files: Iterable[tuple[str, Content]], keys: list[str] | None, unpack: bool | None, skip_unsupported: bool
 ) -> Iterator[Dataset]:
+    driver = drivers.load(drivers.DRIVERS["ds"])
     told: list[str] = []
     for path, content in files:
         if not isinstance(content, bytearray):
             for piece in pieces([(path, content)], _raise, skip_unsupported=skip_unsupported):
                 yield from piece.datasets(keys, unpack)
             continue
-        driver = drivers.of_existing(path)
         dataset: Dataset = driver.from_bytes(path, content, keys, unpack)
-        missing = [key for key in keys or () if key not in dataset or key == META]
-        if missing != told and missing:  # of files in a row that lack the same, the first one
-            say_missing(path, missing, driver.EqualHeaders(path, content).meta)
-        told = missing
+        if keys is not None:
+            missing = [key for key in keys if key not in dataset or key == META]
+            if missing != told and missing:  # of files in a row that lack the same, the first one
+                say_missing(path, missing, driver.EqualHeaders(path, content).meta)
+            told = missing
         yield dataset
 
 

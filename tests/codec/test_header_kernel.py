@@ -116,7 +116,7 @@ def test_usual_headers_are_read_by_the_kernel() -> None:
     }
     for ascii_only in (True, False):
         text = json.dumps({"x": entry, ".": {"title": "a \u20ac"}}, ensure_ascii=ascii_only).encode()
-        found = kernel.parse(text, 0, len(text), line.NUMBERS)
+        found = line.compiled(VERSION_LINE + text + b"\n")
         assert found is not None
         assert found[1]["x"]["units"] == "\u00b5m"
 

@@ -10,7 +10,7 @@ from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
 from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, LARGE_SIZE, VarHeader
-from ...codec.line import KNOWN, Header, build, find_end, parse
+from ...codec.line import KNOWN, Header, build, compiled, decompiled, find_end, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
@@ -28,7 +28,7 @@ from .variables import decode_variable, may_unpack, read_headers, typed
 
 LOCKED_SIZE = 4 << 20
 """Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
-NUMBERS = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
+DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
 """The dtypes of all types, None for those that are no numbers."""
 WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
@@ -69,11 +69,18 @@ def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None, unpack:
 def _from_bytes(
     data: bytearray, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> Dataset:
-    header, meta = parse(data, find_end(data, whole=True))
-    dataset = Dataset()
-    left: Iterable[str] | None = None
-    if header.compiled is not None and not header.is_doubtful:
-        left = put_numbers(header.compiled, NUMBERS, data, header.body, keys is None, dataset, keys)
+    dataset, left = Dataset(), None
+    found = compiled(data)
+    if found is None:
+        header, meta = parse(data, find_end(data, whole=True))
+    else:
+        short, meta = found
+        if not short.is_doubtful:
+            left = put_numbers(short, DTYPES_BY_NUMBER, data, keys is None, dataset, keys)
+            if not (left or short.has_dtypes or short.has_others or unpack) and keys is None:
+                dataset["."] = meta
+                return dataset
+        header = decompiled(data, short)
     body = MemoryBody(data, header.body, keys is None)
     return _complete(dataset, left, header, meta, body, keys, full, strings, unpack)
 

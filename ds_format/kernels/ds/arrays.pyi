@@ -7,7 +7,6 @@ def put_numbers(
     header: Header,
     dtypes: list[Any],
     data: Any,
-    start: int,
     share: bool,
     out: dict[str, Any],
     keys: Container[str] | None,

@@ -21,7 +21,7 @@ cnp.import_array()
 
 
 def put_numbers(
-    Header header not None, list dtypes not None, data not None, Py_ssize_t start, bint share, out, keys
+    Header header not None, list dtypes not None, data not None, bint share, out, keys
 ):
     """Put variables into a dataset: all arrays of numbers of this machine's byte order that have no mask.
 
@@ -32,8 +32,6 @@ def put_numbers(
         By the number of their type; None: no numbers.
     data : writable buffer
         The whole file.
-    start : int
-        Of the body, in bytes.
     share : bool
         Whether arrays may be views of `data`.
     out : dict
@@ -60,7 +58,7 @@ def put_numbers(
             if keys is not None and key not in keys:
                 continue
             var = &header.variables[i]
-            array = _array(header, var, dtypes, data, &view, start, share) if var.ndim >= 0 else None
+            array = _array(header, var, dtypes, data, &view, share) if var.ndim >= 0 else None
             PyDict_SetItem(<dict> <PyObject*> out, key, array)
             if array is None and var.ndim >= 0:
                 left.append(key)
@@ -70,11 +68,11 @@ def put_numbers(
 
 
 cdef object _array(
-    Header header, Variable* var, list dtypes, object data, Py_buffer* view, Py_ssize_t start, bint share
+    Header header, Variable* var, list dtypes, object data, Py_buffer* view, bint share
 ):
     """Return the array of a variable, or the scalar; None: it is not that simple."""
     cdef cnp.dtype dtype
-    cdef Py_ssize_t size, room = view.len - start - var.offset
+    cdef Py_ssize_t size, room = view.len - header.body - var.offset
     cdef char* first
     found = dtypes[var.type]
     if found is None or var.missing or var.n == 0:
@@ -83,7 +81,7 @@ cdef object _array(
     size = dtype.itemsize
     if (var.big == LITTLE_HOST and size > 1) or room < 0 or var.n > room // size:
         return None
-    first = <char*> view.buf + start + var.offset
+    first = <char*> view.buf + header.body + var.offset
     if var.ndim == 0:
         return PyArray_Scalar(first, dtype, None)
     Py_INCREF(dtype)

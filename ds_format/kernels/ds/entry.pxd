@@ -17,9 +17,11 @@ cdef struct Variable:
 
 
 cdef class Header:
+    cdef readonly Py_ssize_t body
     cdef readonly tuple keys
     cdef readonly bint is_doubtful
     cdef readonly bint has_dtypes
+    cdef readonly bint has_others
     cdef Variable* variables
     cdef Py_ssize_t* sizes
     cdef Py_ssize_t n_sizes

@@ -5,11 +5,11 @@ This is `codec.header.variable` for entries of the usual kind; whatever is wrong
 
 from cpython.dict cimport PyDict_SetItem, PyDict_Size
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcmp
+from libc.stdint cimport int64_t
 
 from ..json.decode cimport expect, next_byte, take_key, take_value
 from ..json.strings cimport Names, Text, take_string
+from .properties cimport DIMS, DSIZE, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
 
 from ..json.strings import Unusual
 
@@ -19,18 +19,7 @@ cdef extern from "Python.h":
 cdef enum:
     MOST_DIMS = 32
 
-cdef int64_t MOST_VALUES = <int64_t> 1 << 48
-
-cdef enum:  # properties that were seen
-    SIZE = 1
-    OFFSET = 2
-    LEN = 4
-    TYPE = 8
-    MISSING = 16
-    ENDIAN = 32
-    DIMS = 64
-    DSIZE = 128
-
+cdef int64_t MOST_VALUES = <int64_t> 1 << 48  # but for dimensions of size 0
 
 cdef frozenset KNOWN = frozenset(
     (".size", ".offset", ".len", ".type", ".missing", ".endian", ".dims", ".dsize", ".writer")
@@ -38,7 +27,7 @@ cdef frozenset KNOWN = frozenset(
 
 
 cdef class Header:
-    """What a header says of each variable; see `codec.line.Header`."""
+    """What a header says of each variable; `has_others`: whether there are properties that are not of the format."""
 
     def __dealloc__(self):
         PyMem_Free(self.variables)
@@ -57,7 +46,7 @@ cdef class Header:
         return [self.variables[i].missing for i in range(len(self.keys))]
 
     cdef int add_size(self, Variable* var, int64_t count) except -1:
-        if var.ndim == MOST_DIMS or count < 0 or count > MOST_VALUES:
+        if var.ndim == MOST_DIMS or count < 0:
             raise Unusual
         if self.n_sizes % 64 == 0:
             room = PyMem_Realloc(self.sizes, (self.n_sizes + 64) * sizeof(Py_ssize_t))
@@ -101,9 +90,9 @@ cdef object _take_size(Text* t, Header header, Variable* var):
             raise Unusual
         count = item
         header.add_size(var, count)
-        total *= max(count, 1)
-        if total > MOST_VALUES:
+        if count > MOST_VALUES // total:
             raise Unusual
+        total *= max(count, 1)
         var.n *= count
     return sizes
 
@@ -123,36 +112,6 @@ cdef list _take_dims(Text* t, Names names):
         t.p += 1
     expect(t, b"]")
     return dims
-
-
-cdef inline int _take(Text* t, const char* name, Py_ssize_t size, int which) noexcept:
-    if size > t.end - t.p or memcmp(t.p, name, size):
-        return 0
-    t.p += size
-    return which
-
-
-cdef int _take_property(Text* t) noexcept:
-    """Step over the name of a property that says how a variable is stored, and return which; 0: another name."""
-    cdef uint8_t c
-    if t.end - t.p < 8 or t.p[0] != b'"' or t.p[1] != b".":
-        return 0
-    c = t.p[2]
-    if c == b"s":
-        return _take(t, b'".size"', 7, SIZE)
-    if c == b"o":
-        return _take(t, b'".offset"', 9, OFFSET)
-    if c == b"l":
-        return _take(t, b'".len"', 6, LEN)
-    if c == b"t":
-        return _take(t, b'".type"', 7, TYPE)
-    if c == b"m":
-        return _take(t, b'".missing"', 10, MISSING)
-    if c == b"e":
-        return _take(t, b'".endian"', 9, ENDIAN)
-    if c == b"d":
-        return _take(t, b'".dims"', 7, DIMS) or _take(t, b'".dsize"', 8, DSIZE)
-    return 0
 
 
 cdef int _take_type(Text* t, Names names, dict types, Variable* var, dict meta) except -1:
@@ -188,7 +147,7 @@ cdef dict take_entry(Text* t, Names names, dict types, Header header, Variable* 
         raise Unusual
     while True:
         next_byte(t)
-        which = _take_property(t)
+        which = take_property(t)
         if which:
             expect(t, b":")
         else:
@@ -247,4 +206,6 @@ cdef int check_name(str name, Header header) except -1:
         header.has_dtypes = True
     elif name in KNOWN:
         raise Unusual  # written with an escape, or where it means something else
+    else:
+        header.has_others = True
     return 0

@@ -3,9 +3,11 @@
 This is `codec.line` for headers of the usual kind; whatever is wrong or unusual is left to that.
 """
 
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.dict cimport PyDict_SetItem, PyDict_Size
 from cpython.mem cimport PyMem_Realloc
 from libc.stdint cimport uint8_t
+from libc.string cimport memchr, memcmp
 
 from ..json.decode cimport expect, next_byte, take_key, take_value
 from ..json.strings cimport Names, Text, borrow_names, give_back
@@ -15,6 +17,9 @@ from ..json.strings import Unusual
 
 cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
+cdef enum:
+    LEAD = 7  # bytes of the version line
 
 
 cdef dict _take_all(Text* t, Names names, dict types, Header header):
@@ -56,33 +61,38 @@ cdef dict _take_all(Text* t, Names names, dict types, Header header):
     return meta
 
 
-def parse(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, dict types not None):
-    """Read a header line.
+def parse(data not None, dict types not None):
+    """Read the header line of a ds-1.0 file.
 
     Parameters
     ----------
-    data : (size,) uint8
-    start, end : int
-        Of the line, without its LF, in bytes.
+    data : buffer
+        The first bytes of the file.
     types : dict
         Name of each type → its number.
 
     Returns
     -------
     (Header, dict) or None
-        And the metadata of a dataset, as plain JSON values. None: the header is wrong, or unusual.
+        And the metadata of a dataset, as plain JSON values. None: the header is wrong or unusual, or goes on.
     """
     cdef Text t
-    if not 0 <= start < end <= data.shape[0]:
-        raise ValueError("not within the data")
-    t.p = &data[start]
-    t.end = &data[0] + end
-    t.depth = 0
-    header = Header()
+    cdef Py_buffer view
+    cdef Header header = Header()
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     names = borrow_names()
     try:
+        if view.len <= LEAD or memcmp(view.buf, b"ds-1.0\n", LEAD):
+            return None
+        t.p = <const uint8_t*> view.buf + LEAD
+        t.end = <const uint8_t*> memchr(t.p, b"\n", view.len - LEAD)
+        if t.end == NULL:
+            return None
+        t.depth = 0
+        header.body = t.end + 1 - <const uint8_t*> view.buf
         return header, _take_all(&t, names, types, header)
     except (Unusual, UnicodeDecodeError):
         return None
     finally:
         give_back(names)
+        PyBuffer_Release(&view)
