@@ -1,8 +1,3 @@
-from typing import Any, Final
-
-from numpy.typing import NDArray
-from typing_extensions import Buffer
+from typing import Final
 
 __pyx_capi__: Final[dict[str, object]]
-
-def loads(text: Buffer | NDArray[Any]) -> Any: ...

@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
-from .strings cimport Names, Text, borrow_names, give_back, take_string
+from .strings cimport Names, Text, take_string
 
 from .strings import Unusual
 
@@ -151,33 +151,3 @@ cdef object take_value(Text* t, Names names):
     values = _take_list(t, names) if c == b"[" else _take_dict(t, names)
     t.depth -= 1
     return values
-
-
-def loads(const uint8_t[::1] text not None):
-    """Return the value of a JSON text.
-
-    Parameters
-    ----------
-    text : (size,) uint8
-        UTF-8.
-
-    Raises
-    ------
-    Unusual
-        If it is not JSON, or not of the usual kind.
-    """
-    cdef Text t
-    t.p = &text[0] if text.shape[0] else NULL
-    t.end = t.p + text.shape[0]
-    t.depth = 0
-    names = borrow_names()
-    try:
-        value = take_value(&t, names)
-    except UnicodeDecodeError:
-        raise Unusual
-    finally:
-        give_back(names)
-    next_byte(&t)
-    if t.p != t.end:
-        raise Unusual
-    return value
