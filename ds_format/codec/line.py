@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from .. import signatures
@@ -83,12 +83,9 @@ class _Compiled(dict[str, Described]):
     def __init__(self, found: Compiled):
         super().__init__()
         self._found = found
-        self._numbers: dict[str, int] = {}
 
     def __missing__(self, key: str) -> Described:
-        if not self._numbers:
-            self._numbers = {key: number for number, key in enumerate(self._found.keys)}
-        which, size, offset, length, big, missing = self._found.variable(self._numbers[key])
+        which, size, offset, length, big, missing = self._found.variable(self._found.keys.index(key))
         var = VarHeader(KNOWN[which] if which >= 0 else None, size, offset, length, big, missing)
         described = self[key] = Described(var, "", {}, False)
         return described
@@ -188,6 +185,17 @@ def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     meta = {key: _metadata(described) for key, described in header.variables.items()}
     meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
     return header, meta
+
+
+_parse_shared = functools.lru_cache(maxsize=8)(parse)
+"""For what is copied afterwards."""
+
+
+def parse_part(data: bytes | bytearray, end: int, keys: Collection[str]) -> tuple[Header, dict[str, Entry]]:
+    """Read a header as `parse` does, with the metadata of some variables. Files in a row may share one."""
+    header, shared = _parse_shared(bytes(data[: end + 1]), end) if end <= REMEMBERED_SIZE else parse(data, end)
+    wanted = [key for key in header.keys if key in keys]
+    return header, {key: _copied(shared[key]) for key in (*wanted, ".")}
 
 
 def _parse(line: bytes) -> tuple[Header, Entry]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from typing import Any
 
-from ..codec.line import Header, find_end, parse
+from ..codec.line import Header, find_end, parse, parse_part
 from ..errors import DsError
 from ..regular import open_file
 
@@ -14,7 +15,7 @@ FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end."""
 
 
-def read_header(fd: int, size: int) -> tuple[Header, dict[str, dict[str, Any]]]:
+def read_header(fd: int, size: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, dict[str, Any]]]:
     """Read the header of an open file; see `codec.line.parse`.
 
     Parameters
@@ -23,13 +24,16 @@ def read_header(fd: int, size: int) -> tuple[Header, dict[str, dict[str, Any]]]:
         File descriptor, at the start of the file.
     size : int
         Bytes of the file.
+    keys : collection of str, optional
+        Whose metadata to return besides those of the dataset; all by default.
 
     Raises
     ------
     FormatError
         If these are not the first bytes of a ds file.
     """
-    return parse(*_read_line(fd, size))
+    line = _read_line(fd, size)
+    return parse(*line) if keys is None else parse_part(*line, keys)
 
 
 def _read_line(fd: int, size: int) -> tuple[bytearray, int]:

@@ -132,3 +132,18 @@ def test_nobody_else_holds_the_metadata() -> None:
         next(iter(first["."].values())).append(2)
         first["y"] = {}
         assert line.parse(text, len(text) - 1)[1] == second
+
+
+def test_a_part_of_the_metadata() -> None:
+    entry = b'{".size": [1], ".dims": ["t"], "v": [1]}'
+    data = VERSION_LINE + b'{"x": %b, "y": %b, ".": {"v": [1]}}\n' % (entry, entry)
+    for text in (data, data.replace(b'"v"', b'"\\\\v"')):
+        header, meta = line.parse_part(text, len(text) - 1, ["y", "z"])
+        assert header.keys == ("x", "y")
+        assert list(meta) == ["y", "."]
+        meta["y"][".size"].append(2)
+        next(iter(meta["."].values())).append(2)
+        again = line.parse_part(bytearray(text), len(text) - 1, ["y"])[1]
+        expected = line.parse(text, len(text) - 1)[1]
+        del expected["x"]
+        assert again == expected

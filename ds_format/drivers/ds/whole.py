@@ -10,7 +10,7 @@ from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
 from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, LARGE_SIZE, VarHeader
-from ...codec.line import KNOWN, Header, build, compiled, decompiled, find_end, parse
+from ...codec.line import KNOWN, Header, build, compiled, decompiled, find_end, parse, parse_part
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
@@ -70,17 +70,19 @@ def _from_bytes(
     data: bytearray, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> Dataset:
     dataset, left = Dataset(), None
-    found = compiled(data)
-    if found is None:
-        header, meta = parse(data, find_end(data, whole=True))
-    else:
+    found = compiled(data) if keys is None else None
+    if found is not None and not found[0].is_doubtful:
         short, meta = found
-        if not short.is_doubtful:
-            left = put_numbers(short, DTYPES_BY_NUMBER, data, keys is None, dataset, keys)
-            if not (left or short.has_dtypes or short.has_others or unpack) and keys is None:
-                dataset["."] = meta
-                return dataset
+        left = put_numbers(short, DTYPES_BY_NUMBER, data, True, dataset, None)
+        if not (left or short.has_dtypes or short.has_others or unpack):
+            dataset["."] = meta
+            return dataset
         header = decompiled(data, short)
+    else:
+        end = find_end(data, whole=True)
+        header, meta = parse(data, end) if keys is None or full else parse_part(data, end, keys)
+        if header.compiled is not None and not header.is_doubtful:
+            left = put_numbers(header.compiled, DTYPES_BY_NUMBER, data, keys is None, dataset, keys)
     body = MemoryBody(data, header.body, keys is None)
     return _complete(dataset, left, header, meta, body, keys, full, strings, unpack)
 
@@ -89,7 +91,7 @@ def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bo
     fd, status = open_file(path)
     size = status.st_size
     try:
-        header, meta = read_header(fd, size)
+        header, meta = read_header(fd, size, None if full else keys)
         body = FileBody(fd, header.body, size - header.body)
         return _complete(Dataset(), None, header, meta, body, keys, full, strings, unpack)
     finally:
@@ -113,7 +115,7 @@ def _complete(
         variables = read_headers(header, body, wanted if left is None else left)
         for key, var in variables.items():
             dataset[key] = decode_variable(header, key, var, body, strings)
-    dataset["."] = typed(header, meta if full or keys is None else {key: meta[key] for key in (*wanted, ".")})
+    dataset["."] = typed(header, meta)
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)
     return dataset
