@@ -18,7 +18,20 @@ from ds_format.kernels.ds import header as kernel
 from ..same import same_value
 
 TYPES = ("float32", "float64", "int8", "int64", "bool", "str", "unicode", "float16", None, 1)
-PROPERTIES = (".size", ".offset", ".len", ".type", ".missing", ".endian", ".dims", ".dsize", ".dtypes", ".writer", ".x")
+PROPERTIES = (
+    ".netcdf",
+    ".size",
+    ".offset",
+    ".len",
+    ".type",
+    ".missing",
+    ".endian",
+    ".dims",
+    ".dsize",
+    ".dtypes",
+    ".writer",
+    ".x",
+)
 NAMES = st.sampled_from((*PROPERTIES, "units", "long_name", "", ".", "\\.x", "\\", "é", "\U0001f600", '"', "a" * 41))
 SCALARS = st.one_of(
     st.none(),
@@ -76,7 +89,9 @@ def outcome(data: bytes) -> Any:
     except (DsError, ValueError) as error:  # Python refuses integers of thousands of digits with a ValueError
         return type(error), str(error)
     described = [(key, header.variables[key].var, header.variables[key].error) for key in header.keys]
-    told = (header.version, header.body, header.keys, header.is_doubtful, header.may_be_packed, described)
+    told = (header.version, header.body, header.keys, header.is_doubtful, described)
+    records = [entry.get(name) for entry in meta.values() for name in (".netcdf", ".hdf5")]
+    assert header.may_be_packed or {"packed": True} not in records
     return told, list(meta), [(key, list(entry)) for key, entry in meta.items()], meta
 
 
