@@ -1,0 +1,74 @@
+"""Reports of weather stations: small files as they are, with metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .data import Data
+
+HOURS = 24
+VARIABLES: dict[str, tuple[str, str, str, list[float], str]] = {
+    "temperature": ("f4", "K", "air_temperature", [180.0, 340.0], "time: mean"),
+    "dew_point": ("f4", "K", "dew_point_temperature", [180.0, 320.0], "time: mean"),
+    "pressure": ("f8", "Pa", "surface_air_pressure", [50000.0, 110000.0], "time: point"),
+    "humidity": ("f4", "1", "relative_humidity", [0.0, 1.2], "time: mean"),
+    "wind_speed": ("f4", "m s-1", "wind_speed", [0.0, 90.0], "time: mean"),
+    "wind_direction": ("i2", "degree", "wind_from_direction", [0, 360], "time: mean"),
+    "precipitation": ("f4", "kg m-2", "precipitation_amount", [0.0, 500.0], "time: sum"),
+    "visibility": ("i4", "m", "visibility_in_air", [0, 100000], "time: minimum"),
+}
+"""Name → dtype, units, standard name, valid range, cell method; there is the time, too."""
+
+
+def report(i: int, headers: str) -> Data:
+    """Return the report of a station for a day.
+
+    Parameters
+    ----------
+    i : int
+        Which report; its values are its own.
+    headers : {"equal", "own", "all own"}
+        Whether the metadata are those of each report; whether attributes of the dataset are its own, as those of most
+        archives; or also attributes of each variable.
+    """
+    hours = np.arange(HOURS, dtype=np.float64)
+    data: Data = {"time": hours + HOURS * i}
+    meta: dict[str, dict[str, Any]] = {
+        "time": {
+            ".dims": ["time"],
+            "units": "hours since 2000-01-01 00:00:00",
+            "calendar": "standard",
+            "standard_name": "time",
+            "long_name": "time of observation",
+            "axis": "T",
+        }
+    }
+    for name, (dtype, units, standard, valid, method) in VARIABLES.items():
+        low, high = valid
+        data[name] = (low + (high - low) * (0.5 + 0.4 * np.sin(hours / 4 + i))).astype(dtype)
+        meta[name] = {
+            ".dims": ["time"],
+            "units": units,
+            "standard_name": standard,
+            "long_name": f"{standard.replace('_', ' ')} at the station",
+            "valid_range": valid,
+            "cell_methods": method,
+        }
+        if headers == "all own":
+            meta[name]["instrument"] = f"sensor {1000 + 8 * i} of {name}"
+    n = 0 if headers == "equal" else i
+    meta["."] = {
+        "title": "Hourly surface observations",
+        "institution": "National Weather Service",
+        "Conventions": "CF-1.8",
+        "station": f"{10000 + n}",
+        "station_name": f"Station number {n}",
+        "latitude": round(-60 + n * 0.06, 3),
+        "longitude": round(-180 + n * 0.18, 3),
+        "elevation": 10 + n,
+        "source": "surface observation",
+        "history": f"2020-01-01T00:00:00Z received; 2020-01-02T{n % 24:02}:{n % 60:02}:00Z checked, version {n}",
+    }
+    return {**data, ".": meta}
