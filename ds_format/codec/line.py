@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from .. import signatures
 from ..dtypes import PACKED, TYPES
 from ..errors import FormatError, VersionError
-from ..kernels.ds.entry import Header as Compiled
-from ..kernels.ds.header import Parser
+from ..kernels.ds.header import Header as Compiled
+from ..kernels.ds.parser import Parser
 from ..names import escape, unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import (
@@ -159,9 +159,7 @@ def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
     return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, found.has_dtypes)
 
 
-def parse(
-    data: bytes | bytearray, end: int, keys: Collection[str] | None = None
-) -> tuple[Header, dict[str, Entry]]:
+def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, Entry]]:
     """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
 
     Parameters

@@ -75,9 +75,10 @@ def _from_bytes(
         header, meta = parse(data, find_end(data, whole=True), None if full else keys)
     else:
         short, meta = found
-        if not short.is_doubtful:
+        plain = short.is_plain
+        if plain or not short.is_doubtful:
             left = put_numbers(short, DTYPES_BY_NUMBER, data, keys is None, dataset, keys)
-            if not (left or short.has_dtypes or short.has_others or unpack):
+            if plain and not (left or unpack):
                 dataset["."] = meta
                 return dataset
         header = decompiled(data, short)

@@ -1,7 +1,7 @@
 from collections.abc import Container
 from typing import Any
 
-from .entry import Header
+from .header import Header
 
 def put_numbers(
     header: Header,
