@@ -149,8 +149,9 @@ def _start(data: bytes | bytearray) -> int:
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
 
 
-compiled = Parser(NUMBERS).parse
-"""Reads a header of the usual kind; where it returns None, `parse` does what is to be done."""
+PARSER = Parser(NUMBERS)
+"""Reads headers of the usual kind; where it returns None, `interpreted` does what is to be done."""
+compiled = PARSER.parse
 
 
 def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
@@ -181,8 +182,13 @@ def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None
         If the line is not a JSON object of the form the format wants.
     """
     found = compiled(data, keys)
-    if found is not None:
-        return decompiled(data, found[0]), found[1]
+    return interpreted(data, end, keys) if found is None else (decompiled(data, found[0]), found[1])
+
+
+def interpreted(
+    data: bytes | bytearray, end: int, keys: Collection[str] | None = None
+) -> tuple[Header, dict[str, Entry]]:
+    """Do what `parse` does with a header of any kind."""
     line = bytes(data[:end])
     header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
     wanted = header.keys if keys is None else [key for key in header.keys if key in keys]

@@ -29,14 +29,11 @@ cdef class Parser:
         Name of each type → its number.
     """
 
-    cdef dict types
-    cdef list idle  # a memory belongs to one call at a time: values that are freed may run any code, this one too
-
     def __init__(self, dict types not None):
         self.types = types
         self.idle = []
 
-    def parse(self, data not None, keys=None):
+    cpdef tuple parse(self, data, keys=None):
         """Read the header line of a ds-1.0 file.
 
         Parameters
