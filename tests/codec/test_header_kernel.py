@@ -7,11 +7,13 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.codec import line
+from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.errors import DsError
 
@@ -227,6 +229,30 @@ def test_very_many_and_very_long_entries_are_read() -> None:
         assert found[1] == header
         assert found[0].variable(99)[1] == (1,) * 20
         spoil(found[1])
+
+
+TYPED = (
+    '{"x": {".size": [2], "a": [1, 2], "b": 1, "c": [0.5], "d": "t", "e": [[1, 2]], "f": 300, '
+    '".dtypes": {"a": ["int16", 2], "b": "float32", "c": ["float64", 1], "d": "str", "e": ["uint8", 1, 2], '
+    '"f": "int8"}}, ".": {"n": 1, "m": [1], ".dtypes": {"n": "int64"}}}'
+)
+
+
+def test_attributes_with_types_of_numpy() -> None:
+    """They are the same as those of `from_json`, and arrays are not those of another one."""
+    for text in (TYPED, TYPED, TYPED.replace('"b": 1', '"b": 2'), TYPED, TYPED.replace('"n": 1', '"n": 2'), TYPED):
+        data = VERSION_LINE + text.encode() + b"\n"
+        found, plain = line.compiled(data, None, from_json), line.compiled(data)
+        assert found is not None
+        assert plain is not None
+        assert not found[0].has_dtypes
+        assert plain[0].has_dtypes
+        expected = {key: from_json(entry) for key, entry in plain[1].items()}
+        assert same_value(found[1], expected)
+        assert type(found[1]["x"]["b"]) is np.float32
+        for name in ("a", "c", "e"):
+            found[1]["x"][name][...] = 7
+        found[1]["."]["m"].append(2)
 
 
 def test_threads_have_memories_of_their_own() -> None:

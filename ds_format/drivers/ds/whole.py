@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
 from ...codec.encode import Encoded, encode
@@ -34,7 +35,7 @@ WHOLE_SIZE = 256 * 1024
 """Bytes up to which a file is read in one piece."""
 
 
-_small = Reader(PARSER, DTYPES_BY_NUMBER, files.read_file, WHOLE_SIZE)
+_small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_file, WHOLE_SIZE)
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:

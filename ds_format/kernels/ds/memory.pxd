@@ -13,5 +13,7 @@ cdef class Memory:
     cdef Known known
     cdef list templates
     cdef bint[MOST_ENTRIES] refused  # whether the last entry was quite another one
-    cdef str take_entry(self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, dict out)
+    cdef str take_entry(
+        self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, object typed, dict out
+    )
     cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta)

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t
 from ..json.decode cimport expect, next_byte, take_key
 from ..json.strings cimport Text
 from .entry cimport Known, begin, finish, take_member, take_name
-from .header cimport Header, Variable
+from .header cimport DTYPES, Header, Variable
 from .properties cimport DIMS, SIZE, TYPE
 from .template cimport Template
 
@@ -18,6 +18,11 @@ from ..json.strings import Unusual
 
 cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
+
+cdef int _give(dict out, str key, dict meta, Variable* var, object typed) except -1:
+    PyDict_SetItem(out, key, meta if typed is None or not var.flags & DTYPES else typed(meta))
+    return 0
 
 
 cdef class Memory:
@@ -33,7 +38,9 @@ cdef class Memory:
         self.known = Known(types)
         self.templates = [None] * MOST_ENTRIES
 
-    cdef str take_entry(self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, dict out):
+    cdef str take_entry(
+        self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, object typed, dict out
+    ):
         """Take the entry that is next, and return its key.
 
         Parameters
@@ -46,6 +53,8 @@ cdef class Memory:
             Where to say where the values are.
         wanted : collection of str or None
             Of which variables the metadata are; None: all.
+        typed : callable or None
+            As of `Parser.parse`.
         out : dict
             Gets the metadata, if they are wanted.
         """
@@ -61,7 +70,7 @@ cdef class Memory:
             if template.is_next(t):
                 template.put(header, var)
                 if is_wanted:
-                    PyDict_SetItem(out, key, template.copy())
+                    PyDict_SetItem(out, key, template.copy(typed))
                 return key
             meta = template.follow(t, self.known, header, var, is_wanted)
             if meta is not None:
@@ -69,7 +78,7 @@ cdef class Memory:
                 if template.is_stale:
                     self.templates[place] = None
                 if is_wanted:
-                    PyDict_SetItem(out, key, meta)
+                    _give(out, key, meta, var, typed)
                 return key
             t.p = start
             header.n_sizes = n_sizes
@@ -81,7 +90,7 @@ cdef class Memory:
         if is_kept:
             self.templates[place] = template if template.fill(start, t.p - start, key, meta, header, var) else None
         if wanted is None or key == "." or key in wanted:
-            PyDict_SetItem(out, key, meta)
+            _give(out, key, meta, var, typed)
         return key
 
     cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta):

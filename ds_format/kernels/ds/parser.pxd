@@ -4,4 +4,4 @@
 cdef class Parser:
     cdef dict types
     cdef list idle  # a memory belongs to one call at a time: values that are freed may run any code, this one too
-    cpdef tuple parse(self, data, keys=*)
+    cpdef tuple parse(self, data, keys=*, typed=*)

@@ -1,4 +1,4 @@
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, final
 
 from typing_extensions import Buffer
@@ -9,5 +9,8 @@ from .header import Header
 class Parser:
     def __init__(self, types: dict[str, int]) -> None: ...
     def parse(
-        self, data: Buffer, keys: Collection[str] | None = None
+        self,
+        data: Buffer,
+        keys: Collection[str] | None = None,
+        typed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...

@@ -10,7 +10,7 @@ from libc.string cimport memchr, memcmp
 
 from ..json.decode cimport expect, next_byte
 from ..json.strings cimport Text
-from .header cimport Header, Variable
+from .header cimport DTYPES, Header, Variable
 from .memory cimport Memory
 
 from ..json.strings import Unusual
@@ -33,7 +33,7 @@ cdef class Parser:
         self.types = types
         self.idle = []
 
-    cpdef tuple parse(self, data, keys=None):
+    cpdef tuple parse(self, data, keys=None, typed=None):
         """Read the header line of a ds-1.0 file.
 
         Parameters
@@ -42,11 +42,15 @@ cdef class Parser:
             The first bytes of the file.
         keys : collection of str, optional
             Of which variables to make the metadata, besides those of the dataset; all by default.
+        typed : callable, optional
+            Gives metadata that have `.dtypes` these types, in place, and returns them. Always the same one: what it
+            returns is remembered, too.
 
         Returns
         -------
         (Header, dict) or None
-            And the metadata of a dataset, as plain JSON values. None: the header is wrong or unusual, or goes on.
+            And the metadata of a dataset, as plain JSON values, or typed. None: the header is wrong or unusual, or goes
+            on.
         """
         cdef Text t
         cdef Py_buffer view
@@ -66,7 +70,10 @@ cdef class Parser:
                 return None
             t.depth = 0
             header.body = t.end + 1 - <const uint8_t*> view.buf
-            return header, _take_entries(&t, memory, header, keys)
+            meta = _take_entries(&t, memory, header, keys, typed)
+            if typed is not None:
+                header.flags &= ~DTYPES
+            return header, meta
         except (Unusual, UnicodeDecodeError):
             return None
         finally:
@@ -75,7 +82,7 @@ cdef class Parser:
             PyBuffer_Release(&view)
 
 
-cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted):
+cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted, object typed):
     """Take all entries of a header, and return the metadata."""
     cdef dict meta = {}
     cdef list keys = []
@@ -88,7 +95,7 @@ cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted):
     while True:
         next_byte(t)
         var = header.place_of(len(keys))
-        key = memory.take_entry(t, n, header, var, wanted, meta)
+        key = memory.take_entry(t, n, header, var, wanted, typed, meta)
         header.flags |= var.flags
         if key != ".":
             keys.append(key)

@@ -7,7 +7,12 @@ from .parser import Parser
 @final
 class Reader:
     def __init__(
-        self, parser: Parser, dtypes: list[Any], read_file: Callable[[Any, int], bytearray | None], limit: int
+        self,
+        parser: Parser,
+        typed: Callable[[dict[str, Any]], dict[str, Any]],
+        dtypes: list[Any],
+        read_file: Callable[[Any, int], bytearray | None],
+        limit: int,
     ) -> None: ...
     def read(
         self, path: Any, out: dict[str, Any], keys: Collection[str] | None, full: bool

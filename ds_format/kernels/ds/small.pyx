@@ -13,6 +13,8 @@ cdef class Reader:
     Parameters
     ----------
     parser : Parser
+    typed : callable
+        As of `Parser.parse`.
     dtypes : list of dtype or None
         By the number of their type; None: no numbers.
     read_file : callable
@@ -22,12 +24,14 @@ cdef class Reader:
     """
 
     cdef Parser parser
+    cdef object typed
     cdef list dtypes
     cdef object read_file
     cdef object limit
 
-    def __init__(self, Parser parser not None, list dtypes not None, read_file, limit):
+    def __init__(self, Parser parser not None, typed, list dtypes not None, read_file, limit):
         self.parser = parser
+        self.typed = typed
         self.dtypes = dtypes
         self.read_file = read_file
         self.limit = limit
@@ -63,7 +67,7 @@ cdef class Reader:
             None: all is done. Else the bytes; what `Parser.parse` said of them; and the variables that are still to be
             decoded, None: all. Metadata are put into the dataset by whoever does that.
         """
-        cdef tuple found = self.parser.parse(data, None if full else keys)
+        cdef tuple found = self.parser.parse(data, None if full else keys, self.typed)
         cdef Header header
         if found is None:
             return data, None, None

@@ -1,5 +1,8 @@
 from typing import final
 
 @final
+class Original: ...
+
+@final
 class Template:
     key: str
