@@ -1,0 +1,108 @@
+"""Attributes → the text that a header has of them, in one pass.
+
+This is `codec.attributes.to_json` and what `json.dumps` makes of it, for values of the usual kind; whatever is wrong or
+unusual is left to these.
+"""
+
+cimport numpy as cnp
+from cpython.object cimport PyObject
+
+from ..json.room cimport Room, put_byte, put_bytes
+from ..json.scan cimport MAX_DEPTH
+from ..json.values cimport put_int64, put_text, put_value
+
+from ..json.strings import Unusual
+
+cdef extern from "Python.h":
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
+cdef enum:
+    AROUND = MAX_DEPTH - 100  # as if so many lists were around each attribute, to have no more of them than `nesting` allows
+
+
+cdef inline bint _is_numpy(object value) noexcept:
+    return isinstance(value, cnp.generic) or cnp.PyArray_CheckExact(value)
+
+
+cdef bint _is_left_out(object key, frozenset without) except -1:
+    if type(key) is not str:
+        raise Unusual
+    return bool(key) and PyUnicode_READ_CHAR(key, 0) == "." and key in without
+
+
+cdef int _put_dtype(Room* room, cnp.dtype dtype) except -1:
+    """Append the name of a dtype of numbers, booleans or strings."""
+    cdef Py_UCS4 kind = dtype.kind
+    if kind == "U":
+        return put_bytes(room, b'"str"', 5)
+    if kind == "b":
+        return put_bytes(room, b'"bool"', 6)
+    if kind == "f" and dtype.itemsize <= 8:
+        put_bytes(room, b'"float', 6)
+    elif kind == "i":
+        put_bytes(room, b'"int', 4)
+    elif kind == "u":
+        put_bytes(room, b'"uint', 5)
+    else:
+        raise Unusual
+    put_int64(room, 8 * dtype.itemsize)
+    return put_byte(room, c'"')
+
+
+cdef int _put_dtypes(Room* room, dict attributes, frozenset without) except -1:
+    """Append the dtypes of all NumPy values: of scalars the names, of arrays lists with the shapes, too."""
+    cdef object key, value
+    cdef bint is_first = True
+    cdef int i
+    put_bytes(room, b'".dtypes": {', 12)
+    for key, value in attributes.items():
+        if not _is_numpy(value) or _is_left_out(key, without):
+            continue
+        if not is_first:
+            put_bytes(room, b", ", 2)
+        is_first = False
+        put_text(room, key)
+        put_bytes(room, b": ", 2)
+        if isinstance(value, cnp.generic) or cnp.PyArray_NDIM(value) == 0:
+            _put_dtype(room, value.dtype)
+            continue
+        put_byte(room, c"[")
+        _put_dtype(room, value.dtype)
+        for i in range(cnp.PyArray_NDIM(value)):
+            put_bytes(room, b", ", 2)
+            put_int64(room, cnp.PyArray_DIM(value, i))
+        put_byte(room, c"]")
+    return put_byte(room, c"}")
+
+
+def _as_python(value):
+    """Return a NumPy value as one of Python."""
+    if not _is_numpy(value) or value.dtype.kind not in "biufU":
+        raise Unusual
+    return value.tolist()
+
+
+cdef int put_attributes(Room* room, dict attributes, frozenset without) except -1:
+    """Append attributes but for some, and `.dtypes` where one has a NumPy type, as the items of an object.
+
+    Raises Unusual, TypeError or ValueError for what is left to others.
+    """
+    cdef object key, value, kind
+    cdef bint is_first = True, is_numpy, has_numpy = False
+    room.fallback = <PyObject*> _as_python
+    for key, value in attributes.items():
+        if _is_left_out(key, without):
+            continue
+        if not is_first:
+            put_bytes(room, b", ", 2)
+        is_first = False
+        put_text(room, key)
+        put_bytes(room, b": ", 2)
+        kind = type(value)
+        is_numpy = kind is not str and kind is not list and kind is not float and _is_numpy(value)
+        has_numpy |= is_numpy
+        put_value(room, _as_python(value) if is_numpy else value, AROUND)
+    if has_numpy:
+        put_bytes(room, b", ", 2)
+        _put_dtypes(room, attributes, without)
+    return not is_first
