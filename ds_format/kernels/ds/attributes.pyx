@@ -9,11 +9,12 @@ from cpython.object cimport PyObject
 
 from ..json.room cimport Room, put_byte, put_bytes
 from ..json.scan cimport MAX_DEPTH
-from ..json.values cimport put_int64, put_text, put_value
+from ..json.values cimport put_int64, put_name, put_value
 
 from ..json.strings import Unusual
 
 cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef enum:
@@ -24,10 +25,10 @@ cdef inline bint _is_numpy(object value) noexcept:
     return isinstance(value, cnp.generic) or cnp.PyArray_CheckExact(value)
 
 
-cdef bint _is_left_out(object key, frozenset without) except -1:
+cdef inline bint _is_left_out(object key, frozenset without) except -1:
     if type(key) is not str:
         raise Unusual
-    return bool(key) and PyUnicode_READ_CHAR(key, 0) == "." and key in without
+    return PyUnicode_GET_LENGTH(key) and PyUnicode_READ_CHAR(key, 0) == "." and key in without
 
 
 cdef int _put_dtype(Room* room, cnp.dtype dtype) except -1:
@@ -58,11 +59,8 @@ cdef int _put_dtypes(Room* room, dict attributes, frozenset without) except -1:
     for key, value in attributes.items():
         if not _is_numpy(value) or _is_left_out(key, without):
             continue
-        if not is_first:
-            put_bytes(room, b", ", 2)
+        put_name(room, key, is_first)
         is_first = False
-        put_text(room, key)
-        put_bytes(room, b": ", 2)
         if isinstance(value, cnp.generic) or cnp.PyArray_NDIM(value) == 0:
             _put_dtype(room, value.dtype)
             continue
@@ -93,11 +91,8 @@ cdef int put_attributes(Room* room, dict attributes, frozenset without) except -
     for key, value in attributes.items():
         if _is_left_out(key, without):
             continue
-        if not is_first:
-            put_bytes(room, b", ", 2)
+        put_name(room, key, is_first)
         is_first = False
-        put_text(room, key)
-        put_bytes(room, b": ", 2)
         kind = type(value)
         is_numpy = kind is not str and kind is not list and kind is not float and _is_numpy(value)
         has_numpy |= is_numpy

@@ -4,7 +4,7 @@ This is `dataset.metadata_of`, `arrays_of` and `check_dims` for these; whatever 
 """
 
 cimport numpy as cnp
-from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
+from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem
 from cpython.object cimport PyObject
 
 
@@ -25,7 +25,7 @@ cdef bint _fits(object names, cnp.ndarray array, dict sizes) except -1:
         name, n = (<list> names)[i], cnp.PyArray_DIM(array, i)
         if type(name) is not str:
             return False
-        found = PyDict_GetItem(sizes, name)
+        found = PyDict_GetItemWithError(sizes, name)
         if found == NULL:
             PyDict_SetItem(sizes, name, n)
         elif <Py_ssize_t> <object> found != n:
@@ -63,10 +63,10 @@ def plain_arrays(dataset not None):
     for key, array in arrays.items():
         if not _is_plain(array):
             return None
-        found = PyDict_GetItem(entries, key)
+        found = PyDict_GetItemWithError(entries, key)
         if found == NULL:
             continue
-        found = PyDict_GetItem(<dict> <object> found, ".dims")
+        found = PyDict_GetItemWithError(<dict> <object> found, ".dims")
         if found != NULL and <object> found is not None and not _fits(<object> found, array, sizes):
             return None
     return arrays

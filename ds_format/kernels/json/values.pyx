@@ -128,10 +128,13 @@ cdef int _deeper(int depth) except -1:
     return 0
 
 
-cdef inline int _put_key(Room* room, object key) except -1:
-    if not isinstance(key, str):
-        raise TypeError(f"found the key {key!r} of type {type(key).__name__}, expected str")
-    put_text(room, key)
+cdef int put_name(Room* room, object name, bint is_first) except -1:
+    """Append the name of a member and its colon, behind a comma unless it is the first."""
+    if not isinstance(name, str):
+        raise TypeError(f"found the key {name!r} of type {type(name).__name__}, expected str")
+    if not is_first:
+        _put_mark(room, c",")
+    put_text(room, name)
     return _put_mark(room, c":")
 
 
@@ -146,10 +149,8 @@ cdef int put_items(Room* room, dict items, int depth, bint is_document) except -
     for key, value in items.items():
         if is_document and _is_id(key):
             continue
-        if not first:
-            _put_mark(room, c",")
+        put_name(room, key, first)
         first = False
-        _put_key(room, key)
         put_value(room, value, depth)
     return put_byte(room, c"}")
 
