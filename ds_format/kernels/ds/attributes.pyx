@@ -22,7 +22,13 @@ cdef enum:
 
 
 cdef inline bint _is_numpy(object value) noexcept:
+    if type(value) is str or type(value) is list or type(value) is float:
+        return False
     return isinstance(value, cnp.generic) or cnp.PyArray_CheckExact(value)
+
+
+cdef inline cnp.dtype _dtype_of(object value):
+    return <cnp.dtype> cnp.PyArray_DESCR(value) if cnp.PyArray_CheckExact(value) else value.dtype
 
 
 cdef inline bint _is_left_out(object key, frozenset without) except -1:
@@ -61,11 +67,11 @@ cdef int _put_dtypes(Room* room, dict attributes, frozenset without) except -1:
             continue
         put_name(room, key, is_first)
         is_first = False
-        if isinstance(value, cnp.generic) or cnp.PyArray_NDIM(value) == 0:
-            _put_dtype(room, value.dtype)
+        if not cnp.PyArray_CheckExact(value) or cnp.PyArray_NDIM(value) == 0:
+            _put_dtype(room, _dtype_of(value))
             continue
         put_byte(room, c"[")
-        _put_dtype(room, value.dtype)
+        _put_dtype(room, _dtype_of(value))
         for i in range(cnp.PyArray_NDIM(value)):
             put_bytes(room, b", ", 2)
             put_int64(room, cnp.PyArray_DIM(value, i))
@@ -73,11 +79,19 @@ cdef int _put_dtypes(Room* room, dict attributes, frozenset without) except -1:
     return put_byte(room, c"}")
 
 
-def _as_python(value):
+cdef object _as_python(object value):
     """Return a NumPy value as one of Python."""
-    if not _is_numpy(value) or value.dtype.kind not in "biufU":
+    cdef char kind = _dtype_of(value).kind
+    if kind != c"f" and kind != c"i" and kind != c"u" and kind != c"b" and kind != c"U":
         raise Unusual
     return value.tolist()
+
+
+def _inner_as_python(value):
+    """Do the same for a value inside of a list or dict."""
+    if not _is_numpy(value):
+        raise Unusual
+    return _as_python(value)
 
 
 cdef int put_attributes(Room* room, dict attributes, frozenset without) except -1:
@@ -85,16 +99,15 @@ cdef int put_attributes(Room* room, dict attributes, frozenset without) except -
 
     Raises Unusual, TypeError or ValueError for what is left to others.
     """
-    cdef object key, value, kind
+    cdef object key, value
     cdef bint is_first = True, is_numpy, has_numpy = False
-    room.fallback = <PyObject*> _as_python
+    room.fallback = <PyObject*> _inner_as_python
     for key, value in attributes.items():
         if _is_left_out(key, without):
             continue
         put_name(room, key, is_first)
         is_first = False
-        kind = type(value)
-        is_numpy = kind is not str and kind is not list and kind is not float and _is_numpy(value)
+        is_numpy = _is_numpy(value)
         has_numpy |= is_numpy
         put_value(room, _as_python(value) if is_numpy else value, AROUND)
     if has_numpy:

@@ -120,6 +120,7 @@ cdef extern from *:
         static const double tens[7] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
         static const int64_t whole[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
         const double size = fabs(value);
+        if (value == 0 && !signbit(value)) { memcpy(out, "0.0", 3); return out + 3; }
         if (!(size >= 1e-3 && size < 1e9)) return NULL;
         for (int places = 0; places < 7; places++) {
             const int64_t scaled = (int64_t)(size * tens[places] + 0.5);
