@@ -90,7 +90,7 @@ def validate(d: Mapping[str, Any]) -> None:
 
 
 def checked(dataset: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
-    """Return all data of a dataset as arrays, and its metadata, which fit them; errors as `validate` and `arrays_of`."""
+    """Return all data of a dataset as arrays, and its metadata, which fit them; errors as `validate`, `arrays_of`."""
     if type(dataset) is dict or type(dataset) is Dataset:
         arrays = plain_arrays(dataset)
         if arrays is not None:

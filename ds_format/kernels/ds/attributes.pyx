@@ -17,8 +17,10 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
+cnp.import_array()
+
 cdef enum:
-    AROUND = MAX_DEPTH - 100  # as if so many lists were around each attribute, to have no more of them than `nesting` allows
+    AROUND = MAX_DEPTH - 100  # lists as if around an attribute, so that no more are in it than `nesting.DEPTH`
 
 
 cdef inline bint _is_numpy(object value) noexcept:

@@ -15,14 +15,18 @@ from ..json.room cimport Room, make_room, put_byte, put_bytes
 from ..json.values cimport put_int64, put_items, put_name, put_text
 from .attributes cimport put_attributes
 
-from numpy import False_ as nomask
+import numpy
 
 from ..json.strings import Unusual
+
+cnp.import_array()
 
 cdef enum:
     ALIGNMENT = 64     # bytes, see `codec.header`
     LARGE_SIZE = 4096  # bytes, see `codec.header`; smaller arrays are copied
     FIRST_ROOM = 4096
+
+cdef object NO_MASK = numpy.False_  # numpy.ma.nomask, without loading numpy.ma
 
 
 cdef struct Draft:
@@ -60,7 +64,7 @@ cdef int _put_array(Draft* draft, list buffers, cnp.ndarray array, int64_t offse
 cdef inline bint _lies_as_written(object array) except -1:
     """Return whether the values of an array are in C order, and there is no mask."""
     return cnp.PyArray_Check(array) and cnp.PyArray_IS_C_CONTIGUOUS(array) and (
-        cnp.PyArray_CheckExact(array) or getattr(array, "_mask", nomask) is nomask
+        cnp.PyArray_CheckExact(array) or getattr(array, "_mask", NO_MASK) is NO_MASK
     )
 
 

@@ -7,6 +7,8 @@ cimport numpy as cnp
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem
 from cpython.object cimport PyObject
 
+cnp.import_array()
+
 
 cdef bint _is_plain(object data) noexcept:
     """Return whether data are an array that stays as it is; `np.ma.masked`, which does not, has no dimensions."""
