@@ -155,19 +155,16 @@ def compose(dict arrays not None, dict meta not None, dict types not None, froze
     cdef Draft draft = Draft(Room(NULL, 0, 0, NULL, True), Room(NULL, 0, 0, NULL, False), 0)
     cdef list buffers = [None]
     cdef object key, array
-    cdef PyObject* entry
     cdef dict none = {}
     cdef bint is_first = True
     try:
         make_room(&draft.text, FIRST_ROOM)
+        make_room(&draft.body, FIRST_ROOM)
         put_bytes(&draft.text, b"ds-1.0\n{", 8)
         for key, array in arrays.items():
             if type(key) is not str:
                 return None
-            entry = PyDict_GetItemWithError(meta, key)
-            _put_variable(
-                &draft, buffers, key, array, none if entry == NULL else <object> entry, types, without, encode, is_first
-            )
+            _put_variable(&draft, buffers, key, array, meta.get(key, none), types, without, encode, is_first)
             is_first = False
         put_name(&draft.text, ".", is_first)
         put_byte(&draft.text, c"{")

@@ -4,7 +4,7 @@ This is `dataset.metadata_of`, `arrays_of` and `check_dims` for these; whatever 
 """
 
 cimport numpy as cnp
-from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_GetItemWithError, PyDict_SetItem
+from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
 from cpython.object cimport PyObject
 
 cnp.import_array()
@@ -19,7 +19,7 @@ cdef bint _is_plain(object data) noexcept:
 
 cdef bint _fits(object names, cnp.ndarray array, dict sizes) except -1:
     """Return whether the names of dimensions are as many as an array has, and none has another size elsewhere."""
-    cdef PyObject* found
+    cdef object name, found
     cdef Py_ssize_t i, n
     if type(names) is not list or len(<list> names) != cnp.PyArray_NDIM(array):
         return False
@@ -27,10 +27,10 @@ cdef bint _fits(object names, cnp.ndarray array, dict sizes) except -1:
         name, n = (<list> names)[i], cnp.PyArray_DIM(array, i)
         if type(name) is not str:
             return False
-        found = PyDict_GetItemWithError(sizes, name)
-        if found == NULL:
+        found = sizes.get(name)
+        if found is None:
             PyDict_SetItem(sizes, name, n)
-        elif <Py_ssize_t> <object> found != n:
+        elif <Py_ssize_t> found != n:
             return False
     return True
 
@@ -49,8 +49,7 @@ def plain_arrays(dataset not None):
         Key → array, of any kind but object arrays. None: something has to be looked at.
     """
     cdef dict arrays, entries, sizes = {}
-    cdef object key, array, entry
-    cdef PyObject* found
+    cdef object key, array, entry, names
     if not isinstance(dataset, dict):
         raise TypeError("dataset: expected a dict")
     arrays = PyDict_Copy(<dict> <PyObject*> dataset)
@@ -65,10 +64,8 @@ def plain_arrays(dataset not None):
     for key, array in arrays.items():
         if not _is_plain(array):
             return None
-        found = PyDict_GetItemWithError(entries, key)
-        if found == NULL:
-            continue
-        found = PyDict_GetItemWithError(<dict> <object> found, ".dims")
-        if found != NULL and <object> found is not None and not _fits(<object> found, array, sizes):
+        entry = entries.get(key)
+        names = None if entry is None else (<dict> entry).get(".dims")
+        if names is not None and not _fits(names, array, sizes):
             return None
     return arrays
