@@ -168,8 +168,9 @@ def load(driver: Driver) -> Any:
     DriverError
         If the library it needs is not installed.
     """
-    if driver.module in _loaded:
-        return _loaded[driver.module]
+    module = _loaded.get(driver.module)
+    if module is not None:
+        return module
     try:
         module = importlib.import_module(driver.module)
     except ImportError as error:

@@ -9,21 +9,17 @@ from typing import Any
 from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
-from ...codec.encode import Encoded, encode
-from ...codec.header import ALIGNMENT, LARGE_SIZE, VarHeader
-from ...codec.line import KNOWN, PARSER, Header, build, decompiled, find_end, interpreted
+from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted
 from ...dataset import Dataset
-from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels.ds.small import Reader
 from ...kernels.files import files, ranges
-from ...names import unescape
 from ...packing import unpack_all
 from ...regular import open_file
 from ...target import Target, naming, resolve
 from ..base import Metadata
 from ..ds_header import read_header
-from .entries import dataset_entry, entry_of, header_key
+from .composing import compose
 from .file_body import FileBody
 from .variables import decode_variable, may_unpack, read_headers, typed
 
@@ -130,15 +126,9 @@ def _complete(
         unpack_all(dataset, dataset["."], unpack)
 
 
-def aligned(offset: int, encoded: Encoded) -> int:
-    """Return the first offset from `offset` on at which a variable may start."""
-    step = ALIGNMENT if encoded.size >= LARGE_SIZE else max(encoded.type.size, 1)
-    return offset + -offset % step
-
-
 def write(
     path: Any,
-    arrays: Mapping[str, Any],
+    arrays: dict[str, Any],
     meta: Mapping[str, Mapping[str, Any]],
     *,
     version: str = "1.0",
@@ -159,7 +149,7 @@ def write(
         As `kernels.files.files.write_file`.
     """
     try:
-        buffers, size = _encode_all(arrays, meta, version)
+        buffers, size = compose(arrays, meta, version)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
     if atomic and size >= LOCKED_SIZE:
@@ -184,32 +174,3 @@ def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
     except BaseException:
         target.abort()
         raise
-
-
-def _encode_all(
-    arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str
-) -> tuple[list[Any], int]:
-    """Return the buffers of a file, and the bytes of its body."""
-    entries: dict[str, Any] = {}
-    buffers: list[Any] = [b""]
-    end = 0
-    for key, array in arrays.items():
-        entry = meta.get(key, {})
-        if array is None:
-            ds_type = TYPES.get(entry.get(".type") or "")
-            var = VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered)
-        else:
-            try:
-                encoded = encode(array, entry.get(".type"))
-            except DsError as error:
-                raise error.at(variable=unescape(key))
-            offset = aligned(end, encoded)
-            if offset > end:
-                buffers.append(bytes(offset - end))
-            buffers += encoded.buffers
-            end = offset + encoded.size
-            big = not encoded.type.ordered
-            var = VarHeader(encoded.type, array.shape, offset, encoded.size, big, encoded.mask is not None)
-        entries[header_key(key, version)] = entry_of(key, entry, var, version)
-    buffers[0] = build(entries, dataset_entry(meta.get(".", {}), version), version)
-    return buffers, end

@@ -5,6 +5,9 @@ entry           the same of one member of an entry
 memory          entries of the headers before (template), so that only what is new is read
 arrays          numbers of a small file → arrays
 small           both in one call
+compose         arrays and metadata → the bytes of a file
+attributes      attributes → text of a header
+plain           whether a dataset is of plain arrays that its metadata fit
 bits            flags and masks, eight to a byte
 values          byte swap; present values to and from their places
 strings         length-prefixed strings ↔ Python strings
