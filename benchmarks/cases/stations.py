@@ -41,8 +41,8 @@ HEADERS = {EQUAL: "headers equal", OWN: "headers differ", ALL_OWN: "all entries 
 WANTED = "pressure"
 ROUNDS = (1, 5)
 """Some ways take hundreds of times as long as ours."""
-SHARE = 10
-"""The reference merges one file of so many."""
+SHARE, MERGE_SHARE = 4, 100
+"""Of so many files the reference writes one, or merges one."""
 
 
 def read(headers: str, names: list[str] | None, bench: Bench, folder: Path) -> Trial:
@@ -135,7 +135,8 @@ def merge(headers: str, bench: Bench, folder: Path) -> Trial:
             reports.merges(OURS, ours, reports.ours, 'ds.read_many(paths, dim="time")'),
             reports.merges(f"{OURS}, one thread", partial(ours, threads=1), reports.ours, "threads=1"),
             reports.bare(),
-            *(_merge_xarray(reports, one) if one.name == XARRAY else reports.program_merges(one) for one in programs()),
+            *(reports.program_merges(program) for program in programs() if program.name != XARRAY),
+            *(_merge_xarray(reports, program) for program in programs() if program.name == XARRAY and has_xarray()),
             *_merge_reference(reports),
         ],
         n=reports.n,
@@ -144,8 +145,6 @@ def merge(headers: str, bench: Bench, folder: Path) -> Trial:
 
 
 def _merge_xarray(reports: Reports, program: Program) -> Way:
-    if not has_xarray():
-        return reports.program_merges(program)
     open_many = importlib.import_module("xarray").open_mfdataset
 
     def read(paths: Paths) -> Any:
@@ -161,7 +160,7 @@ def _merge_reference(reports: Reports) -> list[Way]:
         return []
     few = reports.folder / "few"
     few.mkdir()
-    paths = reports.ours[::SHARE]
+    paths = reports.ours[::MERGE_SHARE]
     for i, path in enumerate(paths):
         ds.write(few / Path(path).name, report(i, reports.headers))
     pickled = reports.folder / "merged.pickle"
@@ -192,13 +191,13 @@ def write(headers: str, bench: Bench, folder: Path) -> Trial:
         writing="open, writev, close, rename",
         made=lambda data: _buffers(data, temporary),
     )
+    paths = [str(folder / f"{i:06d}.ds") for i in range(-(-n // SHARE))]
+    theirs = reference_writes(bench, folder, paths, datasets[: len(paths)], ds.read, expect_whole)
     ours = bare._replace(name=OURS, write=ds.write, writing="ds.write", made=lambda data: data)
     return Trial(
         [
             *(_writes(program, folder / str(i), n, datasets) for i, program in enumerate([ours, bare, *programs()])),
-            *reference_writes(
-                bench, folder, [str(folder / f"{i:06d}.ds") for i in range(n)], datasets, ds.read, expect_whole
-            ),
+            *(scaled(way, len(paths), n) for way in theirs),
         ],
         n=n,
         repetitions=ROUNDS,

@@ -1,0 +1,68 @@
+"""The program that reads mutated headers: a few of them here; millions by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ds_format.codec import line
+
+from .. import fuzz_headers as fuzz
+
+COUNT = 500
+
+
+def test_mutated_headers_are_read_as_they_are_explained() -> None:
+    *_, tally = fuzz.run(COUNT, "a")
+    assert tally.mutated == COUNT
+    assert COUNT // 10 < tally.accepted < COUNT
+    assert tally.others > COUNT // 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda header, meta: (header, {**meta, "x": {}}), "metadata: found"),
+        (lambda header, meta: (header, dict(reversed(meta.items()))), "metadata: found"),
+        (lambda header, meta: (line.compiled(b'ds-1.0\n{"x": {}}\n')[0], meta), "header: found"),  # type: ignore[index]
+    ],
+)
+def test_a_kernel_that_is_wrong_is_found_out(wrong: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = line.compiled
+
+    def kernel(data: bytes, keys: Any = None) -> Any:
+        found = right(data, keys)
+        return None if found is None else wrong(*found)
+
+    monkeypatch.setattr(line, "compiled", kernel)
+    with pytest.raises(fuzz.DifferenceError, match=message):
+        list(fuzz.run(COUNT, "a"))
+
+
+def test_metadata_that_somebody_else_holds_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, held = line.compiled, {}
+
+    def kernel(data: bytes, keys: Any = None) -> Any:
+        found = held.get((data, keys and tuple(keys))) or right(data, keys)
+        if found is not None:
+            held[data, keys and tuple(keys)] = found
+        return found
+
+    monkeypatch.setattr(line, "compiled", kernel)
+    with pytest.raises(fuzz.DifferenceError, match="damaged"):
+        list(fuzz.run(COUNT, "a"))
+
+
+def test_what_is_refused_must_not_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = line.compiled(b'ds-1.0\n{"x": {}}\n')
+    monkeypatch.setattr(line, "compiled", lambda *_: found)
+    with pytest.raises(fuzz.DifferenceError, match="the kernel accepts what is refused: FormatError"):
+        list(fuzz.run(COUNT, "a"))
+
+
+def test_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz.main(["--count", "100", "--jobs", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("100 mutated headers, ")
+    assert printed.endswith("no difference\n")
