@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from .machine import file_system
 from .runner import SkippedError
+from .timing import C_LIBRARY
 
 IN_MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
 
@@ -44,22 +49,20 @@ def forget(paths: Iterable[str]) -> None:
 
 
 def is_cached(path: str) -> bool:
-    """Whether the first byte of a file can be had without the disk. To ask may begin to read it.
+    """Whether the system holds the first bytes of a file.
 
     Raises
     ------
     SkippedError
         If the system does not tell.
     """
-    if not hasattr(os, "RWF_NOWAIT"):
+    if not hasattr(C_LIBRARY, "mincore"):
         raise SkippedError("the system does not tell whether it holds the bytes of a file")
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.preadv(fd, [bytearray(1)], 0, os.RWF_NOWAIT)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise SkippedError(f"the file system does not tell whether it holds the bytes of a file: {error}")
-    finally:
-        os.close(fd)
-    return True
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        start = np.frombuffer(mapped, np.uint8, 1)
+        pages = ctypes.create_string_buffer(1)
+        failed = C_LIBRARY.mincore(ctypes.c_void_p(start.ctypes.data), ctypes.c_size_t(1), pages)
+        del start  # or the map could not be closed
+    if failed:
+        raise SkippedError("the system does not tell whether it holds the bytes of a file")
+    return bool(pages.raw[0] & 1)
