@@ -12,6 +12,7 @@ import numpy as np
 import ds_format as ds
 from benchmarks.stations import report
 from ds_format.codec import line
+from ds_format.codec.header import VERSION_LINE
 from ds_format.errors import DsError
 from tests.golden_ds import FOLDER
 from tests.strategies import NUMBERS
@@ -24,8 +25,8 @@ def families() -> list[list[bytes]]:
     """Return the first bytes of files, up to the end of the header, in groups of files that are alike."""
     golden = [list(_of_files(sorted(folder.glob("*.ds")))) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
     stations = [list(_of_datasets(report(i, headers) for i in range(20))) for headers in ("equal", "own", "all own")]
-    kinds = list(_of_datasets(map(_every_kind, range(12))))
-    return [family for family in (*golden, *stations, kinds) if family]
+    kinds = [list(_of_datasets(_every_kind(i, which) for i in range(12))) for which in range(4)]
+    return [family for family in (*golden, *stations, *kinds) if family]
 
 
 def _of_files(paths: Iterable[Path]) -> Iterator[bytes]:
@@ -35,7 +36,7 @@ def _of_files(paths: Iterable[Path]) -> Iterator[bytes]:
             end = line.find_end(data, whole=True)
         except DsError:
             end = min(len(data), 200)
-        if end <= LONGEST:
+        if data.startswith(VERSION_LINE) and end <= LONGEST:
             yield data[: end + 1]
 
 
@@ -47,8 +48,8 @@ def _of_datasets(datasets: Iterable[Any]) -> Iterator[bytes]:
             yield from _of_files([path])
 
 
-def _every_kind(i: int) -> dict[str, Any]:
-    """Return a dataset of variables and attributes of every kind, some of which are those of this one."""
+def _every_kind(i: int, which: int) -> dict[str, Any]:
+    """Return a dataset with a part of all kinds of variables and attributes; some of them are those of all `i`."""
     n = 2 + i % 3
     values: dict[str, Any] = {code: np.arange(n).astype(code) for code in NUMBERS}
     values |= {
@@ -60,21 +61,26 @@ def _every_kind(i: int) -> dict[str, Any]:
         "empty": np.zeros((0, n)),
         "none": None,
         "žluť": np.ones((n, 1, 2), "f4"),
-        "\\.hidden": np.arange(i % 4),
         "a" * 60: np.zeros(1, "u1"),
+        **{
+            f"masked {name}": np.ma.MaskedArray(np.arange(n).astype(name), np.arange(n) % 2 == 1)
+            for name in ("f8", "i2", "?")
+        },
     }
-    for name in ("f8", "i2", "flag", "text", "bytes"):
-        values[f"masked {name}"] = np.ma.MaskedArray(values[name], np.arange(n) % 2 == 1)
     attributes: list[dict[str, Any]] = [
         {"units": "K", "valid_range": [0.5, i], "n": i},
         {"long_name": f'quote " backslash \\ tab \t é € \U0001f600 {i}', "flag": bool(i % 2), "nothing": None},
         {"f4": np.float32(0.1), "i2": np.int16(i), "array": np.arange(3, dtype="u1"), "many": np.ones((2, 2))},
-        {"big": 2**63 + i, "small": -(2**70), "tiny": 5e-324, "inf": float("inf"), "nan": float("nan")},
-        {"deep": {"a": [1, {"b": [None, i]}], "": {}}, "empty": [], "_FillValue": -999.0},
+        {"small": -(2**40) - i, "tiny": 5e-324, "list": ["a", 1, None, [], [[i]]], "_FillValue": -999.0},
+        {"deep": {"a": [1, {"b": [None, i]}], "": {}}, "empty": []},
         {},
     ]
+    if i % 6 == 5:
+        attributes[5] = {"big": 2**63 + i, "inf": float("inf"), "nan": float("nan"), "\\.odd": 1}
+        values["\\.hidden"] = np.arange(2)
+    chosen = {name: value for k, (name, value) in enumerate(values.items()) if k % 4 == which}
     meta: dict[str, Any] = {}
-    for k, (name, value) in enumerate(values.items()):
-        dims = [f"d{axis}_{size}" for axis, size in enumerate(np.shape(value))] if value is not None else []
+    for k, (name, value) in enumerate(chosen.items()):
+        dims = [] if value is None else [f"d{axis}_{size}" for axis, size in enumerate(value.shape)]
         meta[name] = {**attributes[(k + i // 6) % len(attributes)], ".dims": dims}
-    return {**values, ".": {**meta, ".": attributes[i % len(attributes)]}}
+    return {**chosen, ".": {**meta, ".": attributes[i % len(attributes)]}}

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import random
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from tests.codec.test_header_kernel import PIECES, PROPERTIES, TYPES
 
 STRING = rb'"(?:[^"\\]|\\.)*"'
-NUMBER = rb"-?[0-9][0-9.eE+-]*"
-TOKEN = re.compile(STRING + b"|" + NUMBER + rb"|[a-zA-Z]+|[\[\]{},:]")
-FLAT = STRING + b"|" + NUMBER + rb"|[a-zA-Z]+|\[[^\[\]{}]*\]"
-MEMBER = re.compile(STRING + rb"\s*:\s*(?:" + FLAT + b")")
+NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*")
+FLAT = STRING + rb"|[-0-9a-zA-Z.+]+|\[[^\[\]{}]*\]"
+MEMBER = re.compile(b"(" + STRING + rb")\s*:\s*(" + FLAT + b")")
+KEY, VALUE = 1, 2
 WORDS = tuple(b'"%s"' % word.encode() for word in (*PROPERTIES, *filter(None, map(str, TYPES)), ".", "units", ""))
 NUMBERS = b"0 -0 -1 01 1.0 1. .5 1e 1e5 1E+400 -1e-400 0x1 1.7976931348623157e308 2.5e-324 9223372036854775807"
 VALUES = (
@@ -38,23 +36,23 @@ SPACES = (b" ", b"\t", b"\r", b"\n", b"\x0b", b"   ")
 Span = tuple[int, int]
 
 
-class Spots(NamedTuple):
-    """Where the parts of a header are."""
-
-    tokens: list[Span]
-    strings: list[Span]
-    numbers: list[Span]
-    members: list[Span]
+def _member(dice: random.Random, data: bytes) -> re.Match[bytes] | None:
+    """Return one of the members that are no objects, where there is one."""
+    at = dice.randrange(len(data))
+    return MEMBER.match(data, max(data.rfind(b', "', 0, at) + 2, data.rfind(b'{"', 0, at) + 1))
 
 
-@functools.lru_cache(maxsize=1000)
-def spots(data: bytes) -> Spots:
-    """Return where something is that can be changed for another of its kind."""
-    tokens = [match.span() for match in TOKEN.finditer(data, 7)] or [(0, len(data))]
-    strings = [span for span in tokens if data[span[0]] in b'"'] or tokens
-    numbers = [span for span in tokens if data[span[0]] in b"-0123456789"] or tokens
-    members = [match.span() for match in MEMBER.finditer(data, 7)] or tokens
-    return Spots(tokens, strings, numbers, members)
+def _span(dice: random.Random, data: bytes, part: int = 0) -> Span:
+    """Return where a member is, or its key or value, or a byte."""
+    found = _member(dice, data)
+    if found is None:
+        at = dice.randrange(len(data))
+        return at, at + 1
+    return found.span(part)
+
+
+def _part(dice: random.Random, data: bytes) -> Span:
+    return _span(dice, data, dice.choice((KEY, VALUE)))
 
 
 def _put(data: bytes, start: int, end: int, piece: bytes) -> bytes:
@@ -96,67 +94,74 @@ def cut(dice: random.Random, data: bytes) -> bytes:
 
 
 def put_space(dice: random.Random, data: bytes) -> bytes:
-    at = dice.choice(spots(data).tokens)[dice.randrange(2)]
+    at = dice.choice(_part(dice, data))
     return _put(data, at, at, dice.choice(SPACES))
 
 
 def put_a_value(dice: random.Random, data: bytes) -> bytes:
-    return _put(data, *dice.choice(spots(data).tokens), dice.choice(VALUES))
+    return _put(data, *_span(dice, data, VALUE), dice.choice(VALUES))
 
 
 def put_a_word(dice: random.Random, data: bytes) -> bytes:
-    return _put(data, *dice.choice(spots(data).strings), dice.choice(WORDS))
+    return _put(data, *_part(dice, data), dice.choice(WORDS))
 
 
-def exchange_tokens(dice: random.Random, data: bytes) -> bytes:
-    tokens = spots(data).tokens
-    return _exchange(data, dice.choice(tokens), dice.choice(tokens))
+def exchange_parts(dice: random.Random, data: bytes) -> bytes:
+    return _exchange(data, _part(dice, data), _part(dice, data))
 
 
-def copy_a_token(dice: random.Random, data: bytes) -> bytes:
-    tokens = spots(data).tokens
-    start, end = dice.choice(tokens)
-    return _put(data, *dice.choice(tokens), data[start:end])
+def copy_a_part(dice: random.Random, data: bytes) -> bytes:
+    start, end = _part(dice, data)
+    return _put(data, *_part(dice, data), data[start:end])
 
 
 def exchange_members(dice: random.Random, data: bytes) -> bytes:
-    members = spots(data).members
-    return _exchange(data, dice.choice(members), dice.choice(members))
+    return _exchange(data, _span(dice, data), _span(dice, data))
 
 
 def copy_a_member(dice: random.Random, data: bytes) -> bytes:
-    members = spots(data).members
-    start, end = dice.choice(members)
-    at = dice.choice((start, dice.choice(members)[0]))
+    start, end = _span(dice, data)
+    at = dice.choice((start, _span(dice, data)[0]))
     return _put(data, at, at, data[start:end] + dice.choice((b", ", b",")))
 
 
 def leave_out_a_member(dice: random.Random, data: bytes) -> bytes:
-    start, end = dice.choice(spots(data).members)
+    start, end = _span(dice, data)
     return _put(data, start, end + 2 * (data[end : end + 2] == b", "), b"")
 
 
 def write_a_letter(dice: random.Random, data: bytes) -> bytes:
-    start, end = dice.choice(spots(data).strings)
+    start, end = _part(dice, data)
     at = dice.randrange(start, end) + 1
-    return _put(data, at, at + dice.randrange(2), dice.choice(dice.choice((BYTES, LETTERS, ESCAPES))))
+    return _put(data, at, at + dice.randrange(2), dice.choice(dice.choice((BYTES, LETTERS, LETTERS, ESCAPES, ESCAPES))))
+
+
+def change_a_letter(dice: random.Random, data: bytes) -> bytes:
+    start, end = _span(dice, data, VALUE)
+    at = dice.randrange(start, end)
+    return _put(data, at, at + 1, b"%c" % dice.choice(b"abcXYZ019 .-_"))
+
+
+def exchange_values(dice: random.Random, data: bytes) -> bytes:
+    return _exchange(data, _span(dice, data, VALUE), _span(dice, data, VALUE))
 
 
 def escape_a_letter(dice: random.Random, data: bytes) -> bytes:
-    start, end = dice.choice(spots(data).strings)
+    start, end = _part(dice, data)
     at = dice.randrange(start, end)
     return _put(data, at, at + 1, b"\\u%04x" % data[at])
 
 
 def nest(dice: random.Random, data: bytes) -> bytes:
-    start, end = dice.choice(spots(data).tokens)
+    start, end = _part(dice, data)
     opening, closing = dice.choice(((b"[", b"]"), (b'{"a": ', b"}"), (b'[1, {"b": ', b"}]")))
     n = dice.choice((1, 2, 3, 49, 50, 51, 97, 98, 99, 100, 101, 102, 130))
     return _put(data, start, end, opening * n + data[start:end] + closing * n)
 
 
 def change_a_number(dice: random.Random, data: bytes) -> bytes:
-    start, end = dice.choice(spots(data).numbers)
+    found = NUMBER.search(data, dice.randrange(len(data)))
+    start, end = found.span() if found else (0, len(data))
     at = dice.choice((start, end, dice.randrange(start, end)))
     return _put(data, at, at + dice.randrange(2), dice.choice(DIGITS))
 
@@ -170,10 +175,9 @@ MUTATIONS: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     cut,
     put_space,
     put_a_value,
-    put_a_value,
     put_a_word,
-    exchange_tokens,
-    copy_a_token,
+    exchange_parts,
+    copy_a_part,
     exchange_members,
     copy_a_member,
     leave_out_a_member,
@@ -181,6 +185,7 @@ MUTATIONS: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     escape_a_letter,
     nest,
     change_a_number,
+    *(2 * (put_a_value, exchange_values, exchange_members, change_a_letter, write_a_letter, change_a_number)),
 )
 
 
