@@ -69,16 +69,11 @@ def reads(
         Turns what `read` returned into what can be compared with `expected`; not timed.
     """
 
-    def work() -> Any:
-        for path in paths:
-            found = read(path)
-        return found
-
     def check() -> None:
         for path in (paths[0], paths[-1]):
             expect(name, value(read(path)), expected)
 
-    return Way(name, stopwatch(work), check, note)
+    return each(name, read, paths, check, len(paths), note=note)
 
 
 def writes(
