@@ -108,7 +108,8 @@ def read(
         module = drivers.of_existing(filename)
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
-            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings), unpack)
+            numpy = strings != "object" and _as_numpy(strings)
+            dataset: Dataset = module.read(filename, keys, full, numpy, unpack)
             if keys is not None and len(dataset) <= len(keys):
                 say_missing(filename, keys, dataset)
             return dataset

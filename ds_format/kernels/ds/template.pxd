@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uint64_t
 
 from ..json.strings cimport Text
-from .entry cimport Header, Known, Variable
+from .entry cimport Known
+from .header cimport Header, Variable
 
 cdef enum:
     MOST_MEMBERS = 48  # of an entry that is remembered
@@ -25,7 +26,8 @@ cdef class Template:
     cdef int n
     cdef list names       # of members; None: one that says how the variable is stored
     cdef dict meta
-    cdef list changeable  # names and values of what in `meta` could be changed in place
+    cdef list lists       # names and values of the lists in `meta` that have nothing in them that could be changed
+    cdef list deep        # of the other values that could be changed in place
     cdef Variable var
     cdef Py_ssize_t[MOST_DIMS] sizes
     cdef bint is_stale    # some member was another one, twice the same

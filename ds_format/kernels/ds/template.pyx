@@ -1,6 +1,7 @@
 """Entries of headers that come again and again: what is the same, byte for byte, is copied instead of read."""
 
 from cpython.dict cimport PyDict_Copy, PyDict_SetItem
+from cpython.list cimport PyList_GetSlice
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -8,26 +9,26 @@ from libc.string cimport memcmp, memcpy
 from ..common.words cimport load_u64
 from ..json.decode cimport next_byte
 from ..json.strings cimport Text
-from .entry cimport Header, Known, Variable, finish, take_member, take_name
+from .entry cimport Known, finish, take_member, take_name
+from .header cimport Header, Variable
 
 cdef enum:
     LONGEST = 2048  # bytes of an entry that is remembered
+    MOST_ITEMS = LONGEST  # of a list in it
 
 
 cdef object _copied(object value):
     """Return a JSON value that shares nothing with another that could be changed."""
-    cdef Py_ssize_t i
-    cdef list values
     if type(value) is dict:
         return {name: _copied(inner) for name, inner in (<dict> value).items()}
+    return [_copied(inner) for inner in <list> value] if type(value) is list else value
+
+
+cdef bint _is_flat(object value):
+    """Whether a value is a list of such that cannot be changed."""
     if type(value) is not list:
-        return value
-    values = (<list> value)[:]
-    for i in range(len(values)):
-        inner = values[i]
-        if type(inner) is list or type(inner) is dict:
-            values[i] = _copied(inner)
-    return values
+        return False
+    return not [inner for inner in <list> value if type(inner) is list or type(inner) is dict]
 
 
 cdef uint64_t _hash(const uint8_t* text, Py_ssize_t size) noexcept:
@@ -80,9 +81,12 @@ cdef class Template:
         self.size = size
         self.key = key
         self.meta = <dict> _copied(meta)
-        self.changeable = [
-            (name, value) for name, value in self.meta.items() if type(value) is list or type(value) is dict
-        ]
+        self.lists, self.deep = [], []
+        for name, value in self.meta.items():
+            if _is_flat(value):
+                self.lists += (name, value)
+            elif type(value) is list or type(value) is dict:
+                self.deep += (name, value)
         self.var = var[0]
         for i in range(max(var.ndim, 0)):
             self.sizes[i] = header.sizes[var.first + i]
@@ -91,8 +95,11 @@ cdef class Template:
     cdef dict copy(self):
         """Return its metadata, which nobody else holds."""
         cdef dict meta = <dict> PyDict_Copy(self.meta)
-        for name, value in self.changeable:
-            PyDict_SetItem(meta, name, _copied(value))
+        cdef Py_ssize_t i
+        for i in range(0, len(self.lists), 2):
+            PyDict_SetItem(meta, self.lists[i], PyList_GetSlice(self.lists[i + 1], 0, MOST_ITEMS))
+        for i in range(0, len(self.deep), 2):
+            PyDict_SetItem(meta, self.deep[i], _copied(self.deep[i + 1]))
         return meta
 
     cdef int put(self, Header header, Variable* var) except -1:
@@ -117,7 +124,7 @@ cdef class Template:
         cdef uint64_t hash
         cdef uint8_t c
         cdef int i, which
-        if self.n == 0 or not _steps_over(t, self.text, self.members[0].start):
+        if self.n == 0 or not _steps_over(t, self.text, self.members[0].start) or next_byte(t) == b"}":
             return None
         self.put(header, var)
         for i in range(self.n):

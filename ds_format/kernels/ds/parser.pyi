@@ -1,0 +1,13 @@
+from collections.abc import Collection
+from typing import Any, final
+
+from typing_extensions import Buffer
+
+from .header import Header
+
+@final
+class Parser:
+    def __init__(self, types: dict[str, int]) -> None: ...
+    def parse(
+        self, data: Buffer, keys: Collection[str] | None = None
+    ) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...
