@@ -3,7 +3,7 @@
 Run `python tests/fuzz_headers.py --count 5000000 --seed 1 --jobs 2`. It stops at the first difference, and prints what
 was read before it: the kernel carries what headers in a row have in common from one to the next. Headers come in rows
 for that reason, mutated ones among others that are as they were; and what was returned is damaged, now and then, for
-nobody else may hold it.
+nobody else may hold it. Now and then a file is read with its body, too, both ways.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ import marshal
 import random
 import sys
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its own folder only
 
 from ds_format.codec import line
+from ds_format.dataset import Dataset
+from ds_format.drivers.ds import whole
 from ds_format.errors import DsError
-from tests.headers.corpus import families
+from tests.headers.corpus import File, families
 from tests.headers.mutations import mutated
+from tests.same import same_data, same_value
 
 Meta = dict[str, Any]
 LONGEST = 20_000
@@ -34,6 +37,7 @@ LONGEST = 20_000
 ROWS = ("m", "mm", "bm", "bmb", "bmm", "mbm", "bbmbm", "bmbmb")
 """What is read in a row: a mutated header, and others as they were, `b`."""
 BATCH = 10_000
+PATH = "x.ds"
 
 
 class Told(NamedTuple):
@@ -72,14 +76,32 @@ def exact(meta: Meta) -> bytes:
 def explained(data: bytes) -> Told | str:
     """Return what is said of a header without the kernel, or why nothing can be."""
     try:
-        header, meta = line.parse(data, line.find_end(data, whole=True))
+        header, meta = line.interpreted(data, line.find_end(data, whole=True))
     except (DsError, ValueError) as error:  # a ValueError: Python refuses integers of thousands of digits
         return f"{type(error).__name__}: {error}"
     return Told(described(header), meta, exact(meta))
 
 
-def _leave(data: bytes, keys: Any = None) -> None:
-    """Do as a kernel that reads nothing."""
+def reason(read: Callable[[], object]) -> str:
+    """Return why something cannot be read, or nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of older writers
+        try:
+            read()
+        except (DsError, ValueError) as error:
+            return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def same_dataset(left: Dataset, right: Dataset) -> bool:
+    """Whether all data and metadata are the same, in the same order of variables."""
+    names = [name for name in right if name != "."]
+    return (
+        [name for name in left if name != "."] == names
+        and all(same_data(left[name], right[name]) for name in names)
+        and list(left["."]) == list(right["."])
+        and same_value(dict(left["."]), dict(right["."]))
+    )
 
 
 def damage(value: Any) -> None:
@@ -111,8 +133,8 @@ class Reader:
         self.read: collections.deque[tuple[bytes, Collection[str] | None]] = collections.deque(maxlen=12)
         self.kept: collections.deque[tuple[bytes, Any, Told]] = collections.deque(maxlen=4)
 
-    def accepts(self, data: bytes, keys: Collection[str] | None) -> bool:
-        """Read a header; return whether the kernel did not leave it to others.
+    def accepts(self, data: bytes, keys: Collection[str] | None, body: bytes) -> bool:
+        """Read a header, now and then with the body; return whether the kernel did not leave it to others.
 
         Raises
         ------
@@ -120,6 +142,8 @@ class Reader:
             If others say something else.
         """
         self.read.append((data, keys))
+        if self.dice.random() < 0.05:
+            self._compare_files(data + body, keys)
         found = self.kernel(data, keys)
         if found is None:
             return False
@@ -150,6 +174,16 @@ class Reader:
             if is_packed > header.may_be_packed or (".dtypes" in entry) > header.has_dtypes:
                 raise self._difference(f"hints about {key!r}")
 
+    def _compare_files(self, data: bytes, keys: Collection[str] | None) -> None:
+        read, expected = Dataset(), Dataset()
+        error = reason(lambda: read.update(whole.from_bytes(PATH, bytearray(data), keys, None)))
+        rest = bytearray(data), None, None  # as if the kernel had left all
+        wrong = reason(lambda: whole._go_on(expected, rest, keys, False, False, None))
+        if error.replace(f"{PATH}: ", "", 1) != wrong:
+            raise self._difference(f"file: {error or 'no error'}, expected {wrong or 'no error'}")
+        if not error and not same_dataset(read, expected):
+            raise self._difference(f"file: found {read}, expected {expected}")
+
     def _difference(self, what: str) -> DifferenceError:
         rows = "".join(f"    {row!r},\n" for row in self.read)
         return DifferenceError(f"{what}\nRead last, and the keys that were wanted:\n[\n{rows}]")
@@ -171,31 +205,32 @@ def run(count: int, seed: str) -> Iterator[Tally]:
     dice = random.Random(seed)
     reader = Reader(dice, line.compiled)
     tally = Tally(0, 0, 0)
-    with mock.patch.object(line, "compiled", _leave):  # from here on, `line` does without the kernel
-        known = [(family, _names(family)) for family in families()]
-        base = b""
-        while tally.mutated < count:
-            family, names = dice.choice(known)
-            if not 0 < len(base) < LONGEST or dice.random() < 0.8:
-                base = dice.choice(family)
-            data = mutated(dice, base)
-            for which in dice.choice(ROWS):
-                keys = [name for name in names if dice.random() < 0.3] if dice.random() < 0.2 else None
-                if which == "b":
-                    reader.accepts(dice.choice(family), keys)
-                    tally = tally._replace(others=tally.others + 1)
-                else:
-                    is_accepted = reader.accepts(data, keys)
-            tally = tally._replace(mutated=tally.mutated + 1, accepted=tally.accepted + is_accepted)
-            base = data
-            if tally.mutated % BATCH == 0:
-                yield tally
+    known = [(family, _names(family)) for family in families()]
+    base, file = b"", File(b"", b"")
+    while tally.mutated < count:
+        family, names = dice.choice(known)
+        if not 0 < len(base) < LONGEST or dice.random() < 0.8:
+            file = dice.choice(family)
+            base = file.head
+        data = mutated(dice, base)
+        for which in dice.choice(ROWS):
+            keys = [name for name in names if dice.random() < 0.3] if dice.random() < 0.2 else None
+            if which == "b":
+                other = dice.choice(family)
+                reader.accepts(other.head, keys, other.body)
+                tally = tally._replace(others=tally.others + 1)
+            else:
+                is_accepted = reader.accepts(data, keys, file.body)
+        tally = tally._replace(mutated=tally.mutated + 1, accepted=tally.accepted + is_accepted)
+        base = data
+        if tally.mutated % BATCH == 0:
+            yield tally
     yield tally
 
 
-def _names(family: Iterable[bytes]) -> list[str]:
-    """Return the variables in headers."""
-    found = (explained(data) for data in family)
+def _names(family: Iterable[File]) -> list[str]:
+    """Return the variables of files."""
+    found = (explained(file.head) for file in family)
     return sorted({key for told in found if isinstance(told, Told) for key in told.meta})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ds_format.codec import line
+from ds_format.drivers.ds import whole
 
 from .. import fuzz_headers as fuzz
 
@@ -45,23 +46,35 @@ def test_a_kernel_that_is_wrong_is_found_out(wrong: Any, message: str, monkeypat
 
 def test_metadata_that_somebody_else_holds_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     right = line.compiled
-    held: dict[Any, Any] = {}
+    held: dict[bytes, Any] = {}
 
     def kernel(data: bytes, keys: Any = None) -> Any:
-        found = held.get((data, keys and tuple(keys))) or right(data, keys)
-        if found is not None:
-            held[data, keys and tuple(keys)] = found
-        return found
+        if keys is not None:
+            return right(data, keys)
+        return held.get(data) or held.setdefault(data, right(data))
 
     monkeypatch.setattr(line, "compiled", kernel)
     with pytest.raises(fuzz.DifferenceError, match="damaged"):
         list(fuzz.run(COUNT, "a"))
 
 
+def test_a_file_that_is_read_wrongly_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = whole.from_bytes
+
+    def wrong(*given: Any) -> Any:
+        dataset = right(*given)
+        dataset.popitem()
+        return dataset
+
+    monkeypatch.setattr(whole, "from_bytes", wrong)
+    with pytest.raises(fuzz.DifferenceError, match="file: found"):
+        list(fuzz.run(COUNT, "a"))
+
+
 def test_what_is_refused_must_not_be_accepted() -> None:
     reader = fuzz.Reader(random.Random(1), lambda *_: OTHER)
     with pytest.raises(fuzz.DifferenceError, match="the kernel accepts what is refused: FormatError"):
-        reader.accepts(b"ds-1.0\n{", None)
+        reader.accepts(b"ds-1.0\n{", None, b"")
 
 
 def test_the_program(capsys: pytest.CaptureFixture[str]) -> None:

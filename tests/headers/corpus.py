@@ -1,11 +1,11 @@
-"""Headers to begin with: families of those that files in a row could have."""
+"""Small files to begin with: families of those that could stand in a row."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,23 @@ LONGEST = 16_000
 """Bytes: longer headers only take longer."""
 
 
-def families() -> list[list[bytes]]:
-    """Return the first bytes of files, up to the end of the header, in groups of files that are alike."""
+class File(NamedTuple):
+    """The bytes of a small file of the 1.0 layout."""
+
+    head: bytes
+    """Up to the end of the header."""
+    body: bytes
+
+
+def families() -> list[list[File]]:
+    """Return files, those together that are alike."""
     golden = [list(_of_files(sorted(folder.glob("*.ds")))) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
     stations = [list(_of_datasets(report(i, headers) for i in range(20))) for headers in ("equal", "own", "all own")]
     kinds = [list(_of_datasets(_every_kind(i, which) for i in range(12))) for which in range(4)]
     return [family for family in (*golden, *stations, *kinds) if family]
 
 
-def _of_files(paths: Iterable[Path]) -> Iterator[bytes]:
+def _of_files(paths: Iterable[Path]) -> Iterator[File]:
     for path in paths:
         data = path.read_bytes()
         try:
@@ -37,10 +45,10 @@ def _of_files(paths: Iterable[Path]) -> Iterator[bytes]:
         except DsError:
             end = min(len(data), 200)
         if data.startswith(VERSION_LINE) and end <= LONGEST:
-            yield data[: end + 1]
+            yield File(data[: end + 1], data[end + 1 : end + 1 + LONGEST])
 
 
-def _of_datasets(datasets: Iterable[Any]) -> Iterator[bytes]:
+def _of_datasets(datasets: Iterable[Any]) -> Iterator[File]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.ds"
         for dataset in datasets:
