@@ -94,13 +94,12 @@ def reason(read: Callable[[], object]) -> str:
 
 
 def same_dataset(left: Dataset, right: Dataset) -> bool:
-    """Whether all data and metadata are the same, in the same order of variables."""
-    names = [name for name in right if name != "."]
+    """Whether all data and metadata are the same, in the same order."""
     return (
-        [name for name in left if name != "."] == names
-        and all(same_data(left[name], right[name]) for name in names)
+        list(left) == list(right)
         and list(left["."]) == list(right["."])
         and same_value(dict(left["."]), dict(right["."]))
+        and all(same_data(left[name], right[name]) for name in left if name != ".")
     )
 
 
