@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .dataset import META, attrs, dims, display
-from .drivers.base import BLOCK_SIZE, Source
+from .drivers.base import BLOCK_SIZE, Metadata, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
+from .once import once
 from .opened import Opened
 from .selection import normalize
 from .visible import visible
@@ -132,8 +133,16 @@ class File(Opened, Mapping[str, Variable]):
     def __init__(self, source: Source, path: str):
         self._source = source
         self.path = path
-        self.meta = source.meta
-        self.attrs = attrs(source.meta.get(META, {}))
+
+    @property
+    def meta(self) -> Metadata:
+        """The metadata of all variables, as in a dataset."""
+        return self._source.meta
+
+    @once
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the dataset."""
+        return attrs(self.meta.get(META, {}))
 
     @property
     def dims(self) -> dict[str, int]:

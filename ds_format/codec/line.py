@@ -81,7 +81,6 @@ class _Compiled(dict[str, Described]):
     """Key → what the kernel has found of a variable: filled as variables are asked for."""
 
     def __init__(self, found: Compiled):
-        super().__init__()
         self._found = found
 
     def __missing__(self, key: str) -> Described:
@@ -122,7 +121,7 @@ def find_end(data: bytes | bytearray, whole: bool) -> int:
     FormatError, VersionError
         If these are not the first bytes of a ds file, or the line ends nowhere within `MAX_HEADER_SIZE`.
     """
-    end = data.find(b"\n", _start(data))
+    end = data.find(b"\n", len(VERSION_LINE) if data.startswith(VERSION_LINE) else _start(data))
     if end < 0:
         if len(data) > MAX_HEADER_SIZE:
             raise FormatError(f"the header line does not end within {MAX_HEADER_SIZE} bytes")
@@ -132,9 +131,7 @@ def find_end(data: bytes | bytearray, whole: bool) -> int:
 
 
 def _start(data: bytes | bytearray) -> int:
-    """Return where the header line starts."""
-    if data.startswith(VERSION_LINE):
-        return len(VERSION_LINE)
+    """Return where a header line starts that is not behind the version line."""
     if data[:MAX_VERSION_SIZE].lstrip(b" \t\r\n").startswith(b"{"):
         return data.index(b"{")
     if not data:
@@ -180,11 +177,20 @@ def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     found = compiled(data)
     if found is not None:
         return decompiled(data, found[0]), found[1]
-    line = bytes(data[:end])
-    header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
-    meta = {key: _metadata(described) for key, described in header.variables.items()}
-    meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
-    return header, meta
+    header, attributes = _parse_any(data, end)
+    return header, _all_metadata(header, attributes)
+
+
+def scan(data: bytes | bytearray, end: int) -> tuple[Header, Callable[[], dict[str, Entry]]]:
+    """Read a header as `parse` does, and return what makes the metadata when they are asked for.
+
+    It may be called more than once; until then the line may not be changed.
+    """
+    found = compiled(data)
+    if found is not None:
+        return decompiled(data, found[0]), lambda: parse(data, end)[1]
+    header, attributes = _parse_any(data, end)
+    return header, lambda: _all_metadata(header, attributes)
 
 
 _parse_shared = functools.lru_cache(maxsize=8)(parse)
@@ -196,6 +202,12 @@ def parse_part(data: bytes | bytearray, end: int, keys: Collection[str]) -> tupl
     header, shared = _parse_shared(bytes(data[: end + 1]), end) if end <= REMEMBERED_SIZE else parse(data, end)
     wanted = [key for key in header.keys if key in keys]
     return header, {key: _copied(shared[key]) for key in (*wanted, ".")}
+
+
+def _parse_any(data: bytes | bytearray, end: int) -> tuple[Header, Entry]:
+    """Read a header of any kind; also return the attributes of the dataset, which others may hold, too."""
+    line = bytes(data[:end])
+    return _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
 
 
 def _parse(line: bytes) -> tuple[Header, Entry]:
@@ -347,6 +359,13 @@ def _copied(value: Any) -> Any:
     if type(value) is dict:
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if type(value) is list else value
+
+
+def _all_metadata(header: Header, attributes: Entry) -> dict[str, Entry]:
+    """Return the metadata of a dataset, for somebody to keep and change."""
+    meta = {key: _metadata(described) for key, described in header.variables.items()}
+    meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
+    return meta
 
 
 def _metadata(described: Described) -> Entry:

@@ -18,10 +18,9 @@ from ...kernels.ds.arrays import put_numbers
 from ...kernels.files import files, ranges
 from ...names import unescape
 from ...packing import unpack_all
-from ...regular import open_file
 from ...target import Target, naming, resolve
 from ..base import Metadata
-from ..ds_header import read_header
+from ..ds_header import open_line
 from .entries import dataset_entry, entry_of, header_key
 from .file_body import FileBody
 from .variables import decode_variable, may_unpack, read_headers, typed
@@ -88,10 +87,9 @@ def _from_bytes(
 
 
 def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
-    fd, status = open_file(path)
-    size = status.st_size
+    fd, size, data, end = open_line(path)
     try:
-        header, meta = read_header(fd, size, None if full else keys)
+        header, meta = parse(data, end) if keys is None or full else parse_part(data, end, keys)
         body = FileBody(fd, header.body, size - header.body)
         return _complete(Dataset(), None, header, meta, body, keys, full, strings, unpack)
     finally:

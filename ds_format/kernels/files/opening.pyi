@@ -1,0 +1,3 @@
+from os import PathLike
+
+def open_first(path: str | bytes | PathLike[str] | PathLike[bytes], limit: int) -> tuple[int, int, bytearray]: ...
