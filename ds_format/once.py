@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 
 
-class once(Generic[T]):  # noqa: N801 - a decorator
+class once(Generic[T]):
     """A property that is made when it is first asked for, and then is an attribute.
 
     Threads that ask at once may each make one, but all of them get the same; `functools.cached_property` gives each

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,13 @@ class Subset(Opened):
         Whether the driver knows `skip_unsupported`.
     """
 
+    _wanted: list[str] | None = None
+    """Keys of the variables that are wanted, in the order of the file; None: all."""
+    _indexes: Mapping[str, tuple[Index, ...]] = MappingProxyType({})
+    """What is wanted of a variable, by its key, unless the whole."""
+    _dates: Mapping[str, Any] = MappingProxyType({})
+    """Julian dates of variables of time, by their keys."""
+
     def __init__(
         self,
         source: Source,
@@ -117,11 +125,18 @@ class Subset(Opened):
         self.source = source
         self.path = os.fsdecode(path)
         self.can_skip = can_skip
-        self._masked = masked
         self._unpack = unpack
-        self._wanted: list[str] | None = None
-        self._indexes: dict[str, tuple[Index, ...]] = {}
-        self._dates: dict[str, Any] = {}
+        self._masked = masked
+        if variables is not None or jd or any(selectors):
+            self._take(variables, selectors, jd)
+
+    def _take(
+        self,
+        variables: str | Iterable[str] | None,
+        selectors: tuple[Selector, Selector, Selector, Selector],
+        jd: bool,
+    ) -> None:
+        """Find out what is wanted of which variables."""
         try:
             sel = self._resolve(selectors, jd) if any(selectors) else {}
             if variables is not None:

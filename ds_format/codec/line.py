@@ -181,16 +181,41 @@ def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     return header, _all_metadata(header, attributes)
 
 
-def scan(data: bytes | bytearray, end: int) -> tuple[Header, Callable[[], dict[str, Entry]]]:
-    """Read a header as `parse` does, and return what makes the metadata when they are asked for.
+class HeaderLine:
+    """A header line that is right. What it says is made when it is asked for.
 
-    It may be called more than once; until then the line may not be changed.
+    Parameters
+    ----------
+    data : bytes or bytearray
+        The first bytes of a file, with all of the line, which may not be changed afterwards.
+
+    Raises
+    ------
+    FormatError, VersionError
+        As `find_end` and `parse`.
     """
-    found = compiled(data)
-    if found is not None:
-        return decompiled(data, found[0]), lambda: parse(data, end)[1]
-    header, attributes = _parse_any(data, end)
-    return header, lambda: _all_metadata(header, attributes)
+
+    __slots__ = ("_compiled", "_data", "_read")
+
+    def __init__(self, data: bytes | bytearray):
+        self._data = data
+        self._compiled = compiled(data)
+        if self._compiled is None:
+            self._read = _parse_any(data, find_end(data, whole=True))
+
+    def text(self) -> str:
+        """Return the line as it stands, behind the version line if there is one."""
+        return self._data[: self.header().body].decode()
+
+    def header(self) -> Header:
+        """Return the header."""
+        return self._read[0] if self._compiled is None else decompiled(self._data, self._compiled[0])
+
+    def meta(self) -> dict[str, Entry]:
+        """Return the metadata as `parse` does: each time others, which nobody else holds."""
+        if self._compiled is None:
+            return _all_metadata(*self._read)
+        return parse(self._data, self._compiled[0].body - 1)[1]
 
 
 _parse_shared = functools.lru_cache(maxsize=8)(parse)

@@ -26,9 +26,11 @@ class Source(Protocol):
 
     @property
     def meta(self) -> Metadata:
-        """From the header alone. Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and
-        `.type` (a ds type name; absent or None if the file does not say). `.missing` is true where values may be
-        missing."""
+        """From the header alone.
+
+        Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type` (a ds type name;
+        absent or None if the file does not say). `.missing` is true where values may be missing.
+        """
         ...
 
     @property

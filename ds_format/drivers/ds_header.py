@@ -14,8 +14,8 @@ FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end, and many a file."""
 
 
-def open_line(path: Any) -> tuple[int, int, bytearray, int]:
-    """Open a ds file, and read its first bytes, up to the end of the header line or beyond.
+def open_line(path: Any) -> tuple[int, int, bytearray]:
+    """Open a ds file, and read its header line.
 
     Parameters
     ----------
@@ -28,9 +28,7 @@ def open_line(path: Any) -> tuple[int, int, bytearray, int]:
     size : int
         Bytes of the file.
     data : bytearray
-        The first ones.
-    end : int
-        Where in them the header line ends; see `codec.line.find_end`.
+        All of them, or the first ones up to the end of the header line.
 
     Raises
     ------
@@ -40,13 +38,15 @@ def open_line(path: Any) -> tuple[int, int, bytearray, int]:
         If these are not the first bytes of a ds file.
     """
     fd, size, data = opening.open_first(path, FIRST_SIZE)
+    if fd < 0:
+        return fd, size, data
     try:
-        while (end := find_end(data, whole=fd < 0 or len(data) >= size)) < 0:
+        while (end := find_end(data, whole=len(data) >= size)) < 0:
             more = bytearray(min(len(data), size - len(data)))
             n = ranges.read_at(fd, len(data), more)
             data += more[:n]
             size = len(data) if n < len(more) else size
-        return fd, size, data, end
+        return fd, size, data[: end + 1]
     except BaseException:
         _close(fd)
         raise
@@ -90,8 +90,9 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
 def _read(path: Any) -> tuple[dict[str, dict[str, Any]], bytearray]:
     """Return the metadata of a file, and its version line and JSON line as they stand."""
     try:
-        fd, _, data, end = open_line(path)
+        fd, _, data = open_line(path)
         _close(fd)
+        end = find_end(data, whole=True)
         return parse(data, end)[1], data[:end]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))

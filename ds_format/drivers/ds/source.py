@@ -15,7 +15,7 @@ from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
-from ...codec.line import scan
+from ...codec.line import Header, HeaderLine
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
@@ -48,29 +48,41 @@ class DsSource(Opened):
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False):
         self.path = os.fsdecode(path)
         self.strings = strings
-        self._headers: dict[str, VarHeader] = {}
+        self._share = mmap
         self._fd = -1
         try:
-            self._fd, size, data, end = open_line(path)
-            self.header, self._make_meta = scan(data if self._fd < 0 else data[: end + 1], end)
-            self.body = self._body(data, size, share=mmap)
+            self._fd, self._size, self._data = open_line(path)
+            self.line = HeaderLine(self._data)
         except DsError as error:
             self.close()
             raise error.at(path=self.path)
+        if mmap:
+            self.body  # noqa: B018 - maps the file, which must be open for that
 
-    def _body(self, data: bytearray, size: int, *, share: bool) -> Body:
-        """Return the body: of a small file in memory, else on disk, or mapped if it is to be shared."""
+    @once
+    def header(self) -> Header:
+        """What the first bytes of the file say."""
+        return self.line.header()
+
+    @once
+    def body(self) -> Body:
+        """The bytes behind the header: of a small file in memory, else on disk, or mapped."""
         start = self.header.body
-        if self._fd < 0:
-            return MemoryBody(data, start, share)
-        if share:
-            return MemoryBody(mmap_module.mmap(self._fd, size, access=mmap_module.ACCESS_COPY), start, share)
-        return FileBody(self._fd, start, size - start)
+        if len(self._data) >= self._size:
+            return MemoryBody(self._data, start, self._share)
+        if self._share:
+            return MemoryBody(mmap_module.mmap(self._fd, 0, access=mmap_module.ACCESS_COPY), start, share=True)
+        return FileBody(self._fd, start, self._size - start)
 
     @once
     def meta(self) -> Metadata:
         """From the header."""
-        return source_metadata(self.header, self._make_meta())
+        return source_metadata(self.header, self.line.meta())
+
+    @once
+    def _headers(self) -> dict[str, VarHeader]:
+        """What the header says of variables that were asked for."""
+        return {}
 
     @once
     def faults(self) -> Mapping[str, DsError]:

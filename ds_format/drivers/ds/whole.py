@@ -87,13 +87,16 @@ def _from_bytes(
 
 
 def _read_large(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
-    fd, size, data, end = open_line(path)
+    fd, size, data = open_line(path)
     try:
+        end = find_end(data, whole=True)
         header, meta = parse(data, end) if keys is None or full else parse_part(data, end, keys)
-        body = FileBody(fd, header.body, size - header.body)
+        start = header.body
+        body: Body = MemoryBody(data, start, share=False) if fd < 0 else FileBody(fd, start, size - start)
         return _complete(Dataset(), None, header, meta, body, keys, full, strings, unpack)
     finally:
-        os.close(fd)
+        if fd >= 0:
+            os.close(fd)
 
 
 def _complete(

@@ -28,7 +28,7 @@ def read_file(path: Any, limit: int) -> bytearray | None:
 
 
 def open_first(path: Any, limit: int) -> tuple[int, int, bytearray]:
-    """Open a file, and read its first bytes; return descriptor, size, and these. -1: these are all, and it is closed."""
+    """Open a file, and read its first bytes; return descriptor (-1: closed, for these are all), size, and these."""
     fd, size = _open_regular(path)
     try:
         data = bytearray(min(size, limit))
