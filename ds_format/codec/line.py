@@ -177,45 +177,8 @@ def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     found = compiled(data)
     if found is not None:
         return decompiled(data, found[0]), found[1]
-    header, attributes = _parse_any(data, end)
-    return header, _all_metadata(header, attributes)
-
-
-class HeaderLine:
-    """A header line that is right. What it says is made when it is asked for.
-
-    Parameters
-    ----------
-    data : bytes or bytearray
-        The first bytes of a file, with all of the line, which may not be changed afterwards.
-
-    Raises
-    ------
-    FormatError, VersionError
-        As `find_end` and `parse`.
-    """
-
-    __slots__ = ("_compiled", "_data", "_read")
-
-    def __init__(self, data: bytes | bytearray):
-        self._data = data
-        self._compiled = compiled(data)
-        if self._compiled is None:
-            self._read = _parse_any(data, find_end(data, whole=True))
-
-    def text(self) -> str:
-        """Return the line as it stands, behind the version line if there is one."""
-        return self._data[: self.header().body].decode()
-
-    def header(self) -> Header:
-        """Return the header."""
-        return self._read[0] if self._compiled is None else decompiled(self._data, self._compiled[0])
-
-    def meta(self) -> dict[str, Entry]:
-        """Return the metadata as `parse` does: each time others, which nobody else holds."""
-        if self._compiled is None:
-            return _all_metadata(*self._read)
-        return parse(self._data, self._compiled[0].body - 1)[1]
+    header, attributes = parse_any(data, end)
+    return header, metadata_of(header, attributes)
 
 
 _parse_shared = functools.lru_cache(maxsize=8)(parse)
@@ -229,7 +192,7 @@ def parse_part(data: bytes | bytearray, end: int, keys: Collection[str]) -> tupl
     return header, {key: _copied(shared[key]) for key in (*wanted, ".")}
 
 
-def _parse_any(data: bytes | bytearray, end: int) -> tuple[Header, Entry]:
+def parse_any(data: bytes | bytearray, end: int) -> tuple[Header, Entry]:
     """Read a header of any kind; also return the attributes of the dataset, which others may hold, too."""
     line = bytes(data[:end])
     return _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
@@ -386,11 +349,10 @@ def _copied(value: Any) -> Any:
     return [_copied(inner) for inner in value] if type(value) is list else value
 
 
-def _all_metadata(header: Header, attributes: Entry) -> dict[str, Entry]:
+def metadata_of(header: Header, attributes: Entry) -> dict[str, Entry]:
     """Return the metadata of a dataset, for somebody to keep and change."""
-    meta = {key: _metadata(described) for key, described in header.variables.items()}
-    meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
-    return meta
+    variables = {key: _metadata(described) for key, described in header.variables.items()}
+    return {**variables, ".": {key: _copied(value) for key, value in attributes.items() if key != WRITER}}
 
 
 def _metadata(described: Described) -> Entry:

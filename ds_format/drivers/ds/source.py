@@ -14,8 +14,9 @@ from ...codec import legacy
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader
+from ...codec.header_line import HeaderLine
 from ...codec.layout import check_numbers, locate
-from ...codec.line import Header, HeaderLine
+from ...codec.line import Header
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
