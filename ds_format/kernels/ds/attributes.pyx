@@ -2,8 +2,6 @@
 
 cimport numpy as cnp
 from cpython.dict cimport PyDict_SetItem
-from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
 from libc.math cimport isinf
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
@@ -12,10 +10,6 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(
-        PyTypeObject* kind, cnp.dtype dtype, int ndim, const cnp.npy_intp* sizes, const cnp.npy_intp* strides,
-        void* data, int flags, PyObject* obj
-    )
     object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
 
 cnp.import_array()
@@ -68,10 +62,11 @@ cdef object _typed(object value, object spec, dict known):
 
 cdef object _array(list values, cnp.dtype dtype):
     cdef cnp.npy_intp n = len(values)
-    cdef uint8_t* place
     cdef cnp.ndarray array
-    Py_INCREF(dtype)  # the array takes this reference
-    array = PyArray_NewFromDescr(<PyTypeObject*> cnp.ndarray, dtype, 1, &n, NULL, NULL, 0, NULL)
+    cdef uint8_t* place
+    if dtype.kind == b"U":
+        return None
+    array = cnp.PyArray_SimpleNew(1, &n, dtype.num)
     place = <uint8_t*> cnp.PyArray_DATA(array)
     for value in values:
         if not _put(value, dtype, place):
