@@ -42,7 +42,12 @@ class Variable(Opened):
         self.shape: tuple[int, ...] | None = None if size is None else tuple(size)
         self.dims = tuple(dims(key, meta, len(self.shape or ())))
         self.type: str | None = meta.get(".type")
-        self.attrs = attrs(meta)
+        self._meta = meta
+
+    @once
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the variable."""
+        return attrs(self._meta)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -115,7 +120,7 @@ class Variable(Opened):
         return visible(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
 
     def _repr_html_(self) -> str:
-        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._source.meta[self._key]})
+        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._meta})
         return shown
 
 
