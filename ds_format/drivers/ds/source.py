@@ -175,6 +175,8 @@ class DsSource(Opened):
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+            if not self._share:
+                vars(self).pop("body", None)  # the next one has no descriptor, where this one's may be another file's
 
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:

@@ -95,6 +95,18 @@ def test_threads_that_ask_at_once_get_the_same(path: Path) -> None:
         sys.setswitchinterval(interval)
 
 
+def test_no_other_file_is_read_after_closing(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.ds", tmp_path / "b.ds"]
+    for i, path in enumerate(paths):
+        ds.write(path, {"x": np.full(ds_header.FIRST_SIZE, i)})
+    file = ds.open(paths[0])
+    variable = file["x"]
+    assert variable[0] == 0
+    file.close()
+    with ds.open(paths[1]), pytest.raises(OSError, match="descriptor"):
+        variable[0]
+
+
 @POSIX
 def test_a_small_file_is_not_kept_open(path: Path) -> None:
     before = n_open()
