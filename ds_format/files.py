@@ -169,8 +169,14 @@ def open(
     ...     file["height"].dims, file["height"].shape, file["height"][-1, :2]
     (('time', 'buoy'), (3, 4), array([8., 9.]))
     """
-    options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "skip_unsupported": skip_unsupported}
-    source = open_subset(filename, unpack=unpack, masked=True, **options)
+    source = open_subset(
+        filename,
+        unpack=unpack,
+        masked=True,
+        mmap=mmap,
+        strings=_as_numpy(strings),
+        skip_unsupported=skip_unsupported,
+    )
     return File(source, source.path)
 
 

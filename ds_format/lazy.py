@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .dataset import META, attrs, dims, display
-from .drivers.base import BLOCK_SIZE, Source
+from .drivers.base import BLOCK_SIZE, Metadata, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
+from .once import once
 from .opened import Opened
 from .selection import normalize
 from .visible import visible
@@ -41,7 +42,12 @@ class Variable(Opened):
         self.shape: tuple[int, ...] | None = None if size is None else tuple(size)
         self.dims = tuple(dims(key, meta, len(self.shape or ())))
         self.type: str | None = meta.get(".type")
-        self.attrs = attrs(meta)
+        self._meta = meta
+
+    @once
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the variable."""
+        return attrs(self._meta)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -114,7 +120,7 @@ class Variable(Opened):
         return visible(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
 
     def _repr_html_(self) -> str:
-        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._source.meta[self._key]})
+        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._meta})
         return shown
 
 
@@ -132,8 +138,16 @@ class File(Opened, Mapping[str, Variable]):
     def __init__(self, source: Source, path: str):
         self._source = source
         self.path = path
-        self.meta = source.meta
-        self.attrs = attrs(source.meta.get(META, {}))
+
+    @property
+    def meta(self) -> Metadata:
+        """The metadata of all variables, as in a dataset."""
+        return self._source.meta
+
+    @once
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the dataset."""
+        return attrs(self.meta.get(META, {}))
 
     @property
     def dims(self) -> dict[str, int]:

@@ -55,7 +55,9 @@ def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
     entry : dict
         Its metadata.
     """
-    if unpack is False or not is_packed(entry, entry.get(".type")):
+    if unpack is False or (unpack is None and entry.keys().isdisjoint(RECORDS)):
+        return False
+    if not is_packed(entry, entry.get(".type")):
         return False
     return unpack is True or any(_record(entry, name).get(PACKED) is True for name in RECORDS)
 

@@ -1,6 +1,7 @@
 """Opening what has to be a file: a pipe would keep the process waiting, and a device may never end.
 
-What was opened is looked at, and not what the name stood for before. `kernels.files.files` does so for small files.
+What was opened is looked at, and not what the name stood for before. `kernels.files.opening` does so in one call with
+reading.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .drivers.base import BLOCK_SIZE, Metadata, Source, StoredNumbers, block_sli
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
+from .once import once
 from .opened import Opened
 from .selection import Index, as_slice, normalize, resolve, shape_of, take
 
@@ -38,6 +40,7 @@ def open_subset(
     unpack: bool | None = False,
     masked: bool = False,
     skip_unsupported: bool = False,
+    driver: drivers.Driver | None = None,
     **options: Any,
 ) -> Subset:
     """Open a part of a file.
@@ -59,6 +62,8 @@ def open_subset(
         Whether numbers are masked arrays where the driver says that this is expected; Julian dates are not.
     skip_unsupported : bool
         Leave out variables that the ds model cannot hold, with a warning, where the driver knows such.
+    driver : Driver, optional
+        Instead of the one that the suffix tells.
     **options
         As `drivers.open_source`.
 
@@ -69,10 +74,13 @@ def open_subset(
     IndexError, UnsupportedError, MissingError
         As `ds_format.selection.resolve`.
     """
-    driver = options.pop("driver", None) or drivers.find_existing(path)
+    if driver is None:
+        driver = drivers.find_existing(path)
     can_skip = "skip_unsupported" in driver.options
-    with _telling_of_skipping(can_skip):
+    try:
         source = drivers.open_source(path, driver, skip_unsupported=skip_unsupported and can_skip, **options)
+    except UnsupportedError as error:
+        raise _told_of_skipping(error, can_skip)
     try:
         selectors = (sel, range_, at, between)
         return Subset(source, path, variables, selectors, jd, unpack, masked and driver.masks, can_skip)
@@ -96,6 +104,13 @@ class Subset(Opened):
         Whether the driver knows `skip_unsupported`.
     """
 
+    _wanted: list[str] | None = None
+    """Keys of the variables that are wanted, in the order of the file; None: all."""
+    _indexes: Mapping[str, tuple[Index, ...]] = MappingProxyType({})
+    """What is wanted of a variable, by its key, unless the whole."""
+    _dates: Mapping[str, Any] = MappingProxyType({})
+    """Julian dates of variables of time, by their keys."""
+
     def __init__(
         self,
         source: Source,
@@ -109,59 +124,96 @@ class Subset(Opened):
     ):
         self.source = source
         self.path = os.fsdecode(path)
-        self.meta: Metadata = {}
-        self._indexes: dict[str, tuple[Index, ...] | None] = {}
-        self._dates: dict[str, Any] = {}
-        self._packed: set[str] = set()
-        self._masked = masked
         self.can_skip = can_skip
-        try:
-            self._take(variables, selectors, jd, unpack)
-        except DsError as error:
-            raise error.at(path=self.path)
-        self.faults = {key: fault for key, fault in source.faults.items() if key in self.meta}
+        self._unpack = unpack
+        self._masked = masked
+        if variables is not None or jd or any(selectors):
+            self._take(variables, selectors, jd)
 
     def _take(
         self,
         variables: str | Iterable[str] | None,
         selectors: tuple[Selector, Selector, Selector, Selector],
         jd: bool,
-        unpack: bool | None,
     ) -> None:
         """Find out what is wanted of which variables."""
-        sel = self._resolve(selectors, jd) if any(selectors) else {}
-        for key in self._keys(variables):
-            index, self.meta[key] = self._select(key, sel)
-            self._indexes[key] = index
-            if jd and (dates := self._julian(key, index)) is not None:
-                self._dates[key] = dates
-                self.meta[key] = _julian_meta(self.meta[key])
-            elif packing.is_unpacked_by(unpack, self.meta[key]):
-                self._packed.add(key)
-                self.meta[key] = packing.unpacked_meta(self.meta[key])
-        self.meta[META] = dict(self.source.meta.get(META, {}))
+        try:
+            sel = self._resolve(selectors, jd) if any(selectors) else {}
+            if variables is not None:
+                self._wanted = self._found(variables)
+            if sel:
+                self._indexes = self._select(sel)
+            if jd:
+                self._dates = self._read_dates()
+        except DsError as error:
+            raise error.at(path=self.path)
 
-    def _keys(self, variables: str | Iterable[str] | None) -> list[str]:
-        every = [key for key in self.source.meta if key != META]
-        if variables is None:
-            return every
+    @once
+    def meta(self) -> Metadata:
+        """Of the variables that are wanted, with `.dims` and `.size` of the part."""
+        meta = {key: self._entry(key) for key in self._keys()}
+        meta[META] = dict(self.source.meta.get(META, {}))
+        return meta
+
+    @once
+    def faults(self) -> Mapping[str, DsError]:
+        """Why one of them cannot be had, by its key."""
+        wanted = self._wanted
+        return {key: fault for key, fault in self.source.faults.items() if wanted is None or key in wanted}
+
+    @once
+    def _packed(self) -> frozenset[str]:
+        """Of which variables values are unpacked when they are read."""
+        if self._unpack is False:
+            return frozenset()
+        meta, stored = self.source.meta, [key for key in self._keys() if key not in self._dates]
+        return frozenset(key for key in stored if packing.is_unpacked_by(self._unpack, meta[key]))
+
+    def _keys(self) -> list[str]:
+        """Return the keys of the variables that are wanted, in the order of the file."""
+        return [key for key in self.source.meta if key != META] if self._wanted is None else self._wanted
+
+    def _found(self, variables: str | Iterable[str]) -> list[str]:
+        """Return the keys of those variables that exist, in the order of the file."""
         wanted = keys_of(variables)
         say_missing(self.path, wanted, self.source.meta)
-        return [key for key in every if key in wanted]
+        return [key for key in self.source.meta if key != META and key in wanted]
 
-    def _select(self, key: str, sel: Mapping[str, Any]) -> tuple[tuple[Index, ...] | None, dict[str, Any]]:
-        """Return the index of a variable, None for the whole of it, and the metadata of what it selects."""
-        entry = self.source.meta[key]
-        size = entry.get(".size")
-        names = dims(key, entry, len(size or ()))
-        if size is None or sel.keys().isdisjoint(names):
-            return None, dict(entry)
-        try:
-            index = normalize(tuple(sel.get(name, slice(None)) for name in names), size, names)
-        except IndexError as error:
-            raise IndexError(f'{self.path}: variable "{unescape(key)}": {error}') from None
-        kept = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
-        return index, {**entry, ".dims": kept, ".size": list(shape_of(index))}
+    def _select(self, sel: Mapping[str, Any]) -> dict[str, tuple[Index, ...]]:
+        """Return the index of each variable that has one of the dimensions that are selected from."""
+        indexes = {}
+        for key in self._keys():
+            entry = self.source.meta[key]
+            size = entry.get(".size")
+            names = dims(key, entry, len(size or ()))
+            if size is None or sel.keys().isdisjoint(names):
+                continue
+            try:
+                indexes[key] = normalize(tuple(sel.get(name, slice(None)) for name in names), size, names)
+            except IndexError as error:
+                raise IndexError(f'{self.path}: variable "{unescape(key)}": {error}') from None
+        return indexes
+
+    def _read_dates(self) -> dict[str, Any]:
+        """Return the Julian dates of each variable of time."""
+        dates = {}
+        for key in self._keys():
+            found = self._julian(key, self._indexes.get(key))
+            if found is not None:
+                dates[key] = found
+        return dates
+
+    def _entry(self, key: str) -> dict[str, Any]:
+        """Return the metadata of a variable of the part."""
+        entry = dict(self.source.meta[key])
+        index = self._indexes.get(key)
+        if index is not None:
+            names = dims(key, entry, len(index))
+            entry[".dims"] = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
+            entry[".size"] = list(shape_of(index))
+        if key in self._dates:
+            return _julian_meta(entry)
+        return packing.unpacked_meta(entry) if key in self._packed else entry
 
     def _resolve(self, selectors: tuple[Selector, Selector, Selector, Selector], jd: bool) -> dict[str, Any]:
         """Return one index per dimension; values are looked for among Julian dates, if these are wanted."""
@@ -203,7 +255,7 @@ class Subset(Opened):
 
     def _index_of(self, name: str, index: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """Return the index into the whole of an index into the part."""
-        chosen = self._indexes[name]
+        chosen = self._indexes.get(name)
         if chosen is None or index is None:
             return index if chosen is None else chosen
         parts = iter(index)
@@ -222,7 +274,7 @@ class Subset(Opened):
             if dates.size:
                 yield dates
             return
-        chosen = self._indexes[name]
+        chosen = self._indexes.get(name)
         if chosen is None:
             stored, read = item_size(self.source.meta[name]), item_size(self.meta[name])
             yield from self.source.blocks(name, max(budget * stored // read, 1))
@@ -234,7 +286,7 @@ class Subset(Opened):
 
     def stored(self, name: str) -> StoredNumbers | None:
         """Return where a variable lies in the file, if all of it is wanted, and the driver can tell."""
-        changed = name in self._dates or name in self._packed or self._indexes[name] is not None
+        changed = name in self._dates or name in self._packed or name in self._indexes
         if changed or not hasattr(self.source, "stored"):
             return None
         place: StoredNumbers | None = self.source.stored(name)
@@ -252,9 +304,13 @@ class Subset(Opened):
         """Return a part of this one; parameters and errors as `open_subset`. It is open as long as this one is."""
         return Subset(self, self.path, variables, (sel, range_, at, between), jd, False, can_skip=self.can_skip)
 
-    def telling_of_skipping(self) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def telling_of_skipping(self) -> Iterator[None]:
         """Add to errors about what ds cannot hold how to leave it out."""
-        return _telling_of_skipping(self.can_skip)
+        try:
+            yield
+        except UnsupportedError as error:
+            raise _told_of_skipping(error, self.can_skip)
 
     def close(self) -> None:
         """Release the file."""
@@ -270,14 +326,11 @@ class Subset(Opened):
 SKIPPING = "; `--skip-unsupported` leaves it out (in Python `skip_unsupported=True`)"
 
 
-@contextlib.contextmanager
-def _telling_of_skipping(can_skip: bool) -> Iterator[None]:
-    try:
-        yield
-    except UnsupportedError as error:
-        if can_skip and SKIPPING not in error.message:
-            error.message += SKIPPING
-        raise
+def _told_of_skipping(error: UnsupportedError, can_skip: bool) -> UnsupportedError:
+    """Return an error that says how to leave out what it is about, if the driver can."""
+    if can_skip and SKIPPING not in error.message:
+        error.message += SKIPPING
+    return error
 
 
 JULIAN = {".time": True, ".type": "float64", "units": timeaxis.JD_UNITS, "calendar": timeaxis.JD_CALENDAR}

@@ -55,15 +55,16 @@ def run(request: Request) -> Iterable[Any]:
     request, target = _target(request)
     count(request, 2, 2)
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
-    entries = metadata.read(path).variables
-    name = Finder(path, request).require_one(wanted, list(entries), "variable")
-    names = [name, *(dim for dim in dict.fromkeys(entries[name][".dims"]) if dim in entries and dim != name)]
     columns, lines = shutil.get_terminal_size((COLUMNS, ROWS))
     rows = max(min(lines - AROUND, MOST_ROWS), 4)
     limits = (picture.N_LINE, picture.N_X, picture.N_Y) if target else (columns, columns, 4 * rows)
-    with open_subset(path, names, **options.reading(request), jd=True, unpack=True) as source:
+    with open_subset(path, unpack=True) as whole:
+        entries = metadata.contents(whole.meta).variables
+        name = Finder(path, request).require_one(wanted, list(entries), "variable")
+        names = [name, *(dim for dim in dict.fromkeys(entries[name][".dims"]) if dim in entries and dim != name)]
+        part = whole.part(names, **options.reading(request), jd=True)
         try:
-            drawn = scene.make(source, escape(name), *limits)
+            drawn = scene.make(part, escape(name), *limits)
         except DsError as error:
             raise error.at(path=path)
     if target:

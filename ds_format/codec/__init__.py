@@ -4,6 +4,7 @@ From low to high:
 
 header       every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
 line         version line and JSON line ↔ all entries and attributes
+header_line  the same line, checked at once, and what it says when that is asked for
 layout       `VarHeader` and the size of the body → where mask and values lie; every check the header alone decides
 body         where bytes come from: memory, or whatever else can give ranges of them
 attributes   attributes ↔ JSON, with NumPy types kept

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..kernels.ds.attribute_types import put_types
 from ..names import unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import DTYPES
@@ -88,10 +89,11 @@ def from_json(attributes: dict[str, Any]) -> dict[str, Any]:
     """Give attributes their NumPy types back, in place; `.dtypes` goes. A value that does not fit its type stays."""
     dtypes = attributes.pop(DTYPES, None)
     if type(dtypes) is dict:
-        for key, spec in dtypes.items():
+        for key in put_types(attributes, dtypes, NUMERIC):
+            spec = dtypes[key]
             name, *shape = spec if type(spec) is list and spec else [spec]
             dtype = NUMERIC.get(name) if type(name) is str else None
-            if dtype is not None and key in attributes:
+            if dtype is not None:
                 attributes[key] = _typed(attributes[key], dtype, shape if type(spec) is list else None)
     return attributes
 

@@ -81,7 +81,6 @@ class _Compiled(dict[str, Described]):
     """Key → what the kernel has found of a variable: filled as variables are asked for."""
 
     def __init__(self, found: Compiled):
-        super().__init__()
         self._found = found
 
     def __missing__(self, key: str) -> Described:
@@ -122,7 +121,7 @@ def find_end(data: bytes | bytearray, whole: bool) -> int:
     FormatError, VersionError
         If these are not the first bytes of a ds file, or the line ends nowhere within `MAX_HEADER_SIZE`.
     """
-    end = data.find(b"\n", _start(data))
+    end = data.find(b"\n", len(VERSION_LINE) if data.startswith(VERSION_LINE) else _start(data))
     if end < 0:
         if len(data) > MAX_HEADER_SIZE:
             raise FormatError(f"the header line does not end within {MAX_HEADER_SIZE} bytes")
@@ -132,9 +131,7 @@ def find_end(data: bytes | bytearray, whole: bool) -> int:
 
 
 def _start(data: bytes | bytearray) -> int:
-    """Return where the header line starts."""
-    if data.startswith(VERSION_LINE):
-        return len(VERSION_LINE)
+    """Return where a header line starts that is not behind the version line."""
     if data[:MAX_VERSION_SIZE].lstrip(b" \t\r\n").startswith(b"{"):
         return data.index(b"{")
     if not data:
@@ -191,8 +188,7 @@ def interpreted(
     """Do what `parse` does with a header of any kind."""
     line = bytes(data[:end])
     header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
-    wanted = header.keys if keys is None else [key for key in header.keys if key in keys]
-    meta = {key: _metadata(header.variables[key]) for key in wanted}
+    meta = {key: _metadata(header.variables[key]) for key in header.keys if keys is None or key in keys}
     meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
     return header, meta
 

@@ -205,7 +205,7 @@ def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Sour
     if driver is None:
         driver = find_existing(path)
     wanted = {name: value for name, value in options.items() if value}
-    if not driver.options.issuperset(wanted):
+    if wanted and not driver.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - driver.options))
         raise DriverError(f"{names} is not possible with this format", path=os.fsdecode(path))
     source: Source = load(driver).open(path, **wanted)

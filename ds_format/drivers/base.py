@@ -24,9 +24,14 @@ BLOCK_SIZE = 16 * 1024 * 1024
 class Source(Protocol):
     """An open file to read from."""
 
-    meta: Metadata
-    """From the header alone. Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type`
-    (a ds type name; absent or None if the file does not say). `.missing` is true where values may be missing."""
+    @property
+    def meta(self) -> Metadata:
+        """From the header alone.
+
+        Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type` (a ds type name;
+        absent or None if the file does not say). `.missing` is true where values may be missing.
+        """
+        ...
 
     @property
     def faults(self) -> Mapping[str, DsError]:

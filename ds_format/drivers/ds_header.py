@@ -4,46 +4,57 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
 from typing import Any
 
-from ..codec.line import Header, find_end, parse
+from ..codec.line import find_end, parse
 from ..errors import DsError
-from ..regular import open_file
+from ..kernels.files import opening, ranges
 
 FIRST_SIZE = 64 * 1024
-"""Bytes read at first, in which most headers end."""
+"""Bytes read at first, in which most headers end, and many a file."""
 
 
-def read_header(fd: int, size: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, dict[str, Any]]]:
-    """Read the header of an open file; see `codec.line.parse`.
+def open_line(path: Any) -> tuple[int, int, bytearray]:
+    """Open a ds file, and read its header line.
 
     Parameters
     ----------
+    path : str, bytes or PathLike
+
+    Returns
+    -------
     fd : int
-        File descriptor, at the start of the file.
+        File descriptor, for the caller to close. -1: all of the file was read, and it is closed.
     size : int
         Bytes of the file.
-    keys : collection of str, optional
-        Whose metadata to return besides those of the dataset; all by default.
+    data : bytearray
+        All of them, or the first ones up to the end of the header line.
 
     Raises
     ------
+    OSError
+        As the system says; see `kernels.files.opening.open_first`.
     FormatError
         If these are not the first bytes of a ds file.
     """
-    return parse(*_read_line(fd, size), keys)
+    fd, size, data = opening.open_first(path, FIRST_SIZE)
+    if fd < 0:
+        return fd, size, data
+    try:
+        while (end := find_end(data, whole=len(data) >= size)) < 0:
+            more = bytearray(min(len(data), size - len(data)))
+            n = ranges.read_at(fd, len(data), more)
+            data += more[:n]
+            size = len(data) if n < len(more) else size
+        return fd, size, data[: end + 1]
+    except BaseException:
+        _close(fd)
+        raise
 
 
-def _read_line(fd: int, size: int) -> tuple[bytearray, int]:
-    """Return the first bytes of a file that was just opened, and where in them the header line ends."""
-    data = bytearray()
-    while True:
-        piece = os.read(fd, max(FIRST_SIZE, len(data)))
-        data += piece
-        end = find_end(data, whole=not piece or len(data) >= size)
-        if end >= 0:
-            return data, end
+def _close(fd: int) -> None:
+    if fd >= 0:
+        os.close(fd)
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:
@@ -78,11 +89,10 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
 
 def _read(path: Any) -> tuple[dict[str, dict[str, Any]], bytearray]:
     """Return the metadata of a file, and its version line and JSON line as they stand."""
-    fd, status = open_file(path)
     try:
-        data, end = _read_line(fd, status.st_size)
+        fd, _, data = open_line(path)
+        _close(fd)
+        end = find_end(data, whole=True)
         return parse(data, end)[1], data[:end]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
-    finally:
-        os.close(fd)

@@ -12,7 +12,6 @@ from ...codec.header import VarHeader
 from ...codec.layout import locate
 from ...errors import DsError
 from ...names import unescape
-from ...regular import open_binary
 from ..base import ERROR, WARNING, Problem, Report
 from .source import DsSource
 from .variables import all_headers
@@ -87,8 +86,7 @@ def _shared(extents: Extents) -> Iterator[tuple[str, str]]:
 
 def _beyond_json(source: DsSource) -> Iterator[tuple[str | None, str]]:
     """Yield what Python's JSON has beyond the standard."""
-    with open_binary(source.path) as file:
-        text = file.read(source.header.body).decode()
+    text = source.line.text()
     words: dict[str, Any] = {}
     json.loads(text[text.index("{") :], parse_constant=words.setdefault)
     for word in words:

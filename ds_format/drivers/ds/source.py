@@ -5,24 +5,27 @@ from __future__ import annotations
 import math
 import mmap as mmap_module
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...codec import legacy
+from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader
+from ...codec.header_line import HeaderLine
 from ...codec.layout import check_numbers, locate
+from ...codec.line import Header
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
+from ...once import once
 from ...opened import Opened
-from ...regular import open_file
 from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
-from ..ds_header import read_header
+from ..ds_header import open_line
 from .file_body import FileBody
 from .partial import read_part
 from .variables import all_headers, decode_variable, faults_of, is_simple, read_headers, source_metadata
@@ -47,22 +50,46 @@ class DsSource(Opened):
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False):
         self.path = os.fsdecode(path)
         self.strings = strings
-        self._fd, status = open_file(path)
-        size = status.st_size
+        self._share = mmap
+        self._fd = -1
         try:
-            self.header, meta = read_header(self._fd, size)
-            self.body: Body
-            if mmap:
-                data = mmap_module.mmap(self._fd, size, access=mmap_module.ACCESS_COPY)
-                self.body = MemoryBody(data, self.header.body, share=True)
-            else:
-                self.body = FileBody(self._fd, self.header.body, size - self.header.body)
-            self.meta: Metadata = source_metadata(self.header, meta)
-            self.faults = faults_of(self.header, self.path)
+            self._fd, self._size, self._data = open_line(path)
+            self.line = HeaderLine(self._data)
         except DsError as error:
             self.close()
             raise error.at(path=self.path)
-        self._headers: dict[str, VarHeader] = {}
+        if mmap:
+            self.body  # noqa: B018 - maps the file, which must be open for that
+
+    @once
+    def header(self) -> Header:
+        """What the first bytes of the file say."""
+        return self.line.header()
+
+    @once
+    def body(self) -> Body:
+        """The bytes behind the header: of a small file in memory, else on disk, or mapped."""
+        start = self.header.body
+        if len(self._data) >= self._size:
+            return MemoryBody(self._data, start, self._share)
+        if self._share:
+            return MemoryBody(mmap_module.mmap(self._fd, 0, access=mmap_module.ACCESS_COPY), start, share=True)
+        return FileBody(self._fd, start, self._size - start)
+
+    @once
+    def meta(self) -> Metadata:
+        """From the header."""
+        return source_metadata(self.header, self.line.meta(from_json))
+
+    @once
+    def _headers(self) -> dict[str, VarHeader]:
+        """What the header says of variables that were asked for."""
+        return {}
+
+    @once
+    def faults(self) -> Mapping[str, DsError]:
+        """From the header."""
+        return faults_of(self.header, self.path)
 
     def variable(self, name: str) -> VarHeader:
         """Return what the header says of one variable.
@@ -72,7 +99,7 @@ class DsSource(Opened):
         MissingError, FormatError
             If there is none, or a property of it is wrong.
         """
-        if name not in self.meta or name == ".":
+        if name not in self.header.keys:
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
         if not self._headers and not is_simple(self.header):
             self._headers = all_headers(self.header, self.body)
@@ -149,6 +176,8 @@ class DsSource(Opened):
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+            if not self._share:
+                vars(self).pop("body", None)  # the next one has no descriptor, where this one's may be another file's
 
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:

@@ -9,16 +9,15 @@ from typing import Any
 from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
-from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted
+from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
 from ...errors import DsError
 from ...kernels.ds.small import Reader
 from ...kernels.files import files, ranges
 from ...packing import unpack_all
-from ...regular import open_file
 from ...target import Target, naming, resolve
 from ..base import Metadata
-from ..ds_header import read_header
+from ..ds_header import open_line
 from .composing import compose
 from .file_body import FileBody
 from .variables import decode_variable, may_unpack, read_headers, typed
@@ -96,14 +95,15 @@ def _go_on(
 def _read_large(
     dataset: Dataset, path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> None:
-    fd, status = open_file(path)
-    size = status.st_size
+    fd, size, data = open_line(path)
     try:
-        header, meta = read_header(fd, size, None if full else keys)
-        body = FileBody(fd, header.body, size - header.body)
+        header, meta = parse(data, find_end(data, whole=True), None if full else keys)
+        start = header.body
+        body: Body = MemoryBody(data, start, share=False) if fd < 0 else FileBody(fd, start, size - start)
         _complete(dataset, None, header, meta, body, keys, strings, unpack)
     finally:
-        os.close(fd)
+        if fd >= 0:
+            os.close(fd)
 
 
 def _complete(

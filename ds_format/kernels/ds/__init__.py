@@ -8,6 +8,7 @@ small           both in one call
 compose         arrays and metadata → the bytes of a file
 attributes      attributes → text of a header
 plain           whether a dataset is of plain arrays that its metadata fit
+attribute_types numbers of a header → NumPy scalars and arrays
 bits            flags and masks, eight to a byte
 values          byte swap; present values to and from their places
 strings         length-prefixed strings ↔ Python strings

@@ -7,15 +7,16 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndS
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
 from libc cimport errno
-from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY
+from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_WRONLY
 from posix.fcntl cimport open as c_open
-from posix.stat cimport S_ISDIR, S_ISREG, chmod, fchmod, fstat, lstat, struct_stat
+from posix.stat cimport S_ISREG, chmod, fchmod, lstat, struct_stat
 from posix.types cimport mode_t
 from posix.unistd cimport close as c_close
-from posix.unistd cimport fsync, pread, unlink
+from posix.unistd cimport fsync, unlink
 
 from .hidden cimport temporary_name
-from .system cimport PIECE, encoded_path, fail
+from .opening cimport open_regular, read_first
+from .system cimport encoded_path, fail
 from .vectors cimport Vectors
 
 cdef extern from "<stdio.h>" nogil:
@@ -53,42 +54,16 @@ def read_file(object path not None, Py_ssize_t limit):
     OSError
         As the system says; IsADirectoryError for a folder.
     """
-    cdef bytes encoded = encoded_path(path)
-    cdef const char* name = PyBytes_AS_STRING(encoded)
     cdef struct_stat status
-    cdef int fd, failed
-    cdef Py_ssize_t size, done = 0, got = 0
+    cdef int fd = open_regular(path, &status)
+    cdef Py_ssize_t size = status.st_size, done
     cdef bytearray data = None
-    cdef char* start = NULL
-    while True:
-        with nogil:
-            fd = c_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            failed = fd < 0 or fstat(fd, &status) < 0
-        if not failed:
-            break
-        _close_quietly(fd)
-        fail(path)
-    size = status.st_size
-    if not S_ISREG(status.st_mode):
-        c_close(fd)
-        errno.errno = errno.EISDIR if S_ISDIR(status.st_mode) else errno.ESPIPE
-        fail(path)
-    if size > limit:
-        c_close(fd)
-        return None
     try:
-        data = PyByteArray_FromStringAndSize(NULL, size)
-        start = PyByteArray_AS_STRING(data)
-        while done < size:
-            with nogil:
-                got = pread(fd, start + done, min(size - done, PIECE), done)
-            if got < 0:
-                fail(path)
-            elif got == 0:
+        if size <= limit:
+            data = PyByteArray_FromStringAndSize(NULL, size)
+            done = read_first(fd, PyByteArray_AS_STRING(data), size, path)
+            if done < size:
                 PyByteArray_Resize(data, done)
-                break
-            else:
-                done += got
     finally:
         with nogil:
             c_close(fd)

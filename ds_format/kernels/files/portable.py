@@ -1,4 +1,4 @@
-"""What `batch`, `files` and `ranges` do, in Python, for systems without their calls: the same arguments and results."""
+"""What kernels of this folder do, in Python, for systems without their calls: the same arguments and results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,44 @@ BINARY = getattr(os, "O_BINARY", 0)
 
 def read_file(path: Any, limit: int) -> bytearray | None:
     """Read a whole file; None if it is larger than `limit` bytes."""
+    fd, size = _open_regular(path)
+    try:
+        if size > limit:
+            return None
+        data = bytearray(size)
+        del data[_read_into(fd, data) :]
+        return data
+    finally:
+        os.close(fd)
+
+
+def open_first(path: Any, limit: int) -> tuple[int, int, bytearray]:
+    """Open a file, and read its first bytes; return descriptor (-1: closed, for these are all), size, and these."""
+    fd, size = _open_regular(path)
+    try:
+        data = bytearray(min(size, limit))
+        del data[_read_into(fd, data) :]
+    except BaseException:
+        os.close(fd)
+        raise
+    if size <= limit:
+        os.close(fd)
+        fd = -1
+    return fd, size, data
+
+
+def _open_regular(path: Any) -> tuple[int, int]:
+    """Open what has to be a file, and return its descriptor and its size."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.ESPIPE
         raise OSError(number, os.strerror(number), path)
-    with open(path, "rb", buffering=0) as file:
-        status = os.fstat(file.fileno())
-        if status.st_size > limit:
-            return None
-        data = bytearray(status.st_size)
-        del data[_read_into(file.fileno(), data) :]
-        return data
+    fd = os.open(path, os.O_RDONLY | BINARY)
+    try:
+        return fd, os.fstat(fd).st_size
+    except BaseException:
+        os.close(fd)
+        raise
 
 
 def read_files(paths: list[Any], limit: int) -> list[bytearray | int | None]:

@@ -1,0 +1,3 @@
+from typing import Any
+
+def put_types(attributes: dict[str, Any], specs: dict[str, Any], known: dict[str, Any]) -> list[str]: ...
