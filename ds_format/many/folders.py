@@ -214,7 +214,7 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
         left.remove(path)
 
     while True:
-        found = list(pieces(contents(left.copy(), None), leave_out))
+        found = list(pieces(contents(left.copy(), None), leave_out, keys))
         try:
             return _merged(found, dim, keys, unpack=None)
         except (OSError, ValueError) as error:

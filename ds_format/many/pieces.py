@@ -10,7 +10,6 @@ from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
-from ..errors import DsError
 from ..files import read
 from ..merging import Input, assemble, size_along
 from ..names import unescape
@@ -22,8 +21,6 @@ class Piece(Protocol):
 
     meta: Metadata
     """As a Source has it."""
-    faults: Mapping[str, DsError]
-    """As a Source has them."""
     paths: list[str]
     """Of each dataset."""
 
@@ -37,7 +34,6 @@ class SourcePiece:
 
     def __init__(self, path: str, skip_unsupported: bool = False):
         self.paths = [path]
-        self.faults: Mapping[str, DsError] = {}  # `meta` raises them, since it knows whether they can be skipped
         self._skip = skip_unsupported
 
     @functools.cached_property
@@ -67,7 +63,6 @@ class DatasetPiece:
 
     def __init__(self, path: str, dataset: Mapping[str, Any]):
         self.paths = [path]
-        self.faults: Mapping[str, DsError] = {}
         meta = metadata_of(dataset)
         self._arrays = arrays_of(dataset, meta)
         self.meta = describe(self._arrays, meta)
@@ -86,7 +81,6 @@ class UnpackedPiece:
 
     def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
         self.paths = piece.paths
-        self.faults = piece.faults
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
         self._piece = piece
         self._packed = packed
@@ -132,8 +126,6 @@ def merge_pieces(
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
     inputs = [Input(_only(piece.meta, keys), len(piece.paths)) for piece in pieces]
-    for piece in pieces:
-        check_faults(piece.faults, piece.meta if keys is None else keys)
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
@@ -117,9 +117,10 @@ def read_many(
     wanted = None if variables is None else list(keys_of(variables))
     found = contents(names, threads)
     if dim is not None:
-        return merge_pieces(
-            list(pieces(found, _raise, skip_unsupported=skip_unsupported)), dim, keys=wanted, unpack=unpack
-        )
+        with _no_collection():
+            return merge_pieces(
+                list(pieces(found, _raise, wanted, dim, skip_unsupported)), dim, keys=wanted, unpack=unpack
+            )
     with _no_collection():
         return list(_datasets(found, wanted, unpack, skip_unsupported))
 
@@ -174,7 +175,7 @@ def _datasets(
         if keys is not None:
             missing = [key for key in keys if key not in dataset or key == META]
             if missing != told and missing:  # of files in a row that lack the same, the first one
-                say_missing(path, missing, driver.EqualHeaders(path, content).meta)
+                say_missing(path, missing, driver.AlikeFiles(path, content, ()).meta)
             told = missing
         yield dataset
 
@@ -191,7 +192,13 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def pieces(files: Iterable[tuple[str, Content]], skip: Skip, skip_unsupported: bool = False) -> Iterator[Any]:
+def pieces(
+    files: Iterable[tuple[str, Content]],
+    skip: Skip,
+    keys: Collection[str] | None = None,
+    dim: str | None = None,
+    skip_unsupported: bool = False,
+) -> Iterator[Any]:
     """Yield files as pieces of a merged dataset: small ds files in runs, others each by itself.
 
     Parameters
@@ -199,24 +206,30 @@ def pieces(files: Iterable[tuple[str, Content]], skip: Skip, skip_unsupported: b
     files : iterable of (path, content)
     skip : callable
         Called with the path of a file that cannot be read, and the error.
+    keys : collection of str, optional
+        Of the variables that are wanted; all by default.
+    dim : str, optional
+        Dimension to merge along, where variables without it are taken from the first file.
     skip_unsupported : bool
         As `ds_format.read`.
     """
     run: Any = None
     for path, content in files:
-        if isinstance(content, bytearray) and run is not None and run.add(path, content):
-            continue
-        if run is not None:
-            yield run
-        run = None
+        piece: Any = None
         try:
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if content is None:
-                yield SourcePiece(path, skip_unsupported)
-            else:
-                run = drivers.of_existing(path).EqualHeaders(path, content)
+                piece = SourcePiece(path, skip_unsupported)
+            elif run is None or not run.add(path, content):
+                piece = drivers.of_existing(path).AlikeFiles(path, content, keys, dim)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
+        if piece is not None:
+            if run is not None:
+                yield run
+            run = None if content is None else piece
+            if run is None:
+                yield piece
     if run is not None:
         yield run

@@ -1,0 +1,189 @@
+"""Small files in a row whose headers differ in nothing that decides how they are merged, as one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from ...codec.body import MemoryBody
+from ...codec.header import DTYPES
+from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
+from ...dataset import META, as_array, dims
+from ...errors import DsError
+from ...kernels.ds.alike import append_numbers, are_alike, take_attributes
+from ...kernels.ds.entry import Header as Compiled
+from ...merging import DECIDING, size_along
+from ..base import Metadata
+from .columns import Column
+from .variables import decode_variable, read_headers, typed
+
+SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
+"""Bytes of a number, by the numbers that kernels know the types by; 0: no number."""
+OF_DATASET = (DTYPES,)
+OF_VARIABLES = (*DECIDING, DTYPES)
+"""What must be the same: `.dtypes`, too, so that attributes get their types once, at the end."""
+LAST_MEMBER = b', ".": '
+"""What stands before the attributes of the dataset, where these are the last member of a header."""
+
+
+class AlikeFiles:
+    """Whole small files which have the same variables, alike in all that decides how they are merged.
+
+    What is wanted of a file is taken as it comes; then nothing is kept of it.
+
+    Parameters
+    ----------
+    path : str
+        The first file.
+    data : bytearray
+        Its bytes.
+    keys : collection of str, optional
+        Which variables to read; all by default.
+    dim : str, optional
+        Dimension along which files are joined: of variables without it those of the first file are enough.
+
+    Attributes
+    ----------
+    paths : list of str
+
+    Raises
+    ------
+    FormatError
+        If the header is wrong, or a variable that is wanted.
+    """
+
+    def __init__(self, path: str, data: bytearray, keys: Collection[str] | None = None, dim: str | None = None):
+        self.paths: list[str] = []
+        try:
+            self._header, self._meta = parse(data, find_end(data, whole=True))
+        except DsError as error:
+            raise error.at(path=path)
+        header = self._header
+        self._missing = _missing(header)
+        self._follow(data, header.compiled)
+        self._wanted = [key for key in header.keys if keys is None or key in keys]
+        entries = {key: self._meta[key] for key in self._wanted}
+        self._columns = {
+            key: Column(entry[".type"], entry[".size"]) for key, entry in entries.items() if entry[".size"] is not None
+        }
+        self._choose()
+        self._take(path, data, header.compiled, header.body)
+        self._once: list[str] = []
+        if dim is not None and size_along(entries, dim) is not None:
+            self._once = [key for key, column in self._columns.items() if dim not in self._dims(key)]
+            self._wanted = [key for key in self._wanted if key not in self._once]
+            self._choose()
+
+    def _dims(self, key: str) -> list[str]:
+        return dims(key, self._meta[key], len(self._meta[key][".size"]))
+
+    def _follow(self, data: bytearray, found: Compiled | None) -> None:
+        """Compare the next file with this one."""
+        size = self._header.body if found is None else found.body
+        self._found = found
+        self._line = bytes(data[:size]).ljust(size, b"\n")  # the first one may end with the file
+        at = -1 if found is None else self._line.rfind(LAST_MEMBER)
+        self._is_last: bool | None = None if at >= 0 else False
+        self._lead = self._line[: at + len(LAST_MEMBER)]
+
+    def _choose(self) -> None:
+        """Set of which variables values are taken in either way."""
+        rooms = {key: self._columns[key].numbers for key in self._wanted if key in self._columns}
+        self._rooms = [rooms.get(key) for key in self._header.keys]
+        self._others = [key for key, room in rooms.items() if room is None]
+
+    def add(self, path: str, data: bytearray) -> bool:
+        """Take one more file, if it is alike.
+
+        Raises
+        ------
+        FormatError
+            If it is, but damaged; then nothing of it has been taken.
+        """
+        if data.startswith(self._line):
+            self._take(path, data, self._found, len(self._line))
+            return True
+        return self._add_with_attributes(path, data) or self._add_other(path, data)
+
+    def _add_with_attributes(self, path: str, data: bytearray) -> bool:
+        """Take a file whose header differs from the one before in attributes of the dataset only."""
+        if self._is_last is False or self._found is None or not data.startswith(self._lead):
+            return False
+        if self._is_last is None:  # it may be a member of some attribute, or stand in text
+            self._is_last = take_attributes(self._line, len(self._lead), self._found) is not None
+        rest = take_attributes(data, len(self._lead), self._found) if self._is_last else None
+        if rest is None or not are_alike(self._meta, {META: rest[0]}, (META,), OF_DATASET):
+            return False
+        self._take(path, data, self._found, rest[1])
+        self._meta[META].update(rest[0])
+        return True
+
+    def _add_other(self, path: str, data: bytearray) -> bool:
+        """Take a file whose header differs from the one before in something else that decides nothing."""
+        new = compiled(data) if self._found is not None else None
+        if new is None or new[0].keys != self._header.keys:
+            return False
+        found, meta = new
+        if not are_alike(self._meta, meta, found.keys, OF_VARIABLES):
+            return False
+        if not are_alike(self._meta, meta, (META,), OF_DATASET):
+            return False
+        self._take(path, data, found, found.body)
+        for key, entry in meta.items():
+            self._meta[key].update(entry)
+        self._missing = [one or other for one, other in zip(self._missing, found.missing(), strict=True)]
+        self._follow(data, found)
+        return True
+
+    def _take(self, path: str, data: bytearray, found: Compiled | None, start: int) -> None:
+        """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
+        is_plain = found is not None and not found.is_doubtful
+        decode = functools.partial(self._decode, path, data, found, start)
+        arrays = decode(self._others if is_plain else self._wanted)
+        if found is not None and is_plain:
+            left = append_numbers(found, start, data, SIZES, self._rooms)
+            if left:
+                arrays.update(decode([found.keys[i] for i in left]))
+                append_numbers(
+                    found, start, data, SIZES, [None if i in left else room for i, room in enumerate(self._rooms)]
+                )
+        for key, array in arrays.items():
+            self._columns[key].append(array)
+        self.paths.append(path)
+
+    def _decode(
+        self, path: str, data: bytearray, found: Compiled | None, start: int, keys: Iterable[str]
+    ) -> dict[str, Any]:
+        """Return the arrays of variables that are more than plain numbers, and have data."""
+        arrays = {}
+        header = self._header if found is None else decompiled(data, found)
+        body = MemoryBody(data, start, share=True)
+        try:
+            for key, var in read_headers(header, body, keys).items():
+                if var.size is not None:
+                    arrays[key] = as_array(decode_variable(header, key, var, body, strings=False))
+        except DsError as error:
+            raise error.at(path=path)
+        return arrays
+
+    @functools.cached_property
+    def meta(self) -> Metadata:
+        """Of all of them, once there are no more to add."""
+        typed(self._header, self._meta)
+        for key, missing in zip(self._header.keys, self._missing, strict=True):
+            self._meta[key][".missing"] = missing
+        return self._meta
+
+    def read(self, key: str) -> Any:
+        """Return one variable of all files, or of the first alone, as an array or MaskedArray of shape (count, *shape).
+
+        Once, since it is given away.
+        """
+        return self._columns.pop(key).stack(1 if key in self._once else len(self.paths))
+
+
+def _missing(header: Header) -> list[bool]:
+    if header.compiled is not None:
+        return header.compiled.missing()
+    return [var is None or var.missing for var in (header.variables[key].var for key in header.keys)]
