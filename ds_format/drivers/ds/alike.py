@@ -11,7 +11,7 @@ from ...codec.header import DTYPES
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
 from ...errors import DsError
-from ...kernels.ds.alike import append_numbers, are_alike, take_attributes
+from ...kernels.ds.alike import Model, append_numbers, are_alike
 from ...kernels.ds.entry import Header as Compiled
 from ...merging import DECIDING, size_along
 from ..base import Metadata
@@ -20,6 +20,7 @@ from .variables import decode_variable, read_headers, typed
 
 SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
 """Bytes of a number, by the numbers that kernels know the types by; 0: no number."""
+DATASET = (META,)
 OF_DATASET = (DTYPES,)
 OF_VARIABLES = (*DECIDING, DTYPES)
 """What must be the same: `.dtypes`, too, so that attributes get their types once, at the end."""
@@ -61,31 +62,30 @@ class AlikeFiles:
             raise error.at(path=path)
         header = self._header
         self._missing = _missing(header)
-        self._follow(data, header.compiled)
         self._wanted = [key for key in header.keys if keys is None or key in keys]
         entries = {key: self._meta[key] for key in self._wanted}
         self._columns = {
             key: Column(entry[".type"], entry[".size"]) for key, entry in entries.items() if entry[".size"] is not None
         }
         self._choose()
-        self._take(path, data, header.compiled, header.body)
+        self._take(path, data, header.compiled)
         self._once: list[str] = []
         if dim is not None and size_along(entries, dim) is not None:
             self._once = [key for key, column in self._columns.items() if dim not in self._dims(key)]
             self._wanted = [key for key in self._wanted if key not in self._once]
             self._choose()
+        self._follow(data, header.compiled)
 
     def _dims(self, key: str) -> list[str]:
         return dims(key, self._meta[key], len(self._meta[key][".size"]))
 
     def _follow(self, data: bytearray, found: Compiled | None) -> None:
-        """Compare the next file with this one."""
+        """Let the next file follow this one."""
         size = self._header.body if found is None else found.body
-        self._found = found
         self._line = bytes(data[:size]).ljust(size, b"\n")  # the first one may end with the file
-        at = -1 if found is None else self._line.rfind(LAST_MEMBER)
-        self._is_last: bool | None = None if at >= 0 else False
-        self._lead = self._line[: at + len(LAST_MEMBER)]
+        last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
+        is_plain = found is not None and not found.is_doubtful and not self._others
+        self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found) if is_plain else None
 
     def _choose(self) -> None:
         """Set of which variables values are taken in either way."""
@@ -101,71 +101,43 @@ class AlikeFiles:
         FormatError
             If it is, but damaged; then nothing of it has been taken.
         """
-        if data.startswith(self._line):
-            self._take(path, data, self._found, len(self._line))
+        if self._model is not None and self._model.take(data, SIZES, self._rooms, self._meta[META]):
+            self.paths.append(path)
             return True
-        return self._add_with_attributes(path, data) or self._add_other(path, data)
-
-    def _add_with_attributes(self, path: str, data: bytearray) -> bool:
-        """Take a file whose header differs from the one before in attributes of the dataset only."""
-        if self._is_last is False or self._found is None or not data.startswith(self._lead):
-            return False
-        if self._is_last is None:  # it may be a member of some attribute, or stand in text
-            self._is_last = take_attributes(self._line, len(self._lead), self._found) is not None
-        rest = take_attributes(data, len(self._lead), self._found) if self._is_last else None
-        if rest is None or not are_alike(self._meta, {META: rest[0]}, (META,), OF_DATASET):
-            return False
-        self._take(path, data, self._found, rest[1])
-        self._meta[META].update(rest[0])
-        return True
-
-    def _add_other(self, path: str, data: bytearray) -> bool:
-        """Take a file whose header differs from the one before in something else that decides nothing."""
-        new = compiled(data) if self._found is not None else None
+        if self._header.compiled is None:
+            return data.startswith(self._line) and self._take(path, data, None)
+        new = compiled(data)
         if new is None or new[0].keys != self._header.keys:
             return False
         found, meta = new
         if not are_alike(self._meta, meta, found.keys, OF_VARIABLES):
             return False
-        if not are_alike(self._meta, meta, (META,), OF_DATASET):
+        if not are_alike(self._meta, meta, DATASET, OF_DATASET):
             return False
-        self._take(path, data, found, found.body)
+        self._take(path, data, found)
         for key, entry in meta.items():
             self._meta[key].update(entry)
         self._missing = [one or other for one, other in zip(self._missing, found.missing(), strict=True)]
         self._follow(data, found)
         return True
 
-    def _take(self, path: str, data: bytearray, found: Compiled | None, start: int) -> None:
+    def _take(self, path: str, data: bytearray, found: Compiled | None) -> bool:
         """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
+        header = self._header if found is None else decompiled(data, found)
+        body = MemoryBody(data, header.body, share=True)
         is_plain = found is not None and not found.is_doubtful
-        decode = functools.partial(self._decode, path, data, found, start)
-        arrays = decode(self._others if is_plain else self._wanted)
-        if found is not None and is_plain:
-            left = append_numbers(found, start, data, SIZES, self._rooms)
-            if left:
-                arrays.update(decode([found.keys[i] for i in left]))
-                append_numbers(
-                    found, start, data, SIZES, [None if i in left else room for i, room in enumerate(self._rooms)]
-                )
+        try:
+            arrays = _decode(header, body, self._others if is_plain else self._wanted)
+            if found is not None and is_plain and (left := append_numbers(found, data, SIZES, self._rooms)):
+                arrays.update(_decode(header, body, [header.keys[i] for i in left]))
+                rooms = [None if i in left else room for i, room in enumerate(self._rooms)]
+                append_numbers(found, data, SIZES, rooms)
+        except DsError as error:
+            raise error.at(path=path)
         for key, array in arrays.items():
             self._columns[key].append(array)
         self.paths.append(path)
-
-    def _decode(
-        self, path: str, data: bytearray, found: Compiled | None, start: int, keys: Iterable[str]
-    ) -> dict[str, Any]:
-        """Return the arrays of variables that are more than plain numbers, and have data."""
-        arrays = {}
-        header = self._header if found is None else decompiled(data, found)
-        body = MemoryBody(data, start, share=True)
-        try:
-            for key, var in read_headers(header, body, keys).items():
-                if var.size is not None:
-                    arrays[key] = as_array(decode_variable(header, key, var, body, strings=False))
-        except DsError as error:
-            raise error.at(path=path)
-        return arrays
+        return True
 
     @functools.cached_property
     def meta(self) -> Metadata:
@@ -187,3 +159,13 @@ def _missing(header: Header) -> list[bool]:
     if header.compiled is not None:
         return header.compiled.missing()
     return [var is None or var.missing for var in (header.variables[key].var for key in header.keys)]
+
+
+def _decode(header: Header, body: MemoryBody, keys: Iterable[str]) -> dict[str, Any]:
+    """Return the arrays of those variables that have data."""
+    variables = read_headers(header, body, keys).items()
+    return {
+        key: as_array(decode_variable(header, key, var, body, strings=False))
+        for key, var in variables
+        if var.size is not None
+    }

@@ -1,16 +1,19 @@
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import Buffer
 
 from .entry import Header
 
-def take_attributes(data: Buffer, start: int, header: Header) -> tuple[dict[str, Any], int] | None: ...
 def are_alike(
     left: dict[str, dict[str, Any]],
     right: dict[str, dict[str, Any]],
     keys: tuple[str, ...],
     names: tuple[str, ...],
 ) -> bool: ...
-def append_numbers(
-    header: Header, body: int, data: Buffer, sizes: list[int], rooms: list[bytearray | None]
-) -> list[int]: ...
+def append_numbers(header: Header, data: Buffer, sizes: list[int], rooms: list[bytearray | None]) -> list[int]: ...
+@final
+class Model:
+    def __init__(self, line: bytes, last: int, header: Header) -> None: ...
+    def take(
+        self, data: Buffer, sizes: list[int], rooms: list[bytearray | None], attributes: dict[str, Any]
+    ) -> bool: ...

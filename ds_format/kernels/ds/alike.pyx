@@ -1,11 +1,12 @@
-"""Small files in a row that differ in little but their values: what is the same is not looked at once more.
+"""Small files in a row that differ in little but their values: what is the same is not read once more.
 
-What a header says is read by `header`; here it is compared with that of the file before, and values are collected.
+What a header says is found out by `header`; here it is compared with that of the file before, and values are collected.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
-from cpython.dict cimport PyDict_GetItem
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Update
 from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp, memcpy
@@ -17,48 +18,10 @@ from .entry cimport Header, Variable, check_name
 
 from ..json.strings import Unusual
 
+cdef extern from "Python.h":
+    PyObject* PyDict_GetItemWithError(object items, object key) except? NULL
 
-def take_attributes(data not None, Py_ssize_t start, Header header not None):
-    """Read the rest of a header line that begins as that of another file: attributes of the dataset, and no more.
-
-    Parameters
-    ----------
-    data : buffer
-        The whole file.
-    start : int
-        Where the value of the last member begins, the attributes of the dataset, in bytes.
-    header : Header
-        Of the other file.
-
-    Returns
-    -------
-    (dict, int) or None
-        Attributes, as plain JSON values, and where the body starts, in bytes. None: something else is there, or
-        something unusual.
-    """
-    cdef Text t
-    cdef Py_buffer view
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    names = borrow_names()
-    try:
-        if not 0 <= start < view.len:
-            return None
-        t.p = <const uint8_t*> view.buf + start
-        t.end = <const uint8_t*> memchr(t.p, b"\n", view.len - start)
-        if t.end == NULL or next_byte(&t) != b"{":
-            return None
-        t.depth = 0
-        attributes = take_value(&t, names)
-        for name in <dict> attributes:
-            check_name(name, header)
-        expect(&t, b"}")
-        next_byte(&t)
-        return (attributes, t.end + 1 - <const uint8_t*> view.buf) if t.p == t.end else None
-    except (Unusual, UnicodeDecodeError):
-        return None
-    finally:
-        give_back(names)
-        PyBuffer_Release(&view)
+cdef str DTYPES = ".dtypes"
 
 
 cdef bint _same(object left, object right) except -1:
@@ -88,16 +51,20 @@ cdef bint _same(object left, object right) except -1:
     return left == right
 
 
+cdef bint _same_member(dict left, dict right, str name) except -1:
+    cdef PyObject* one = PyDict_GetItemWithError(left, name)
+    cdef PyObject* other = PyDict_GetItemWithError(right, name)
+    return one == other or (one != NULL and other != NULL and _same(<object> one, <object> other))
+
+
 def are_alike(dict left not None, dict right not None, tuple keys not None, tuple names not None):
     """Return whether in two metadata some members of some entries are the same, or absent from both."""
-    cdef PyObject* one
-    cdef PyObject* other
-    cdef dict first, second
+    cdef dict one, other
+    cdef str name
     for key in keys:
-        first, second = left[key], right[key]
+        one, other = left[key], right[key]
         for name in names:
-            one, other = PyDict_GetItem(first, name), PyDict_GetItem(second, name)
-            if one != other and (one == NULL or other == NULL or not _same(<object> one, <object> other)):
+            if not _same_member(one, other, name):
                 return False
     return True
 
@@ -113,14 +80,40 @@ cdef void _copy(char* target, const char* source, Py_ssize_t n, Py_ssize_t size,
             target[i * size + k] = source[(i + 1) * size - 1 - k]
 
 
-def append_numbers(Header header not None, Py_ssize_t body, data not None, list sizes not None, list rooms not None):
+cdef list _append(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list rooms):
+    """Append the numbers of a file to those of others; or append nothing, and return which variables prevent it."""
+    cdef list left = []
+    cdef Variable* var
+    cdef Py_ssize_t i, size, before, room_size = view.len - body
+    for i in range(len(rooms)):
+        var = &header.variables[i]
+        if rooms[i] is None or var.ndim < 0 or var.n == 0:
+            continue
+        size = sizes[var.type]
+        if size <= 0 or var.missing or var.offset > room_size or var.n > (room_size - var.offset) // size:
+            left.append(i)
+    if left:
+        return left
+    for i in range(len(rooms)):
+        var = &header.variables[i]
+        if rooms[i] is None or var.ndim < 0 or var.n == 0:
+            continue
+        room, size = <bytearray?> rooms[i], sizes[var.type]
+        before = PyByteArray_GET_SIZE(room)
+        PyByteArray_Resize(room, before + var.n * size)
+        _copy(
+            PyByteArray_AS_STRING(room) + before, <const char*> view.buf + body + var.offset, var.n, size,
+            size > 1 and var.big == LITTLE_HOST
+        )
+    return left
+
+
+def append_numbers(Header header not None, data not None, list sizes not None, list rooms not None):
     """Append the numbers of a file to those of others, in native byte order.
 
     Parameters
     ----------
     header : Header
-    body : int
-        Where the body starts, in bytes.
     data : buffer
         The whole file.
     sizes : list of int
@@ -131,37 +124,107 @@ def append_numbers(Header header not None, Py_ssize_t body, data not None, list 
     Returns
     -------
     list of int
-        Which of the wanted variables are no plain numbers, have a mask, or are not inside of the file. If there are
-        some, nothing has been appended.
+        Which of the wanted variables are no numbers, have a mask, or are not inside of the file. If there are some,
+        nothing has been appended.
     """
-    cdef list left = []
     cdef Py_buffer view
-    cdef Variable* var
-    cdef Py_ssize_t i, n, size, before
-    if body < 0 or len(rooms) != len(header.keys):
-        raise ValueError(f"{len(rooms)} rooms for {len(header.keys)} variables, body at {body}")
+    if len(rooms) != len(header.keys):
+        raise ValueError(f"{len(rooms)} rooms for {len(header.keys)} variables")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        for i in range(len(rooms)):
-            var = &header.variables[i]
-            if rooms[i] is None or var.ndim < 0 or var.n == 0:
-                continue
-            size = sizes[var.type]
-            if size <= 0 or var.missing or var.offset > view.len - body or var.n > (view.len - body - var.offset) // size:
-                left.append(i)
-        if left:
-            return left
-        for i in range(len(rooms)):
-            var = &header.variables[i]
-            if rooms[i] is None or var.ndim < 0 or var.n == 0:
-                continue
-            room, size = <bytearray?> rooms[i], sizes[var.type]
-            before, n = PyByteArray_GET_SIZE(room), var.n * size
-            PyByteArray_Resize(room, before + n)
-            _copy(
-                PyByteArray_AS_STRING(room) + before, <const char*> view.buf + body + var.offset, var.n, size,
-                size > 1 and var.big == LITTLE_HOST
-            )
+        return _append(header, header.body, &view, sizes, rooms)
     finally:
         PyBuffer_Release(&view)
-    return left
+
+
+cdef class Model:
+    """A file which the next one may follow: that differs in attributes of the dataset, and in values, only.
+
+    Parameters
+    ----------
+    line : bytes
+        All before the body.
+    last : int
+        Where the value of the last member of the header may begin, if that are the attributes of the dataset, in bytes;
+        0: nowhere.
+    header : Header
+        What the kernel has found in it.
+    """
+
+    cdef bytes line
+    cdef Py_ssize_t last
+    cdef bint is_sure
+    cdef Header header
+
+    def __init__(self, bytes line not None, Py_ssize_t last, Header header not None):
+        self.line, self.last, self.header = line, last, header
+        self.is_sure = False
+
+    def take(self, data not None, list sizes not None, list rooms not None, dict attributes not None):
+        """Take a file that follows.
+
+        Parameters
+        ----------
+        data : buffer
+            The whole file.
+        sizes, rooms
+            As `append_numbers`.
+        attributes : dict
+            Those of the files before, plain JSON values; gets those of this one.
+
+        Returns
+        -------
+        bool
+            Whether it has been taken. If not, nothing has changed: it does not follow, is unusual or damaged, or what
+            is wanted is not in plain numbers.
+        """
+        cdef Py_buffer view
+        cdef Py_ssize_t body = 0, size = PyBytes_GET_SIZE(self.line)
+        cdef dict found = None
+        if len(rooms) != len(self.header.keys):
+            raise ValueError(f"{len(rooms)} rooms for {len(self.header.keys)} variables")
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if view.len >= size and not memcmp(view.buf, PyBytes_AS_STRING(self.line), size):
+                body = size
+            elif self.last and view.len > self.last and not memcmp(view.buf, PyBytes_AS_STRING(self.line), self.last):
+                if not self.is_sure:
+                    self.is_sure = self._attributes(PyBytes_AS_STRING(self.line), size, &body) is not None
+                    self.last = self.last if self.is_sure else 0
+                if self.is_sure:
+                    found = self._attributes(<const char*> view.buf, view.len, &body)
+            if not body or (found is not None and not _same_member(attributes, found, DTYPES)):
+                return False
+            if _append(self.header, body, &view, sizes, rooms):
+                return False
+            if found is not None:
+                PyDict_Update(attributes, found)
+            return True
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef dict _attributes(self, const char* data, Py_ssize_t size, Py_ssize_t* body):
+        """Return the last member of a header, and where the body begins; None: there is something else, or unusual."""
+        cdef Text t
+        cdef dict found
+        t.p = <const uint8_t*> data + self.last
+        t.end = <const uint8_t*> memchr(t.p, b"\n", size - self.last)
+        t.depth = 0
+        body[0] = 0
+        if t.end == NULL or next_byte(&t) != b"{":
+            return None
+        names = borrow_names()
+        try:
+            found = take_value(&t, names)
+            for name in found:
+                check_name(name, self.header)
+            expect(&t, b"}")
+            next_byte(&t)
+            if t.p != t.end:
+                return None
+        except (Unusual, UnicodeDecodeError):
+            return None
+        finally:
+            give_back(names)
+        body[0] = t.end + 1 - <const uint8_t*> data
+        return found
