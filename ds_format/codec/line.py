@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from .. import signatures
 from ..dtypes import PACKED, TYPES
 from ..errors import FormatError, VersionError
-from ..kernels.ds import header as kernel
 from ..kernels.ds.entry import Header as Compiled
+from ..kernels.ds.header import Parser
 from ..names import escape, unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import (
@@ -149,12 +149,8 @@ def _start(data: bytes | bytearray) -> int:
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
 
 
-def compiled(data: bytes | bytearray) -> tuple[Compiled, dict[str, Entry]] | None:
-    """Read a header of the usual kind from the first bytes of a file; also return the metadata of the dataset.
-
-    None: the header is of another kind, or wrong, or goes on: then `parse` does what is to be done.
-    """
-    return kernel.parse(data, NUMBERS)
+compiled = Parser(NUMBERS).parse
+"""Reads a header of the usual kind; where it returns None, `parse` does what is to be done."""
 
 
 def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
@@ -163,8 +159,17 @@ def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
     return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, found.has_dtypes)
 
 
-def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
+def parse(
+    data: bytes | bytearray, end: int, keys: Collection[str] | None = None
+) -> tuple[Header, dict[str, Entry]]:
     """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
+
+    Parameters
+    ----------
+    data : bytes or bytearray
+    end : int
+    keys : collection of str, optional
+        Of which variables to return the metadata, besides those of the dataset; all by default.
 
     Returns
     -------
@@ -177,25 +182,15 @@ def parse(data: bytes | bytearray, end: int) -> tuple[Header, dict[str, Entry]]:
     FormatError
         If the line is not a JSON object of the form the format wants.
     """
-    found = compiled(data)
+    found = compiled(data, keys)
     if found is not None:
         return decompiled(data, found[0]), found[1]
     line = bytes(data[:end])
     header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
-    meta = {key: _metadata(described) for key, described in header.variables.items()}
+    wanted = header.keys if keys is None else [key for key in header.keys if key in keys]
+    meta = {key: _metadata(header.variables[key]) for key in wanted}
     meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
     return header, meta
-
-
-_parse_shared = functools.lru_cache(maxsize=8)(parse)
-"""For what is copied afterwards."""
-
-
-def parse_part(data: bytes | bytearray, end: int, keys: Collection[str]) -> tuple[Header, dict[str, Entry]]:
-    """Read a header as `parse` does, with the metadata of some variables. Files in a row may share one."""
-    header, shared = _parse_shared(bytes(data[: end + 1]), end) if end <= REMEMBERED_SIZE else parse(data, end)
-    wanted = [key for key in header.keys if key in keys]
-    return header, {key: _copied(shared[key]) for key in (*wanted, ".")}
 
 
 def _parse(line: bytes) -> tuple[Header, Entry]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from ..codec.line import Header, find_end, parse, parse_part
+from ..codec.line import Header, find_end, parse
 from ..errors import DsError
 from ..regular import open_file
 
@@ -32,8 +32,7 @@ def read_header(fd: int, size: int, keys: Collection[str] | None = None) -> tupl
     FormatError
         If these are not the first bytes of a ds file.
     """
-    line = _read_line(fd, size)
-    return parse(*line) if keys is None else parse_part(*line, keys)
+    return parse(*_read_line(fd, size), keys)
 
 
 def _read_line(fd: int, size: int) -> tuple[bytearray, int]:

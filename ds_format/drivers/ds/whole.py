@@ -10,7 +10,7 @@ from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
 from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, LARGE_SIZE, VarHeader
-from ...codec.line import KNOWN, Header, build, compiled, decompiled, find_end, parse, parse_part
+from ...codec.line import KNOWN, Header, build, compiled, decompiled, find_end, parse
 from ...dataset import Dataset
 from ...dtypes import TYPES
 from ...errors import DsError
@@ -70,19 +70,17 @@ def _from_bytes(
     data: bytearray, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> Dataset:
     dataset, left = Dataset(), None
-    found = compiled(data) if keys is None else None
-    if found is not None and not found[0].is_doubtful:
-        short, meta = found
-        left = put_numbers(short, DTYPES_BY_NUMBER, data, True, dataset, None)
-        if not (left or short.has_dtypes or short.has_others or unpack):
-            dataset["."] = meta
-            return dataset
-        header = decompiled(data, short)
+    found = compiled(data, None if full else keys)
+    if found is None:
+        header, meta = parse(data, find_end(data, whole=True), None if full else keys)
     else:
-        end = find_end(data, whole=True)
-        header, meta = parse(data, end) if keys is None or full else parse_part(data, end, keys)
-        if header.compiled is not None and not header.is_doubtful:
-            left = put_numbers(header.compiled, DTYPES_BY_NUMBER, data, keys is None, dataset, keys)
+        short, meta = found
+        if not short.is_doubtful:
+            left = put_numbers(short, DTYPES_BY_NUMBER, data, keys is None, dataset, keys)
+            if not (left or short.has_dtypes or short.has_others or unpack):
+                dataset["."] = meta
+                return dataset
+        header = decompiled(data, short)
     body = MemoryBody(data, header.body, keys is None)
     return _complete(dataset, left, header, meta, body, keys, full, strings, unpack)
 

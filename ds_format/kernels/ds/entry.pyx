@@ -1,13 +1,13 @@
-"""The entry of one variable in the header of a ds file → where its values are, and its metadata, in one pass.
+"""The members of an entry in the header of a ds file → where the values of a variable are, and its metadata.
 
 This is `codec.header.variable` for entries of the usual kind; whatever is wrong or unusual is left to that.
 """
 
-from cpython.dict cimport PyDict_SetItem, PyDict_Size
+from cpython.dict cimport PyDict_SetItem
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t
 
-from ..json.decode cimport expect, next_byte, take_key, take_value
+from ..json.decode cimport expect, next_byte, take_count, take_key, take_value
 from ..json.strings cimport Names, Text, take_string
 from .properties cimport DIMS, DSIZE, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
 
@@ -29,6 +29,18 @@ cdef frozenset KNOWN = frozenset(
 cdef class Header:
     """What a header says of each variable; `has_others`: whether there are properties that are not of the format."""
 
+    @property
+    def is_doubtful(self):
+        return self.flags & DOUBTFUL != 0
+
+    @property
+    def has_dtypes(self):
+        return self.flags & DTYPES != 0
+
+    @property
+    def has_others(self):
+        return self.flags & OTHERS != 0
+
     def __dealloc__(self):
         PyMem_Free(self.variables)
         PyMem_Free(self.sizes)
@@ -45,8 +57,17 @@ cdef class Header:
         """Return of each variable whether values may be missing."""
         return [self.variables[i].missing for i in range(len(self.keys))]
 
+    cdef Variable* place_of(self, Py_ssize_t i) except NULL:
+        """Return the place of the next variable."""
+        if i % 16 == 0:
+            room = PyMem_Realloc(self.variables, (i + 16) * sizeof(Variable))
+            if room == NULL:
+                raise MemoryError
+            self.variables = <Variable*> room
+        return &self.variables[i]
+
     cdef int add_size(self, Variable* var, int64_t count) except -1:
-        if var.ndim == MOST_DIMS or count < 0:
+        if var.ndim == MOST_DIMS:
             raise Unusual
         if self.n_sizes % 64 == 0:
             room = PyMem_Realloc(self.sizes, (self.n_sizes + 64) * sizeof(Py_ssize_t))
@@ -59,13 +80,6 @@ cdef class Header:
         return 0
 
 
-cdef int64_t _take_count(Text* t) except -1:
-    value = take_value(t, None)
-    if type(value) is not int or value < 0:
-        raise Unusual
-    return value
-
-
 cdef bint _take_bool(Text* t) except -1:
     value = take_value(t, None)
     if value is not True and value is not False:
@@ -73,27 +87,34 @@ cdef bint _take_bool(Text* t) except -1:
     return value is True
 
 
-cdef object _take_size(Text* t, Header header, Variable* var):
+cdef list _take_size(Text* t, Header header, Variable* var):
     """Take the shape of a variable, and return it as a list, or None if it has no data."""
-    cdef list sizes
+    cdef list sizes = []
     cdef int64_t count, total = 1
-    value = take_value(t, None)
-    if value is None:
+    var.ndim = 0
+    var.first = header.n_sizes
+    var.n = 1
+    if next_byte(t) != b"[":
+        if take_value(t, None) is not None:
+            raise Unusual
         var.ndim = -1
         return None
-    if type(value) is not list:
-        raise Unusual
-    sizes = <list> value
-    var.first = header.n_sizes
-    for item in sizes:
-        if type(item) is not int:
-            raise Unusual
-        count = item
-        header.add_size(var, count)
+    t.p += 1
+    if next_byte(t) == b"]":
+        t.p += 1
+        return sizes
+    while True:
+        count = take_count(t)
         if count > MOST_VALUES // total:
             raise Unusual
         total *= max(count, 1)
         var.n *= count
+        header.add_size(var, count)
+        sizes.append(count)
+        if next_byte(t) != b",":
+            break
+        t.p += 1
+    expect(t, b"]")
     return sizes
 
 
@@ -114,15 +135,15 @@ cdef list _take_dims(Text* t, Names names):
     return dims
 
 
-cdef int _take_type(Text* t, Names names, dict types, Variable* var, dict meta) except -1:
+cdef int _take_type(Text* t, Known known, Variable* var, dict meta) except -1:
     if next_byte(t) != b'"':
         if take_value(t, None) is not None:
             raise Unusual
         var.type = -1
         meta[".type"] = None
         return 0
-    name = take_string(t, names)
-    number = types.get(name)
+    name = take_string(t, known.names)
+    number = known.types.get(name)
     if number is None:
         raise Unusual
     var.type = number
@@ -130,82 +151,86 @@ cdef int _take_type(Text* t, Names names, dict types, Variable* var, dict meta) 
     return 0
 
 
-cdef dict take_entry(Text* t, Names names, dict types, Header header, Variable* var):
-    """Take the entry of a variable, and return its metadata: attributes, and properties that are no matter of bytes."""
-    cdef dict meta = {}
-    cdef Py_ssize_t n = 0, n_dims = -1
-    cdef int seen = 0, which
-    var.type = types["float64"]
+cdef class Known:
+    """What is known of headers beforehand: the types, each with a number; and names that others had."""
+
+    def __cinit__(self, dict types):
+        self.names = Names()
+        self.types = types
+        self.float64, self.str, self.unicode = types["float64"], types["str"], types["unicode"]
+
+
+cdef void begin(Variable* var, Header header, Known known) noexcept:
+    """Say of a variable what is so if its entry does not say otherwise."""
+    var.type = known.float64
     var.ndim = 0
     var.first = header.n_sizes
+    var.n_dims = -1
     var.n = 1
     var.offset = var.length = 0
     var.big = True
     var.missing = False
-    expect(t, b"{")
-    if next_byte(t) == b"}":
-        raise Unusual
-    while True:
-        next_byte(t)
-        which = take_property(t)
-        if which:
-            expect(t, b":")
-        else:
-            name = take_key(t, names)
-        if which & seen:
+    var.flags = 0
+
+
+cdef object take_name(Text* t, Known known, bint is_variable, int* which):
+    """Take the name of a member and the colon behind it; None and which it is if it says how a variable is stored."""
+    next_byte(t)
+    which[0] = take_property(t) if is_variable else 0
+    if which[0] == 0:
+        return take_key(t, known.names)
+    expect(t, b":")
+    return None
+
+
+cdef int take_member(Text* t, Known known, int which, str name, Header header, Variable* var, dict meta) except -1:
+    """Take the value of a member, for the metadata unless it is a matter of bytes alone."""
+    if which == 0:
+        PyDict_SetItem(meta, name, take_value(t, known.names))
+        var.flags |= _flags_of(name)
+    elif which == SIZE:
+        meta[".size"] = _take_size(t, header, var)
+    elif which == OFFSET:
+        var.offset = take_count(t)
+    elif which == LEN:
+        var.length = take_count(t)
+    elif which == TYPE:
+        _take_type(t, known, var, meta)
+    elif which == MISSING:
+        var.missing = _take_bool(t)
+    elif which == ENDIAN:
+        endian = take_string(t, known.names) if next_byte(t) == b'"' else None
+        if endian != "l" and endian != "b":
             raise Unusual
-        seen |= which
-        if which == SIZE:
-            meta[".size"] = _take_size(t, header, var)
-        elif which == OFFSET:
-            var.offset = _take_count(t)
-        elif which == LEN:
-            var.length = _take_count(t)
-        elif which == TYPE:
-            _take_type(t, names, types, var, meta)
-        elif which == MISSING:
-            var.missing = _take_bool(t)
-        elif which == ENDIAN:
-            endian = take_value(t, None)
-            if endian != "l" and endian != "b":
-                raise Unusual
-            var.big = endian == "b"
-        elif which == DIMS:
-            dims = _take_dims(t, names)
-            n_dims = len(dims)
-            meta[".dims"] = dims
-        elif which == DSIZE:
-            take_value(t, None)
-        else:
-            PyDict_SetItem(meta, name, take_value(t, names))
-            check_name(name, header)
-        n += which == 0 or which == SIZE or which == TYPE or which == DIMS
-        if next_byte(t) != b",":
-            break
-        t.p += 1
-    expect(t, b"}")
-    if PyDict_Size(meta) != n or (var.ndim >= 0 and (var.type < 0 or (n_dims >= 0 and n_dims != var.ndim))):
+        var.big = endian == "b"
+    elif which == DIMS:
+        dims = _take_dims(t, known.names)
+        var.n_dims = <int> len(dims)
+        meta[".dims"] = dims
+    else:
+        take_value(t, None)
+    return 0
+
+
+cdef int finish(Variable* var, Known known) except -1:
+    """Check that the members of an entry fit each other."""
+    if var.ndim >= 0 and (var.type < 0 or (var.n_dims >= 0 and var.n_dims != var.ndim)):
         raise Unusual
-    name = meta.get(".type")
-    if name == "str" or (name == "unicode" and var.missing):
-        header.is_doubtful = True
-    if not seen & SIZE:
-        meta[".size"] = []
-    if not seen & TYPE:
-        meta[".type"] = "float64"
-    return meta
+    var.flags &= ~DOUBTFUL
+    if var.type == known.str or (var.type == known.unicode and var.missing):
+        var.flags |= DOUBTFUL
+    return 0
 
 
-cdef int check_name(str name, Header header) except -1:
+cdef int _flags_of(str name) except -1:
+    """Return what the name of an attribute, or of another property, says to those who decode."""
     cdef Py_UCS4 first = PyUnicode_READ_CHAR(name, 0) if name else 0
     if first == "\\":
         raise Unusual
     if first != ".":
         return 0
     if name == ".dtypes":
-        header.has_dtypes = True
-    elif name in KNOWN:
+        return DTYPES
+    if name in KNOWN:
         raise Unusual  # written with an escape, or where it means something else
-    else:
-        header.has_others = True
-    return 0
+    return OTHERS

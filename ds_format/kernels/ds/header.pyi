@@ -1,7 +1,13 @@
-from typing import Any
+from collections.abc import Collection
+from typing import Any, final
 
 from typing_extensions import Buffer
 
 from .entry import Header
 
-def parse(data: Buffer, types: dict[str, int]) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...
+@final
+class Parser:
+    def __init__(self, types: dict[str, int]) -> None: ...
+    def parse(
+        self, data: Buffer, keys: Collection[str] | None = None
+    ) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...

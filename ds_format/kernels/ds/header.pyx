@@ -5,94 +5,110 @@ This is `codec.line` for headers of the usual kind; whatever is wrong or unusual
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.dict cimport PyDict_SetItem, PyDict_Size
-from cpython.mem cimport PyMem_Realloc
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp
 
-from ..json.decode cimport expect, next_byte, take_key, take_value
-from ..json.strings cimport Names, Text, borrow_names, give_back
-from .entry cimport Header, Variable, check_name, take_entry
+from ..json.decode cimport expect, next_byte
+from ..json.strings cimport Text
+from .entry cimport Header, Variable
+from .memory cimport Memory
 
 from ..json.strings import Unusual
 
-cdef extern from "Python.h":
-    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
-
 cdef enum:
     LEAD = 7  # bytes of the version line
+    IDLE = 8  # most memories that are kept for others
 
 
-cdef dict _take_all(Text* t, Names names, dict types, Header header):
+cdef class Parser:
+    """Reads headers, and remembers what they have in common.
+
+    Parameters
+    ----------
+    types : dict
+        Name of each type → its number.
+    """
+
+    cdef dict types
+    cdef list idle  # a memory belongs to one call at a time: values that are freed may run any code, this one too
+
+    def __init__(self, dict types not None):
+        self.types = types
+        self.idle = []
+
+    def parse(self, data not None, keys=None):
+        """Read the header line of a ds-1.0 file.
+
+        Parameters
+        ----------
+        data : buffer
+            The first bytes of the file.
+        keys : collection of str, optional
+            Of which variables to make the metadata, besides those of the dataset; all by default.
+
+        Returns
+        -------
+        (Header, dict) or None
+            And the metadata of a dataset, as plain JSON values. None: the header is wrong or unusual, or goes on.
+        """
+        cdef Text t
+        cdef Py_buffer view
+        cdef Header header = Header()
+        cdef Memory memory
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            memory = <Memory> self.idle.pop()
+        except IndexError:
+            memory = Memory(self.types)
+        try:
+            if view.len <= LEAD or memcmp(view.buf, b"ds-1.0\n", LEAD):
+                return None
+            t.p = <const uint8_t*> view.buf + LEAD
+            t.end = <const uint8_t*> memchr(t.p, b"\n", view.len - LEAD)
+            if t.end == NULL:
+                return None
+            t.depth = 0
+            header.body = t.end + 1 - <const uint8_t*> view.buf
+            return header, _take_entries(&t, memory, header, keys)
+        except (Unusual, UnicodeDecodeError):
+            return None
+        finally:
+            if len(self.idle) < IDLE:
+                self.idle.append(memory)
+            PyBuffer_Release(&view)
+
+
+cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted):
+    """Take all entries of a header, and return the metadata."""
     cdef dict meta = {}
-    cdef object attributes = None
+    cdef dict attributes = None
     cdef list keys = []
-    cdef Py_ssize_t n = 0
+    cdef Variable* var
+    cdef Py_ssize_t place = 0
     expect(t, b"{")
     if next_byte(t) == b"}":
         raise Unusual
     while True:
-        name = take_key(t, names)
-        if name == ".":
-            if attributes is not None or next_byte(t) != b"{":
-                raise Unusual
-            attributes = take_value(t, names)
-            for key in attributes:
-                check_name(key, header)
+        next_byte(t)
+        var = header.place_of(len(keys))
+        key, entry = memory.take_entry(t, place, header, var, wanted)
+        place += 1
+        header.flags |= var.flags
+        if key != ".":
+            keys.append(key)
+            if wanted is None or key in wanted:
+                PyDict_SetItem(meta, key, entry)
+        elif attributes is None:
+            attributes = <dict> entry
         else:
-            if name and PyUnicode_READ_CHAR(name, 0) in ".\\":
-                raise Unusual
-            if n % 16 == 0:
-                room = PyMem_Realloc(header.variables, (n + 16) * sizeof(Variable))
-                if room == NULL:
-                    raise MemoryError
-                header.variables = <Variable*> room
-            PyDict_SetItem(meta, name, take_entry(t, names, types, header, &header.variables[n]))
-            keys.append(name)
-            n += 1
+            raise Unusual
         if next_byte(t) != b",":
             break
         t.p += 1
     expect(t, b"}")
     next_byte(t)
-    if t.p != t.end or PyDict_Size(meta) != n:
+    if t.p != t.end or (PyDict_Size(meta) if wanted is None else len(set(keys))) != len(keys):
         raise Unusual
     header.keys = tuple(keys)
     meta["."] = {} if attributes is None else attributes
     return meta
-
-
-def parse(data not None, dict types not None):
-    """Read the header line of a ds-1.0 file.
-
-    Parameters
-    ----------
-    data : buffer
-        The first bytes of the file.
-    types : dict
-        Name of each type → its number.
-
-    Returns
-    -------
-    (Header, dict) or None
-        And the metadata of a dataset, as plain JSON values. None: the header is wrong or unusual, or goes on.
-    """
-    cdef Text t
-    cdef Py_buffer view
-    cdef Header header = Header()
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    names = borrow_names()
-    try:
-        if view.len <= LEAD or memcmp(view.buf, b"ds-1.0\n", LEAD):
-            return None
-        t.p = <const uint8_t*> view.buf + LEAD
-        t.end = <const uint8_t*> memchr(t.p, b"\n", view.len - LEAD)
-        if t.end == NULL:
-            return None
-        t.depth = 0
-        header.body = t.end + 1 - <const uint8_t*> view.buf
-        return header, _take_all(&t, names, types, header)
-    except (Unusual, UnicodeDecodeError):
-        return None
-    finally:
-        give_back(names)
-        PyBuffer_Release(&view)

@@ -1,6 +1,6 @@
 """JSON text → Python values: what other kernels need of it."""
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from .strings cimport Names, Text
 
@@ -13,5 +13,6 @@ cdef inline uint8_t next_byte(Text* t) noexcept nogil:
 
 
 cdef int expect(Text* t, uint8_t byte) except -1
+cdef int64_t take_count(Text* t) except -1
 cdef str take_key(Text* t, Names names)
 cdef object take_value(Text* t, Names names)

@@ -1,0 +1,7 @@
+from typing import Final, final
+
+__pyx_capi__: Final[dict[str, object]]
+
+@final
+class Template:
+    key: str
