@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from ...codec.body import MemoryBody
@@ -11,7 +11,7 @@ from ...codec.header import DTYPES
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
 from ...errors import DsError
-from ...kernels.ds.alike import Model, append_numbers, are_alike
+from ...kernels.ds.alike import Model, append_numbers, are_alike, merge_entries
 from ...kernels.ds.entry import Header as Compiled
 from ...merging import DECIDING, size_along
 from ..base import Metadata
@@ -20,10 +20,8 @@ from .variables import decode_variable, read_headers, typed
 
 SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
 """Bytes of a number, by the numbers that kernels know the types by; 0: no number."""
-DATASET = (META,)
-OF_DATASET = (DTYPES,)
-OF_VARIABLES = (*DECIDING, DTYPES)
-"""What must be the same: `.dtypes`, too, so that attributes get their types once, at the end."""
+DECIDING_HERE = frozenset((*DECIDING, DTYPES))
+"""`.dtypes`, too, so that attributes get their types once, at the end."""
 LAST_MEMBER = b', ".": '
 """What stands before the attributes of the dataset, where these are the last member of a header."""
 
@@ -82,7 +80,7 @@ class AlikeFiles:
     def _follow(self, data: bytearray, found: Compiled | None) -> None:
         """Let the next file follow this one."""
         size = self._header.body if found is None else found.body
-        self._line = bytes(data[:size]).ljust(size, b"\n")  # the first one may end with the file
+        self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the first one may end with the file
         last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
         is_plain = found is not None and not found.is_doubtful and not self._others
         self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found) if is_plain else None
@@ -110,34 +108,44 @@ class AlikeFiles:
         if new is None or new[0].keys != self._header.keys:
             return False
         found, meta = new
-        if not are_alike(self._meta, meta, found.keys, OF_VARIABLES):
-            return False
-        if not are_alike(self._meta, meta, DATASET, OF_DATASET):
+        if not are_alike(self._meta, meta, DECIDING_HERE):
             return False
         self._take(path, data, found)
-        for key, entry in meta.items():
-            self._meta[key].update(entry)
-        self._missing = [one or other for one, other in zip(self._missing, found.missing(), strict=True)]
+        merge_entries(self._meta, meta)
+        missing = found.missing()
+        if missing != self._missing:
+            self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
         self._follow(data, found)
         return True
 
     def _take(self, path: str, data: bytearray, found: Compiled | None) -> bool:
         """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
-        header = self._header if found is None else decompiled(data, found)
-        body = MemoryBody(data, header.body, share=True)
-        is_plain = found is not None and not found.is_doubtful
+        plain = None if found is None or found.is_doubtful else found
         try:
-            arrays = _decode(header, body, self._others if is_plain else self._wanted)
-            if found is not None and is_plain and (left := append_numbers(found, data, SIZES, self._rooms)):
-                arrays.update(_decode(header, body, [header.keys[i] for i in left]))
+            arrays = self._decode(data, found, self._wanted if plain is None else self._others)
+            if plain is not None and (left := append_numbers(plain, data, SIZES, self._rooms)):
+                arrays.update(self._decode(data, found, [plain.keys[i] for i in left]))
                 rooms = [None if i in left else room for i, room in enumerate(self._rooms)]
-                append_numbers(found, data, SIZES, rooms)
+                append_numbers(plain, data, SIZES, rooms)
         except DsError as error:
             raise error.at(path=path)
         for key, array in arrays.items():
             self._columns[key].append(array)
         self.paths.append(path)
         return True
+
+    def _decode(self, data: bytearray, found: Compiled | None, keys: Collection[str]) -> dict[str, Any]:
+        """Return the arrays of those of the variables that have data."""
+        if not keys:
+            return {}
+        header = self._header if found is None else decompiled(data, found)
+        body = MemoryBody(data, header.body, share=True)
+        variables = read_headers(header, body, keys).items()
+        return {
+            key: as_array(decode_variable(header, key, var, body, strings=False))
+            for key, var in variables
+            if var.size is not None
+        }
 
     @functools.cached_property
     def meta(self) -> Metadata:
@@ -159,13 +167,3 @@ def _missing(header: Header) -> list[bool]:
     if header.compiled is not None:
         return header.compiled.missing()
     return [var is None or var.missing for var in (header.variables[key].var for key in header.keys)]
-
-
-def _decode(header: Header, body: MemoryBody, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the arrays of those variables that have data."""
-    variables = read_headers(header, body, keys).items()
-    return {
-        key: as_array(decode_variable(header, key, var, body, strings=False))
-        for key, var in variables
-        if var.size is not None
-    }

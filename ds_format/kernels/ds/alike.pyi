@@ -4,12 +4,8 @@ from typing_extensions import Buffer
 
 from .entry import Header
 
-def are_alike(
-    left: dict[str, dict[str, Any]],
-    right: dict[str, dict[str, Any]],
-    keys: tuple[str, ...],
-    names: tuple[str, ...],
-) -> bool: ...
+def are_alike(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]], names: frozenset[str]) -> bool: ...
+def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]]) -> None: ...
 def append_numbers(header: Header, data: Buffer, sizes: list[int], rooms: list[bytearray | None]) -> list[int]: ...
 @final
 class Model:

@@ -6,7 +6,7 @@ What a header says is found out by `header`; here it is compared with that of th
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_Update
+from cpython.dict cimport PyDict_Next, PyDict_SetItem, PyDict_Update
 from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp, memcpy
@@ -14,12 +14,13 @@ from libc.string cimport memchr, memcmp, memcpy
 from ..common.words cimport LITTLE_HOST
 from ..json.decode cimport expect, next_byte, take_value
 from ..json.strings cimport Text, borrow_names, give_back
-from .entry cimport Header, Variable, check_name
+from .entry cimport Header, Variable
 
 from ..json.strings import Unusual
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object items, object key) except? NULL
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef str DTYPES = ".dtypes"
 
@@ -27,6 +28,7 @@ cdef str DTYPES = ".dtypes"
 cdef bint _same(object left, object right) except -1:
     """Whether two JSON values are the same, types of numbers and signs of zeros included."""
     cdef double first, second
+    cdef Py_ssize_t i
     if left is right:
         return True
     if type(left) is not type(right):
@@ -37,8 +39,8 @@ cdef bint _same(object left, object right) except -1:
     if type(left) is list:
         if len(left) != len(right):
             return False
-        for one, other in zip(left, right):
-            if not _same(one, other):
+        for i in range(len(left)):
+            if not _same((<list> left)[i], (<list> right)[i]):
                 return False
         return True
     if type(left) is dict:
@@ -57,16 +59,55 @@ cdef bint _same_member(dict left, dict right, str name) except -1:
     return one == other or (one != NULL and other != NULL and _same(<object> one, <object> other))
 
 
-def are_alike(dict left not None, dict right not None, tuple keys not None, tuple names not None):
-    """Return whether in two metadata some members of some entries are the same, or absent from both."""
-    cdef dict one, other
-    cdef str name
-    for key in keys:
-        one, other = left[key], right[key]
-        for name in names:
-            if not _same_member(one, other, name):
-                return False
+cdef bint _same_members(dict left, dict right, frozenset names) except -1:
+    """Whether members of some names are the same, or absent from both."""
+    cdef PyObject* name
+    cdef PyObject* value
+    cdef PyObject* other_name
+    cdef PyObject* other
+    cdef Py_ssize_t i = 0, k = 0
+    cdef bint goes_on = True
+    while goes_on:  # as long as both have the same names in the same order, none is looked up
+        goes_on = PyDict_Next(left, &i, &name, &value)
+        if PyDict_Next(right, &k, &other_name, &other) != goes_on or (goes_on and name != other_name):
+            break
+        if goes_on and value != other and <str> name in names and not _same(<object> value, <object> other):
+            return False
+    else:
+        return True
+    for one in names:
+        if not _same_member(left, right, one):
+            return False
     return True
+
+
+def are_alike(dict left not None, dict right not None, frozenset names not None):
+    """Return whether in the metadata of two files some members of each variable are the same, or absent from both.
+
+    Of the attributes of the dataset this is asked of `.dtypes` only.
+    """
+    if len(left) != len(right):
+        return False
+    for key, entry in left.items():
+        other = right.get(key)
+        if other is None:
+            return False
+        if not (_same_member(entry, other, DTYPES) if key == "." else _same_members(entry, other, names)):
+            return False
+    return True
+
+
+def merge_entries(dict left not None, dict right not None):
+    """Put the members of each entry of one metadata into those of another, which has the same keys."""
+    cdef PyObject* name
+    cdef PyObject* value
+    cdef dict entry, other
+    cdef Py_ssize_t i
+    for key, entry in left.items():
+        other, i = right[key], 0
+        while PyDict_Next(other, &i, &name, &value):
+            if PyDict_GetItemWithError(entry, <object> name) != value:
+                PyDict_SetItem(entry, <object> name, <object> value)
 
 
 cdef void _copy(char* target, const char* source, Py_ssize_t n, Py_ssize_t size, bint swapped) noexcept nogil:
@@ -207,6 +248,7 @@ cdef class Model:
         """Return the last member of a header, and where the body begins; None: there is something else, or unusual."""
         cdef Text t
         cdef dict found
+        cdef Py_UCS4 first
         t.p = <const uint8_t*> data + self.last
         t.end = <const uint8_t*> memchr(t.p, b"\n", size - self.last)
         t.depth = 0
@@ -217,7 +259,9 @@ cdef class Model:
         try:
             found = take_value(&t, names)
             for name in found:
-                check_name(name, self.header)
+                first = PyUnicode_READ_CHAR(name, 0) if name else 0
+                if first == "\\" or (first == "." and name != DTYPES):
+                    return None
             expect(&t, b"}")
             next_byte(&t)
             if t.p != t.end:
