@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
-from ..files import read
 from ..merging import Input, assemble, size_along
 from ..names import unescape
-from ..subset import open_subset
+from .opened_files import OpenFiles
 
 
 class Piece(Protocol):
@@ -30,32 +28,38 @@ class Piece(Protocol):
 
 
 class SourcePiece:
-    """A file of any format, which is open only while something is read of it."""
+    """A file of any format.
 
-    def __init__(self, path: str, skip_unsupported: bool = False):
+    Parameters
+    ----------
+    path : str
+    files : OpenFiles
+        Which open it.
+    keys : collection of str, optional
+        Of the variables that are wanted; all by default.
+
+    Raises
+    ------
+    OSError, DsError
+        If the file cannot be opened, or does not hold what is wanted.
+    """
+
+    def __init__(self, path: str, files: OpenFiles, keys: Collection[str] | None = None):
         self.paths = [path]
-        self._skip = skip_unsupported
-
-    @functools.cached_property
-    def meta(self) -> Metadata:
-        """From the header."""
-        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
-            check_faults(source.faults, source.meta)
-            return source.meta
+        self._files = files
+        subset = files[path]
+        self.meta = subset.meta
+        wanted = [key for key in subset.meta if key != META and (keys is None or key in keys)]
+        with subset.telling_of_skipping():
+            check_faults(subset.faults, wanted)
+        if hasattr(subset.source, "check_sizes"):
+            subset.source.check_sizes(wanted)
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
-            return _as_read(self.paths[0], as_array(source.read(key)))[None]
-
-    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
-        """Yield the file as a dataset."""
-        yield read(
-            self.paths[0],
-            None if keys is None else [unescape(key) for key in keys],
-            unpack=unpack,
-            skip_unsupported=self._skip,
-        )
+        subset = self._files[self.paths[0]]
+        with subset.telling_of_skipping():
+            return _as_read(self.paths[0], as_array(subset.read(key)))[None]
 
 
 class DatasetPiece:

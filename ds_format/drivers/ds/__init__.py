@@ -17,6 +17,6 @@ from .alike import AlikeFiles
 from .check import check
 from .sink import DsSink as create
 from .source import DsSource as open
-from .whole import from_bytes, read, write
+from .whole import from_bytes, read, read_file, write
 
-__all__ = ["AlikeFiles", "check", "create", "from_bytes", "open", "read", "write"]
+__all__ = ["AlikeFiles", "check", "create", "from_bytes", "open", "read", "read_file", "write"]
