@@ -11,7 +11,7 @@ import numpy as np
 from .. import drivers
 from ..conversion import Progress, counted, memory_size
 from ..creation import created
-from ..dataset import as_array
+from ..dataset import META, as_array
 from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
 from ..merging import Input, MergePlan, Part, Way, blank, converted, make
 from ..subset import Path, Selector, Subset, item_size, open_subset
@@ -86,9 +86,13 @@ class _Files:
         self._paths = paths
         self._files = files
         self.metas = []
+        self.copied: list[set[str]] = []
+        """Of each file the variables whose bytes can be copied as they are."""
         for i in range(len(paths)):
-            check_faults(self[i].faults, self[i].meta)
-            self.metas.append(self[i].meta)
+            subset = self[i]
+            check_faults(subset.faults, subset.meta)
+            self.metas.append(subset.meta)
+            self.copied.append({key for key in subset.meta if key != META and subset.stored(key) is not None})
 
     def __getitem__(self, i: int) -> Subset:
         return self._files[self._paths[i]]
@@ -120,7 +124,7 @@ def _is_copy(files: _Files, plan: MergePlan) -> bool:
         return False
     if any(files.metas[part.input][plan.key].get(".type") != plan.type for part in plan.parts):
         return False
-    return all(files[part.input].stored(plan.key) is not None for part in plan.parts)
+    return all(plan.key in files.copied[part.input] for part in plan.parts)
 
 
 def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[StoredNumbers]:

@@ -247,23 +247,22 @@ def pieces(
     """
     run: Any = None
     for path, content in files:
-        piece: Any = None
         try:
+            if run is not None and content.__class__ is bytearray and run.add(path, content):
+                continue
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             driver = drivers.of_existing(path)
             data = driver.read_file(path) if content is None and hasattr(driver, "read_file") else content
-            if data is None:
-                piece = SourcePiece(path, opened_files, keys)
-            elif run is None or not run.add(path, data):
-                piece = driver.AlikeFiles(path, data, keys, dim)
+            if run is not None and content is None and data is not None and run.add(path, data):
+                continue
+            piece = SourcePiece(path, opened_files, keys) if data is None else driver.AlikeFiles(path, data, keys, dim)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
-        if piece is None:
             continue
         if run is not None:
             yield run
-        run = piece if hasattr(piece, "add") else None
+        run = None if data is None else piece
         if run is None:
             yield piece
     if run is not None:

@@ -11,8 +11,9 @@ from ...codec.header import DTYPES
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
 from ...errors import DsError
-from ...kernels.ds.alike import Model, append_numbers, are_alike, merge_entries
+from ...kernels.ds.alike import are_alike, merge_entries
 from ...kernels.ds.entry import Header as Compiled
+from ...kernels.ds.following import Model, append_numbers
 from ...merging import DECIDING, size_along
 from ..base import Metadata
 from .columns import Column

@@ -1,15 +1,6 @@
-from typing import Any, final
+from typing import Any, Final
 
-from typing_extensions import Buffer
-
-from .entry import Header
+__pyx_capi__: Final[dict[str, object]]
 
 def are_alike(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]], names: frozenset[str]) -> bool: ...
 def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]]) -> None: ...
-def append_numbers(header: Header, data: Buffer, sizes: list[int], rooms: list[bytearray | None]) -> list[int]: ...
-@final
-class Model:
-    def __init__(self, line: bytes, last: int, header: Header) -> None: ...
-    def take(
-        self, data: Buffer, sizes: list[int], rooms: list[bytearray | None], attributes: dict[str, Any]
-    ) -> bool: ...
