@@ -13,6 +13,7 @@ from ..conversion import Progress, counted, memory_size
 from ..creation import created
 from ..dataset import META, as_array
 from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
+from ..errors import DsError
 from ..merging import Input, MergePlan, Part, Way, blank, converted, make
 from ..subset import Path, Selector, Subset, item_size, open_subset
 from .opened_files import OpenFiles
@@ -92,10 +93,17 @@ class _Files:
             subset = self[i]
             check_faults(subset.faults, subset.meta)
             self.metas.append(subset.meta)
-            self.copied.append({key for key in subset.meta if key != META and subset.stored(key) is not None})
+            self.copied.append({key for key in subset.meta if key != META and _is_stored(subset, key)})
 
     def __getitem__(self, i: int) -> Subset:
         return self._files[self._paths[i]]
+
+
+def _is_stored(subset: Subset, key: str) -> bool:
+    try:
+        return subset.stored(key) is not None
+    except DsError:  # whoever reads it will tell
+        return False
 
 
 def _write(

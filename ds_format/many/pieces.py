@@ -15,10 +15,12 @@ from .opened_files import OpenFiles
 
 
 class Piece(Protocol):
-    """One dataset, or several in a row with the same metadata."""
+    """One dataset, or several in a row that are alike in all that decides how they are merged."""
 
     meta: Metadata
-    """As a Source has it."""
+    """As a Source has it. Of several: where later ones override former ones."""
+    first: Metadata
+    """Of the first of several."""
     paths: list[str]
     """Of each dataset."""
 
@@ -48,7 +50,7 @@ class SourcePiece:
         self.paths = [path]
         self._files = files
         subset = files[path]
-        self.meta = subset.meta
+        self.meta = self.first = subset.meta
         wanted = [key for key in subset.meta if key != META and (keys is None or key in keys)]
         with subset.telling_of_skipping():
             check_faults(subset.faults, wanted)
@@ -69,7 +71,7 @@ class DatasetPiece:
         self.paths = [path]
         meta = metadata_of(dataset)
         self._arrays = arrays_of(dataset, meta)
-        self.meta = describe(self._arrays, meta)
+        self.meta = self.first = describe(self._arrays, meta)
 
     def read(self, key: str) -> Any:
         """Return one variable."""
@@ -86,6 +88,7 @@ class UnpackedPiece:
     def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
         self.paths = piece.paths
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
+        self.first: Metadata = {**piece.first, **{key: packing.unpacked_meta(piece.first[key]) for key in packed}}
         self._piece = piece
         self._packed = packed
 
@@ -129,7 +132,7 @@ def merge_pieces(
         If the pieces cannot be merged.
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
-    inputs = [Input(_only(piece.meta, keys), len(piece.paths)) for piece in pieces]
+    inputs = [Input(_only(piece.meta, keys), len(piece.paths), piece.first) for piece in pieces]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:

@@ -61,6 +61,7 @@ class AlikeFiles:
             raise error.at(path=path)
         header = self._header
         self._missing = _missing(header)
+        self._first = {key: entry.copy() for key, entry in self._meta.items()}
         self._wanted = [key for key in header.keys if keys is None or key in keys]
         entries = {key: self._meta[key] for key in self._wanted}
         self._columns = {
@@ -155,6 +156,11 @@ class AlikeFiles:
         for key, missing in zip(self._header.keys, self._missing, strict=True):
             self._meta[key][".missing"] = missing
         return self._meta
+
+    @functools.cached_property
+    def first(self) -> Metadata:
+        """Of the first of them."""
+        return typed(self._header, self._first)
 
     def read(self, key: str) -> Any:
         """Return one variable of all files, or of the first alone, as an array or MaskedArray of shape (count, *shape).
