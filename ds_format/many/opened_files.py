@@ -14,9 +14,9 @@ MAX_OPEN = 64
 class OpenFiles:
     """Opens files when they are asked for, and keeps them open until the end, but for those that would be too many.
 
-    The files that are asked for first are kept, and the last place is everybody else's. So whoever goes through
-    all files again and again opens no more than those that have no place, and each once; if the one that was not used for
-    the longest time were closed, each file would be opened again each time.
+    The files that are asked for first are kept, and the last place is everybody else's: whoever goes through all files
+    again and again opens only those again that have no place. If the one that was not used for the longest time were
+    closed, all would be opened again each time.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def read_many(
         Names of the variables to read; all by default.
     dim : str, optional
         Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once. Of
-        ds files in a row whose headers are equal byte for byte only the first header is looked at.
+        small ds files in a row headers are read as far as they differ.
     threads : int, optional
         How many threads read; by default as many as there are processors, but no more than four.
     unpack, skip_unsupported : bool, optional

@@ -84,8 +84,9 @@ class AlikeFiles:
         size = self._header.body if found is None else found.body
         self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the first one may end with the file
         last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
-        is_plain = found is not None and not found.is_doubtful and not self._others
-        self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found) if is_plain else None
+        self._model = None
+        if found is not None and not found.is_doubtful and not self._others:
+            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found)
 
     def _choose(self) -> None:
         """Set of which variables values are taken in either way."""

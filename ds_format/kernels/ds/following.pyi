@@ -5,6 +5,7 @@ from typing_extensions import Buffer
 from .entry import Header
 
 def append_numbers(header: Header, data: Buffer, sizes: list[int], rooms: list[bytearray | None]) -> list[int]: ...
+
 @final
 class Model:
     def __init__(self, line: bytes, last: int, header: Header) -> None: ...
