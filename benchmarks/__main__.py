@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import machine, table
+from . import disk, machine, table
 from .cases import GROUPS
-from .runner import Bench, Case, run
+from .runner import Bench, Case, Group, run
 from .sizes import FULL, SMOKE
 from .timing import Result
 from .worker import Worker
@@ -34,6 +34,7 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repetitions", metavar="N", type=int, default=None, help="rounds; default 7, smoke 2")
     parser.add_argument("--output", metavar="FILE", type=Path, help="also write the report, as .md or .json")
     parser.add_argument("--folder", metavar="DIR", type=Path, help="where files are written; default: in memory")
+    parser.add_argument("--disk", metavar="DIR", type=Path, help="where those go that are to lie on a disk")
     arguments = parser.parse_args(words)
     if arguments.output is not None and arguments.output.suffix not in (".md", ".json"):
         parser.error("--output must end with .md or .json")
@@ -47,11 +48,17 @@ def chosen(pattern: str) -> list[Case]:
     return [case for group in GROUPS for case in group.cases if fnmatch.fnmatch(case.name, f"*{pattern}*")]
 
 
-def report(line: str, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
+def report(line: str, bench: Bench, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
     """Return the whole report as markdown."""
-    groups = (table.group_table(group, results, skipped) for group in GROUPS)
+    groups = (table.group_table(group, conditions(group, bench), results, skipped) for group in GROUPS)
     parts = [f"# Benchmarks\n\n{line}\n", f"## Summary\n\n{table.summary(results)}\n", *filter(None, groups)]
     return "\n".join(parts)
+
+
+def conditions(group: Group, bench: Bench) -> str:
+    """Return what the times of a group mean."""
+    places = {machine.file_system(place) for case in group.cases if (place := bench.place(case)) is not None}
+    return f"Wall time; files on {' and '.join(sorted(places)) or 'no disk'}; {group.threads}."
 
 
 def as_json(line: str, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
@@ -81,6 +88,7 @@ def main(words: Sequence[str] | None = None) -> int:
             worker,
             arguments.repetitions or (2 if arguments.smoke else 7),
             arguments.zippy,
+            arguments.disk or disk.find(),
         )
         found, skipped = run(bench, cases)
     finally:
@@ -88,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> int:
             worker.close()
     results = {result.case: result for result in found}
     line = machine.describe(folder, worker.version if worker else None)
-    text = report(line, results, skipped)
+    text = report(line, bench, results, skipped)
     print(text)
     print(f"Total: {time.perf_counter() - start:.0f} s")
     if arguments.output is not None:

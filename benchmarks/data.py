@@ -77,3 +77,32 @@ def expect(way: str, found: Any, expected: Any) -> None:
                 expect(f"{way}: {name}", found[name], value)
     elif not same(found, expected):
         raise UnequalError(f"{way}: found {found!r}, expected {expected!r}")
+
+
+def expect_whole(way: str, found: Mapping[str, Any], expected: Data) -> None:
+    """Compare two datasets: variables, their dimensions and attributes, attributes of the dataset.
+
+    Attributes that are numbers may come in another precision: the program may keep them so.
+
+    Raises
+    ------
+    UnequalError
+        If they are not the same.
+    """
+    expect(f"{way}: variables", sorted(found), sorted(expected))
+    expect(way, found, expected)
+    for name, wanted in expected["."].items():
+        there = found["."][name]
+        if name != ".":
+            expect(f"{way}: dimensions of {name}", list(there[".dims"]), wanted[".dims"])
+        keys = [key for key in there if not key.startswith(".")]
+        expect(f"{way}: attributes of {name}", sorted(keys), sorted(key for key in wanted if not key.startswith(".")))
+        for key in keys:
+            value, other = np.asarray(there[key]), np.asarray(wanted[key])
+            in_kind = other.astype(value.dtype) if value.dtype.kind == other.dtype.kind == "f" else other
+            expect(f"{way}: {name}: {key}", value, in_kind)
+
+
+def of_arrays(arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> Data:
+    """Return a dataset of arrays, with what metadata say of them and of the whole."""
+    return {**arrays, ".": {**{name: meta[name] for name in arrays}, ".": meta["."]}}

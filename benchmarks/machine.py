@@ -11,6 +11,9 @@ import numpy as np
 
 from ds_format import __version__
 
+MOST_THREADS = min(4, os.cpu_count() or 1)
+"""What ds_format takes by default, where it takes more than one."""
+
 
 def describe(folder: Path, reference: str | None) -> str:
     """Return processor, versions and file system in one line.
@@ -30,7 +33,7 @@ def describe(folder: Path, reference: str | None) -> str:
         f"netCDF4 {netCDF4.__version__} (HDF5 {netCDF4.__hdf5libversion__})",
         f"ds_format {__version__}",
         reference or "no reference program",
-        f"files on {_file_system(folder)}",
+        f"files on {file_system(folder)}",
     ]
     return "; ".join(parts)
 
@@ -44,7 +47,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _file_system(folder: Path) -> str:
+def file_system(folder: Path) -> str:
     """Return the type of the file system that holds a folder."""
     mounts = Path("/proc/mounts")
     if not mounts.exists():

@@ -30,6 +30,8 @@ def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCD
             endian = "big" if array.dtype.byteorder == ">" else "native"
             variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian)
             for key, value in meta[name].items():
+                if key == "valid_range":
+                    value = np.asarray(value, array.dtype)  # else the library ignores it, and warns
                 if key != ".dims":
                     variable.setncattr(key, value)
             variable[...] = array.view("i1") if array.dtype.kind == "b" else array

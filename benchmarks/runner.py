@@ -26,6 +26,12 @@ class Bench(NamedTuple):
     repetitions: int
     zippy: Path | None = None
     """A folder to import the reference program of ZDS from, if it is there."""
+    disk: Path | None = None
+    """Where files are written if the cost of the disk is to be measured; None: there is no disk."""
+
+    def place(self, case: Case) -> Path | None:
+        """Return where the files of a case are written; None: nowhere, it cannot run."""
+        return self.disk if case.on_disk else self.folder
 
 
 class Case(NamedTuple):
@@ -34,6 +40,8 @@ class Case(NamedTuple):
     name: str
     build: Callable[[Bench, Path], Trial]
     """Prepares the files in an empty folder."""
+    on_disk: bool = False
+    """Whether that folder is to be on a disk, whatever the others are on."""
 
 
 class Group(NamedTuple):
@@ -42,6 +50,8 @@ class Group(NamedTuple):
     title: str
     note: str
     cases: tuple[Case, ...]
+    threads: str = "one thread"
+    """How many ds_format has."""
 
 
 class SkippedError(Exception):
@@ -87,7 +97,10 @@ def run_case(bench: Bench, case: Case) -> Result:
     UnequalError
         If two ways do not give equal values.
     """
-    folder = Path(tempfile.mkdtemp(prefix="ds-bench-", dir=bench.folder))
+    parent = bench.place(case)
+    if parent is None:
+        raise SkippedError("no folder is on a disk: --disk names one")
+    folder = Path(tempfile.mkdtemp(prefix="ds-bench-", dir=parent))
     try:
         return measure(case.name, case.build(bench, folder), bench.repetitions)
     finally:

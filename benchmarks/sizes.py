@@ -26,6 +26,8 @@ class Sizes(NamedTuple):
     """Bytes of the file that must not be held in memory."""
     many: int = 50_000
     """Tiny files that one call reads."""
+    claimed: int = 100_000
+    """Files that the documentation of the format claims something of."""
     folder: int = 2_000
     """Files of ten variables that are merged in memory."""
     merged: int = 1_000_000_000
@@ -59,6 +61,7 @@ SMOKE = Sizes(
     converted=4_000_000,
     larger=0,
     many=500,
+    claimed=200,
     folder=20,
     merged=4_000_000,
     slab=500_000,

@@ -24,8 +24,8 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def group_table(group: Group, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
-    """Return title, note and table of a group; one row per case and way."""
+def group_table(group: Group, conditions: str, results: Mapping[str, Result], skipped: Mapping[str, str]) -> str:
+    """Return title, note, conditions and table of a group; one row per case and way."""
     rows: list[Sequence[str]] = []
     for case in group.cases:
         if case.name in results:
@@ -35,7 +35,7 @@ def group_table(group: Group, results: Mapping[str, Result], skipped: Mapping[st
     if not rows:
         return ""
     header = ["work", "by", "median", "least … most", "rate", "beside ds_format", "target"]
-    return f"## {group.title}\n\n{group.note}\n\n{markdown(header, rows)}\n"
+    return f"## {group.title}\n\n{group.note}\n\n{conditions}\n\n{markdown(header, rows)}\n"
 
 
 def _rows(result: Result) -> Iterable[Sequence[str]]:

@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from .cases.program import HEADER_ONLY
+from .cases.stations import HEADERS
 from .timing import Result
 from .ways import (
     BARE,
@@ -87,17 +88,51 @@ def amount(limit: float, unit: str) -> str:
     return f"{limit:g} MB" if unit == "MB" else f"{limit * 1e3:g} ms"
 
 
+def _of_stations(work: str, *limits: float) -> dict[str, float]:
+    return {f"stations, {work}, {words}": limit for words, limit in zip(HEADERS.values(), limits, strict=False)}
+
+
 def _of_all(work: str, limit: float) -> dict[str, float]:
     return {f"documents, {work}, {size}": limit for size in ("10 k", "100 k", "1 M")}
 
 
+CALLS = "bare open+fstat+read+close"
+STATIONS: tuple[Goal, ...] = (
+    Goal(
+        "station reports, per file: `ds.read`, headers equal / differ / all entries differ",
+        (
+            _claim("within", BARE, _of_stations("read", 1.8, 1.8, 2.4), CALLS),
+            _claim("faster", NETCDF, {"stations, read, headers differ": 200}),
+        ),
+    ),
+    Goal("one variable of nine", (_claim("within", BARE, {"stations, read one variable": 1.8}, CALLS),)),
+    Goal("`ds.open` and close", (_claim("within", BARE, {"stations, open and close": 1.8}, CALLS),)),
+    Goal(
+        "`ds.read_many`, headers equal / differ",
+        (_claim("within", BARE, _of_stations("read_many", 2.5, 2.5), CALLS),),
+    ),
+    Goal(
+        '`ds.read_many(dim="time")`, headers equal / differ / all entries differ',
+        (_claim("within", BARE, _of_stations('read_many(dim="time")', 2, 2, 2), CALLS),),
+    ),
+    Goal(
+        "`ds.write`, one report again and again / each its own",
+        (
+            _claim("within", BARE, _of_stations("write", 1.7, 1.7), "bare open+writev+close+rename"),
+            _claim("faster", NETCDF, {"stations, write, headers differ": 75}),
+        ),
+    ),
+)
+"""Small files as they are."""
+
 GOALS: tuple[Goal, ...] = (
+    *STATIONS,
     Goal(
         "read tiny / small, per file, whole `ds.read`",
         (
             _claim("faster", NETCDF, {"read tiny": 80, "read small": 70}),
             _claim("faster", REFERENCE, {"read tiny": 8, "read small": 5}, "ds-format 5.0.2"),
-            _claim("within", BARE, {"read tiny": 2, "read small": 2}, "bare open+fstat+read+close"),
+            _claim("within", BARE, {"read tiny": 1.4, "read small": 2}, CALLS),
         ),
     ),
     Goal(
@@ -105,7 +140,7 @@ GOALS: tuple[Goal, ...] = (
         (
             _claim("faster", NETCDF, {"write tiny": 45, "write small": 30}),
             _claim("faster", REFERENCE, {"write tiny": 15, "write small": 15}, "ds-format 5.0.2"),
-            _claim("within", BARE, {"write tiny": 1.8, "write small": 1.8}, "bare open+writev+close+rename"),
+            _claim("within", BARE, {"write tiny": 1.5, "write small": 1.8}, "bare open+writev+close+rename"),
         ),
     ),
     Goal(
@@ -123,6 +158,19 @@ GOALS: tuple[Goal, ...] = (
                 BARE,
                 {"write tiny, atomic=False": 2.2, "write small, atomic=False": 2.2},
                 "bare open+writev+close",
+            ),
+        ),
+    ),
+    Goal(
+        "100,000 files, tiny / small: write all; read all; room on a disk",
+        (
+            _claim("faster", NETCDF, {"100 000 tiny files, write": 5, "100 000 small files, write": 7}),
+            _claim("faster", NETCDF, {"100 000 tiny files, read": 10, "100 000 small files, read": 9}),
+            _claim(
+                "within",
+                NETCDF,
+                {"100 000 tiny files, on a disk": 1, "100 000 small files, on a disk": 0.5},
+                "the room of NetCDF files",
             ),
         ),
     ),

@@ -66,11 +66,14 @@ def trim() -> None:
         C_LIBRARY.malloc_trim(0)
 
 
-def stopwatch(work: Callable[[], Any], prepare: Callable[[], object] | None = None) -> Callable[[], float]:
+def stopwatch(
+    work: Callable[[], Any], prepare: Callable[[], object] | None = None, *, collects: bool = False
+) -> Callable[[], float]:
     """Return a function that does the work once and returns the seconds it took.
 
-    Preparing is not timed, nor is giving back the memory of what `work` returns. The garbage collector runs before, not
-    meanwhile; and memory that is free goes back to the system before, lest one way finds it warm and another does not.
+    Preparing is not timed, nor is giving back the memory of what `work` returns. The garbage collector runs before, and
+    meanwhile only if it `collects`. Memory that is free goes back to the system before, lest one way finds it warm and
+    another does not.
     """
 
     def run() -> float:
@@ -78,7 +81,8 @@ def stopwatch(work: Callable[[], Any], prepare: Callable[[], object] | None = No
             prepare()
         gc.collect()
         trim()
-        gc.disable()
+        if not collects:
+            gc.disable()
         try:
             start = time.perf_counter()
             kept = work()

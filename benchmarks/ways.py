@@ -16,6 +16,11 @@ from .timing import Way, stopwatch
 OURS = "ds_format"
 NETCDF = "netCDF4"
 CLASSIC = "netCDF4, classic format"
+H5NETCDF = "h5netcdf"
+NPZ = "npz"
+JSON_NPY = "JSON + npy"
+JSON = "json.loads"
+ORJSON = "orjson.loads"
 REFERENCE = "ds-format"
 BARE = "bare"
 COPY = "one copy"
@@ -64,16 +69,11 @@ def reads(
         Turns what `read` returned into what can be compared with `expected`; not timed.
     """
 
-    def work() -> Any:
-        for path in paths:
-            found = read(path)
-        return found
-
     def check() -> None:
         for path in (paths[0], paths[-1]):
             expect(name, value(read(path)), expected)
 
-    return Way(name, stopwatch(work), check, note)
+    return each(name, read, paths, check, len(paths), note=note)
 
 
 def writes(
@@ -112,6 +112,49 @@ def writes(
     return Way(name, stopwatch(work, lambda: remove(paths)), check, note)
 
 
+def each(
+    name: str,
+    call: Callable[[Any], Any],
+    pieces: Sequence[Any],
+    check: Callable[[], None],
+    n: int,
+    *,
+    note: str = "",
+    **options: Any,
+) -> Way:
+    """A way to do the same work with one piece after another.
+
+    Parameters
+    ----------
+    name, note : str
+        As in `Way`.
+    call : callable
+        Piece → something.
+    pieces : sequence
+    check : callable
+        As in `Way`.
+    n : int
+        Pieces of the trial. If these are fewer, what they take is scaled up.
+    **options
+        For `stopwatch`.
+    """
+
+    def work() -> Any:
+        for piece in pieces:
+            found = call(piece)
+        return found
+
+    return scaled(Way(name, stopwatch(work, **options), check, note), len(pieces), n)
+
+
+def scaled(way: Way, done: int, n: int) -> Way:
+    """Return a way that did so many of n pieces of work, with the time that it would take for all."""
+    if n == done:
+        return way
+    note = f"{way.note}; {done} files" if way.note else f"{done} files"
+    return way._replace(run=lambda: way.run() * n / done, note=note)
+
+
 def remove(paths: Sequence[str]) -> None:
     """Remove those files that exist."""
     for path in paths:
@@ -131,7 +174,14 @@ def calls(name: str, call: Callable[[], Any], expected: Any, n: int = 1, *, note
 
 
 def reference_reads(
-    bench: Bench, folder: Path, paths: Sequence[str], expected: Any, *, note: str = "", **options: Any
+    bench: Bench,
+    folder: Path,
+    paths: Sequence[str],
+    expected: Any,
+    *,
+    note: str = "",
+    compare: Callable[[str, Any, Any], None] = expect,
+    **options: Any,
 ) -> list[Way]:
     """The reference's way to read files; none without a reference.
 
@@ -142,6 +192,9 @@ def reference_reads(
         For a temporary file.
     paths : sequence of str
     expected : dict of arrays
+        What the first file has.
+    compare : callable
+        `expect`, or `expect_whole` where metadata matter.
     **options
         `variables`, and `sel` with lists in place of slices.
     """
@@ -156,15 +209,20 @@ def reference_reads(
         with open(pickled, "rb") as file:
             found = pickle.load(file)
         pickled.unlink()
-        expect(REFERENCE, found, expected)
+        compare(REFERENCE, found, expected)
 
     return [Way(REFERENCE, lambda: float(worker.ask("read", paths=files, **options)), check, note)]
 
 
 def reference_writes(
-    bench: Bench, folder: Path, paths: Sequence[str], data: Data, read: Callable[[str], Any]
+    bench: Bench,
+    folder: Path,
+    paths: Sequence[str],
+    datasets: Sequence[Data],
+    read: Callable[[str], Any],
+    compare: Callable[[str, Any, Any], None] = expect,
 ) -> list[Way]:
-    """The reference's way to write a dataset to files, none of which exists; none without a reference."""
+    """The reference's way to write datasets in turn to files, none of which exists; none without a reference."""
     worker = bench.reference
     if worker is None:
         return []
@@ -177,10 +235,11 @@ def reference_writes(
     def check() -> None:
         pickled = folder / "write.pickle"
         with open(pickled, "wb") as file:
-            pickle.dump(data, file, protocol=5)
+            pickle.dump(list(datasets), file, protocol=5)
         worker.ask("load", path=str(pickled))
         pickled.unlink()
-        run()
-        expect(REFERENCE, read(files[0]), data)
+        remove(files[:1])
+        worker.ask("write", paths=files[:1])
+        compare(REFERENCE, read(files[0]), datasets[0])
 
     return [Way(REFERENCE, run, check)]

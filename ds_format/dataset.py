@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
+from .kernels.ds.plain import plain_arrays
 from .kernels.ds.strings import has_none
 from .names import escape, unescape
 
@@ -85,8 +86,19 @@ def validate(d: Mapping[str, Any]) -> None:
     ...
     ds_format.errors.UnsupportedError: variable "x": found 2 dimension names ['t', 'i'], expected 1 as the data have
     """
-    meta = metadata_of(d)
-    check_dims(arrays_of(d, meta), meta)
+    checked(d)
+
+
+def checked(dataset: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Return all data of a dataset as arrays, and its metadata, which fit them; errors as `validate`, `arrays_of`."""
+    if type(dataset) is dict or type(dataset) is Dataset:
+        arrays = plain_arrays(dataset)
+        if arrays is not None:
+            return arrays, dataset[META]
+    meta = metadata_of(dataset)
+    arrays = arrays_of(dataset, meta)
+    check_dims(arrays, meta)
+    return arrays, meta
 
 
 def metadata_of(dataset: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

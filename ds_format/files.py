@@ -9,7 +9,7 @@ from typing import Any
 from . import drivers
 from .codec.encode import describe
 from .creation import created
-from .dataset import META, Dataset, arrays_of, check_dims, metadata_of
+from .dataset import META, Dataset, checked
 from .errors import UnsupportedError
 from .lazy import File
 from .subset import Path, Subset, keys_of, open_subset, say_missing
@@ -108,7 +108,8 @@ def read(
         module = drivers.of_existing(filename)
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
-            dataset: Dataset = module.read(filename, keys, full, _as_numpy(strings), unpack)
+            numpy = strings != "object" and _as_numpy(strings)
+            dataset: Dataset = module.read(filename, keys, full, numpy, unpack)
             if keys is not None and len(dataset) <= len(keys):
                 say_missing(filename, keys, dataset)
             return dataset
@@ -220,9 +221,7 @@ def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
 def _write(driver: drivers.Driver, filename: Path, d: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     module = drivers.load(driver)
     try:
-        given = metadata_of(d)
-        arrays = arrays_of(d, given)
-        check_dims(arrays, given)
+        arrays, given = checked(d)
         if hasattr(module, "write"):
             if options:
                 options = drivers.creation_options(driver, filename, options)

@@ -305,8 +305,9 @@ def _pick(item: Any, wanted: Any) -> Any:
 
 def keys_of(variables: str | Iterable[str]) -> dict[str, None]:
     """Return the keys of variables, each once, in their order."""
-    names = [variables] if isinstance(variables, str) else variables
-    return dict.fromkeys(escape(name) for name in names)
+    if isinstance(variables, str):
+        return {escape(variables): None}
+    return dict.fromkeys(map(escape, variables))
 
 
 def say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> None:

@@ -7,20 +7,22 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
 from benchmarks import __main__ as program
-from benchmarks import data, table, targets
-from benchmarks.cases import GROUPS
+from benchmarks import data, disk, machine, readme, table, targets
+from benchmarks.cases import GROUPS, cold, small
 from benchmarks.cases.large import PACKAGE
 from benchmarks.cases.many import has_xarray
 from benchmarks.runner import Bench, Case, SkippedError, run, run_case
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Result, Trial, Way, measure
-from benchmarks.ways import BARE, FASTZDS, NETCDF, OURS, REFERENCE, XARRAY, calls
+from benchmarks.ways import BARE, FASTZDS, NETCDF, OURS, REFERENCE, XARRAY, calls, scaled
 from benchmarks.worker import Worker, WorkerError
 
 TINY = Sizes(
@@ -35,6 +37,7 @@ TINY = Sizes(
     converted=2_000_000,
     larger=2_000_000,
     many=20,
+    claimed=3,
     folder=6,
     merged=200_000,
     slab=4_000,
@@ -65,7 +68,7 @@ def stand_in() -> Iterator[Worker]:
 @pytest.mark.parametrize("name", CASES)
 def test_every_case_runs_and_its_rivals_take_part(name: str, stand_in: Worker, tmp_path: Path) -> None:
     try:
-        result = run_case(Bench(TINY, tmp_path, stand_in, 1), CASES[name])
+        result = run_case(Bench(TINY, tmp_path, stand_in, 1, disk=tmp_path), CASES[name])
     except SkippedError as reason:
         pytest.skip(str(reason))
     assert all(len(values) == 1 for values in result.values.values())
@@ -117,17 +120,56 @@ def test_a_rival_that_did_not_take_part_is_not_judged() -> None:
 def test_the_summary_has_one_row_per_goal() -> None:
     lines = table.summary({"read tiny": RESULT}).splitlines()
     assert len(lines) == 2 + len(targets.GOALS)
-    assert "| 100x / - ✓; - / -; 2.00x / - ✓" in lines[2]
-    assert "80x / 70x faster than netCDF4; 8x / 5x faster than ds-format 5.0.2; within 2x of bare" in lines[2]
+    [line] = [line for line in lines if line.startswith("| read tiny")]
+    assert "| 100x / - ✓; - / -; 2.00x / - ✗" in line
+    assert "80x / 70x faster than netCDF4; 8x / 5x faster than ds-format 5.0.2; within 1.4x / 2x of bare" in line
 
 
 def test_the_table_of_a_group() -> None:
-    text = table.group_table(GROUPS[0], {"read tiny": RESULT}, {"write tiny": "no room"})
+    text = table.group_table(small.GROUP, "Wall time", {"read tiny": RESULT}, {"write tiny": "no room"})
+    assert "\n\nWall time\n\n" in text
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     assert rows[2] == ["read tiny", "ds_format", "2 µs", "2 µs … 4 µs", "", "", ""]  # noqa: RUF001
-    assert rows[3][-2:] == ["2.00x faster (2.00x … 4.0x)", "ds_format within 2x ✓"]
+    assert rows[3][-2:] == ["2.00x faster (2.00x … 4.0x)", "ds_format within 1.4x ✗"]
     assert rows[4][-2:] == ["100x slower (50x … 100x)", "≥ 80x slower ✓"]
     assert rows[5] == ["write tiny", "left out", "", "", "", "no room", ""]
+
+
+def test_a_group_says_what_its_times_mean(tmp_path: Path) -> None:
+    bench = Bench(TINY, tmp_path, None, 1)
+    place = machine.file_system(tmp_path)
+    assert program.conditions(small.GROUP, bench) == f"Wall time; files on {place}; one thread."
+    assert (
+        program.conditions(cold.GROUP, bench) == "Wall time; files on no disk; as many threads as a row says, or one."
+    )
+
+
+def test_the_tables_of_documents_are_replaced() -> None:
+    document = "| a |\n<!-- benchmarks -->\nwords\n\n| b |\n| - |\n\n| c |\nmore\n<!-- /benchmarks -->\n| d |\n"
+    found = readme.replaced(document, ["| x |\n", "| y |\n"])
+    assert found == "| a |\n<!-- benchmarks -->\nwords\n\n| x |\n\n| y |\nmore\n<!-- /benchmarks -->\n| d |\n"
+    with pytest.raises(ValueError, match="found 2 tables between marks, expected 1"):
+        readme.replaced(document, ["| x |\n"])
+
+
+def test_the_short_tables() -> None:
+    shown = readme.short_table(readme.SHORT[1], {"read tiny": RESULT}).splitlines()
+    assert shown[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
+    assert {line.count("|") for line in shown} == {6}
+    for short in readme.SHORT:
+        assert {case for row in short.rows for case in row.cases} <= CASES.keys()
+        assert {column for row in short.rows for column in row.others} <= short.columns.keys()
+
+
+def test_the_documents_have_the_tables() -> None:
+    for name, tables in readme.tables({"read tiny": RESULT}).items():
+        assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables)
+
+
+def test_reports_are_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(program.as_json("", {"read tiny": RESULT}, {}), encoding="utf-8")
+    assert readme.load([str(path)]) == {"read tiny": RESULT}
 
 
 @pytest.mark.parametrize(
@@ -193,3 +235,51 @@ def test_a_case_may_be_left_out(tmp_path: Path) -> None:
     results, skipped = run(Bench(TINY, tmp_path, None, 1), [Case("x", build)])
     assert not results
     assert skipped == {"x": "no room"}
+
+
+def test_a_case_without_a_disk(tmp_path: Path) -> None:
+    _, skipped = run(Bench(TINY, tmp_path, None, 1), cold.GROUP.cases)
+    assert list(skipped.values()) == ["no folder is on a disk: --disk names one"]
+
+
+def test_the_bytes_of_a_file_are_forgotten(tmp_path: Path) -> None:
+    if machine.file_system(tmp_path) in disk.IN_MEMORY:
+        pytest.skip("there is no disk")
+    path = tmp_path / "x"
+    path.write_bytes(bytes(10))
+    try:
+        assert disk.is_cached(str(path))
+        disk.settle([str(path)])
+        disk.forget([str(path)])
+        assert not disk.is_cached(str(path))
+    except SkippedError as reason:
+        pytest.skip(str(reason))
+
+
+def test_a_part_of_the_work_counts_for_all() -> None:
+    way = scaled(Way(OURS, lambda: 3.0, lambda: None, "so"), 2, 20)
+    assert (way.run(), way.note) == (30.0, "so; 2 files")
+
+
+WHOLE = {"x": [1.5, 2.5], ".": {"x": {".dims": ["n"], "range": [0.1, 1]}, ".": {"title": "a"}}}
+
+
+def test_whole_datasets_are_compared() -> None:
+    meta = {"x": {".dims": ("n",), "range": np.array([0.1, 1], "f4"), ".size": [2]}, ".": {"title": np.str_("a")}}
+    data.expect_whole("way", {**WHOLE, ".": meta}, WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({"y": [1]}, "way: variables: found"),
+        ({"x": [1.5, 2]}, "way: x: found"),
+        ({".": {"x": {".dims": ["m"], "range": [0.1, 1]}, ".": {"title": "a"}}}, "dimensions of x: found"),
+        ({".": {"x": {".dims": ["n"]}, ".": {"title": "a"}}}, "attributes of x: found"),
+        ({".": {"x": {".dims": ["n"], "range": [0, 1]}, ".": {"title": "a"}}}, "x: range: found"),
+        ({".": {"x": {".dims": ["n"], "range": [0.1, 1]}, ".": {"title": "b"}}}, "title: found"),
+    ],
+)
+def test_whole_datasets_that_differ(found: dict[str, Any], message: str) -> None:
+    with pytest.raises(data.UnequalError, match=message):
+        data.expect_whole("way", {**WHOLE, **found}, WHOLE)

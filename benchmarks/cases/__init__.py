@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..runner import Group
 from . import (
+    claims,
+    cold,
     conversion,
     documents,
     fifty,
@@ -17,11 +19,15 @@ from . import (
     program,
     samples,
     small,
+    stations,
 )
 
 GROUPS: tuple[Group, ...] = (
+    stations.GROUP,
+    cold.GROUP,
     small.GROUP,
     many.GROUP,
+    claims.GROUP,
     large.GROUP,
     kinds.GROUP,
     fifty.GROUP,

@@ -17,6 +17,7 @@ from ds_format.codec.header import VarHeader
 
 from .. import peers
 from ..data import Data, dataset, flags, floats, masked_floats, text
+from ..machine import MOST_THREADS
 from ..runner import Bench, Case, Group
 from ..timing import Trial
 from ..ways import BARE, COPY, NETCDF, NUMPY, OURS, calls, reads, reference_reads, reference_writes, writes
@@ -48,7 +49,7 @@ def write_masked(bench: Bench, folder: Path) -> Trial:
             writes(OURS, lambda path: ds.write(path, data), paths[0], data, ds.read),
             calls(COPY, data["x"].copy, data["x"], note="array.copy() of the masked array"),
             writes(NETCDF, lambda path: peers.write_netcdf(path, data), paths[1], data),
-            *reference_writes(bench, folder, paths[2], data, ds.read),
+            *reference_writes(bench, folder, paths[2], [data], ds.read),
         ],
         size=data["x"].nbytes,
     )
@@ -117,7 +118,7 @@ def write_booleans(bench: Bench, folder: Path) -> Trial:
                 note="np.packbits().tofile()",
             ),
             writes(NETCDF, lambda path: peers.write_netcdf(path, data), paths[2], data, note="as int8"),
-            *reference_writes(bench, folder, paths[3], data, ds.read),
+            *reference_writes(bench, folder, paths[3], [data], ds.read),
         ],
         size=n,
     )
@@ -171,7 +172,7 @@ def write_strings(bench: Bench, folder: Path) -> Trial:
         writes(OURS, lambda path: ds.write(path, data), paths[0], data, ds.read),
         writes(NUMPY_STRINGS, lambda path: ds.write(path, packed), paths[1], data, ds.read),
         writes(NETCDF, lambda path: peers.write_netcdf(path, data), paths[2], data, note="variable-length strings"),
-        *reference_writes(bench, folder, paths[3], data, ds.read),
+        *reference_writes(bench, folder, paths[3], [data], ds.read),
     ])
 
 
@@ -235,4 +236,5 @@ GROUP = Group(
         Case("write strings", write_strings),
         Case("read big-endian", read_big_endian),
     ),
+    threads=f"large arrays with missing values may take {MOST_THREADS} threads, all else one",
 )

@@ -62,7 +62,7 @@ def write(atomic: bool, bench: Bench, folder: Path) -> Trial:
             writes(OURS, lambda path: ds.write(path, data, atomic=atomic), paths[0], data, ds.read),
             writes(BARE, data["x"].tofile, paths[1], data["x"], np.fromfile, note="ndarray.tofile"),
             writes(NETCDF, lambda path: peers.write_netcdf(path, data), paths[2], data),
-            *reference_writes(bench, folder, paths[3], data, ds.read),
+            *reference_writes(bench, folder, paths[3], [data], ds.read),
         ],
         size=8 * n,
     )

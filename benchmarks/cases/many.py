@@ -16,6 +16,7 @@ import ds_format as ds
 
 from .. import peers
 from ..data import Data, dataset, expect, floats
+from ..machine import MOST_THREADS
 from ..runner import Bench, Case, Group, need_room
 from ..timing import Trial, Way, stopwatch
 from ..ways import LOOP, OURS, REFERENCE, XARRAY, calls
@@ -141,4 +142,5 @@ GROUP = Group(
         Case("read_many", read_many),
         Case("readdir, merged", merge_folder),
     ),
+    threads=f"`ds.read_many` may take {MOST_THREADS} threads, all else one",
 )

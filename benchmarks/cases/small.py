@@ -82,7 +82,7 @@ def _write(n: int, ours: Callable[[str, Any], None], bare: Callable[[str], None]
                 _with_suffix(names, ".nc3"),
                 data,
             ),
-            *reference_writes(bench, folder, _with_suffix(names, ".ref.ds"), data, ds.read),
+            *reference_writes(bench, folder, _with_suffix(names, ".ref.ds"), [data], ds.read),
         ],
         n=bench.sizes.files,
     )

@@ -9,6 +9,7 @@ import ctypes
 import gc
 import importlib
 import importlib.metadata
+import itertools
 import json
 import os
 import pickle
@@ -28,8 +29,8 @@ objects: Any = importlib.import_module("objects")
 
 C_LIBRARY: Any = ctypes.CDLL(None) if os.name == "posix" else None
 
-kept: dict[str, Any] = {}
-"""The dataset to write."""
+kept: list[dict[str, Any]] = []
+"""The datasets to write, the first again after the last."""
 
 
 def version() -> str:
@@ -43,17 +44,17 @@ def version() -> str:
 
 
 def load(path: str | None) -> None:
-    """Keep a pickled dataset, or none."""
+    """Keep a pickled list of datasets, or none."""
     kept.clear()
     if path is not None:
         with open(path, "rb") as file:
-            kept.update(pickle.load(file))
+            kept.extend(pickle.load(file))
 
 
 def fill(n: int) -> None:
     """Keep a dataset of one array, made without other memory."""
     kept.clear()
-    kept.update({"x": np.arange(n, dtype=np.float64), ".": {"x": {".dims": ["n"]}, ".": {}}})
+    kept.append({"x": np.arange(n, dtype=np.float64), ".": {"x": {".dims": ["n"]}, ".": {}}})
 
 
 def timed(work: Callable[[], Any]) -> float:
@@ -114,11 +115,11 @@ def command(words: list[str]) -> None:
 
 
 def write(paths: list[str]) -> float:
-    """Write the kept dataset to files one after another."""
+    """Write the kept datasets to files one after another."""
 
     def work() -> None:
-        for path in paths:
-            ds.write(path, kept)
+        for path, dataset in zip(paths, itertools.cycle(kept), strict=False):
+            ds.write(path, dataset)
 
     return timed(work)
 

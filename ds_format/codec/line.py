@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from .. import signatures
 from ..dtypes import PACKED, TYPES
 from ..errors import FormatError, VersionError
-from ..kernels.ds.entry import Header as Compiled
-from ..kernels.ds.header import Parser
+from ..kernels.ds.header import Header as Compiled
+from ..kernels.ds.parser import Parser
 from ..names import escape, unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import (
@@ -149,8 +149,9 @@ def _start(data: bytes | bytearray) -> int:
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
 
 
-compiled = Parser(NUMBERS).parse
-"""Reads a header of the usual kind; where it returns None, `parse` does what is to be done."""
+PARSER = Parser(NUMBERS)
+"""Reads headers of the usual kind; where it returns None, `interpreted` does what is to be done."""
+compiled = PARSER.parse
 
 
 def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
@@ -159,9 +160,7 @@ def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
     return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, found.has_dtypes)
 
 
-def parse(
-    data: bytes | bytearray, end: int, keys: Collection[str] | None = None
-) -> tuple[Header, dict[str, Entry]]:
+def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, Entry]]:
     """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
 
     Parameters
@@ -183,8 +182,13 @@ def parse(
         If the line is not a JSON object of the form the format wants.
     """
     found = compiled(data, keys)
-    if found is not None:
-        return decompiled(data, found[0]), found[1]
+    return interpreted(data, end, keys) if found is None else (decompiled(data, found[0]), found[1])
+
+
+def interpreted(
+    data: bytes | bytearray, end: int, keys: Collection[str] | None = None
+) -> tuple[Header, dict[str, Entry]]:
+    """Do what `parse` does with a header of any kind."""
     line = bytes(data[:end])
     header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
     wanted = header.keys if keys is None else [key for key in header.keys if key in keys]

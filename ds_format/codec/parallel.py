@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 MAX_THREADS = 4
 """Memory has no more bandwidth for more."""
@@ -12,8 +12,9 @@ MAX_THREADS = 4
 
 def each(work: Callable[[int, int], None], n: int, step: int) -> None:
     """Call `work(first, last)` for all stretches of `step` out of `n` items, at the same time if there are several."""
-    stretches: Iterable[tuple[int, int]] = [(first, min(first + step, n)) for first in range(0, n, step)]
-    threads = min(MAX_THREADS, os.cpu_count() or 1, -(-n // step))
+    stretches = [(first, min(first + step, n)) for first in range(0, n, step)]
+    # to count processors takes longer than to work on a small array
+    threads = len(stretches) if len(stretches) < 2 else min(MAX_THREADS, os.cpu_count() or 1, len(stretches))
     if threads < 2:
         for first, last in stretches:
             work(first, last)

@@ -92,10 +92,11 @@ DRIVERS = {
 }
 
 BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
-MODULE_BY_SUFFIX = {suffix: driver.module for suffix, driver in BY_SUFFIX.items()}
 
 _loaded: dict[str, Any] = {}
 """Modules by their names, once they are whole: `sys.modules` has them already while another thread imports them."""
+_loaded_by_suffix: dict[str, Any] = {}
+"""The same by the suffixes of their files."""
 
 
 def find(path: Any) -> Driver:
@@ -148,10 +149,8 @@ def find_existing(path: Any) -> Driver:
 
 def of_existing(path: Any) -> Any:
     """Return the module of the driver of a file to be read; see `find_existing` and `load`."""
-    if type(path) is str:
-        loaded = _loaded.get(MODULE_BY_SUFFIX.get(path[path.rfind(".") :], ""))
-        if loaded is not None:
-            return loaded
+    if type(path) is str and (loaded := _loaded_by_suffix.get(path[path.rfind(".") :])) is not None:
+        return loaded
     return load(find_existing(path))
 
 
@@ -169,8 +168,9 @@ def load(driver: Driver) -> Any:
     DriverError
         If the library it needs is not installed.
     """
-    if driver.module in _loaded:
-        return _loaded[driver.module]
+    module = _loaded.get(driver.module)
+    if module is not None:
+        return module
     try:
         module = importlib.import_module(driver.module)
     except ImportError as error:
@@ -178,6 +178,7 @@ def load(driver: Driver) -> Any:
             raise
         raise DriverError(f"cannot import {error.name}: install {driver.needs}") from error
     _loaded[driver.module] = module
+    _loaded_by_suffix.update(dict.fromkeys(driver.suffixes, module))
     return module
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.codec import line
+from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.errors import DsError
 
@@ -111,11 +114,156 @@ def test_headers_as_programs_write_them(header: dict[str, Any], ascii_only: bool
 
 @given(HEADERS, st.lists(st.tuples(st.floats(0, 1), st.integers(0, 6), st.sampled_from(PIECES)), max_size=3))
 def test_damaged_headers(header: dict[str, Any], changes: list[tuple[float, int, bytes]]) -> None:
+    check(VERSION_LINE + damaged(json.dumps(header).encode(), changes) + b"\n")
+
+
+CHANGES = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 6), st.sampled_from(PIECES)), max_size=2)
+
+
+@given(HEADERS, st.lists(st.tuples(CHANGES, st.integers(1, 3)), min_size=1, max_size=4))
+def test_what_is_remembered_of_the_headers_before(header: dict[str, Any], files: list[tuple[Any, int]]) -> None:
+    """Files of one archive: their headers are the same but for some bytes, several times in a row."""
     text = json.dumps(header).encode()
+    for changes, n in files:
+        changed = damaged(text, changes)
+        for data in (changed, text) * n:
+            check(VERSION_LINE + data + b"\n")
+            found = line.compiled(VERSION_LINE + data + b"\n")
+            if found is not None:
+                spoil(found[1])
+
+
+def damaged(text: bytes, changes: list[tuple[float, int, bytes]]) -> bytes:
     for where, n, piece in changes:
         at = math.floor(where * len(text))
         text = text[:at] + piece + text[at + n :]
-    check(VERSION_LINE + text + b"\n")
+    return text
+
+
+def spoil(value: Any) -> None:
+    """Change all that can be changed in a value: nobody else holds it."""
+    if isinstance(value, list):
+        for inner in value:
+            spoil(inner)
+        value.append("spoilt")
+    elif isinstance(value, dict):
+        for inner in value.values():
+            spoil(inner)
+        value["spoilt"] = True
+
+
+def follow(*texts: str) -> list[Any]:
+    """Return the metadata that the kernel finds in headers, one after another."""
+    found = [line.compiled(VERSION_LINE + text.encode() + b"\n") for text in texts]
+    return [None if one is None else one[1] for one in found]
+
+
+X = '{"x": {".size": [2], ".type": "int8", ".offset": 1, "a": 1, "b": [[1], {"c": 2}]}, ".": {"n": 1}}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"a": 1', '"a": 12'),
+        ('"a": 1', '"a": 1.5'),
+        ('"a": 1', '"a": "1"'),
+        ('"a": 1', '"a":1'),
+        ('"a": 1', '"a" : 1 '),
+        ('"a": 1', '"a": 1, "d": 2'),
+        ('"a": 1, ', ""),
+        ('"a": 1, "b"', '"b": 1, "a"'),
+        ('"a": 1', '"\\u0061": 1'),
+        ('".size": [2]', '".size": [2, 3]'),
+        ('".size": [2]', '".size": null'),
+        ('".type": "int8"', '".type": "bool"'),
+        ('".offset": 1', '".offset": 123'),
+        ('[1], {"c": 2}', '{"c": 2}, [1]'),
+        ('{"n": 1}', '{"n": 2}'),
+        ('{"n": 1}', "{}"),
+        ('"x"', '"y"'),
+    ],
+)
+def test_one_thing_differs_from_the_header_before(old: str, new: str) -> None:
+    other = X.replace(old, new)
+    assert other != X
+    expected = [line._parse(VERSION_LINE + text.encode()) for text in (X, other)]
+    data = VERSION_LINE + other.encode() + b"\n"
+    for _ in range(3):  # once remembered, then known, then in the place of the other
+        found = follow(X, X, other, other, other, X)
+        assert found == [found[0], found[0], found[2], found[2], found[2], found[0]]
+        assert {key: var.meta for key, var in expected[0][0].variables.items()} == {"x": found[0]["x"]}
+        assert {key: var.meta for key, var in expected[1][0].variables.items()} == {
+            key: entry for key, entry in found[2].items() if key != "."
+        }
+        assert [found[0]["."], found[2]["."]] == [expected[0][1], expected[1][1]]
+        check(data)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        X.replace('"a": 1', '"a": 1, "a": 1'),
+        X.replace('"a": 1', '"a": 1 2'),
+        X.replace('"a": 1,', '"a": 1'),
+        X.replace('"a": 1', '"a": 01'),
+        X.replace('".type": "int8"', '".type": "int7"'),
+        X.replace('".size": [2]', '".size": [2], ".dims": []'),
+        X.replace('".offset": 1', '".offset": -1'),
+        X.replace("]}, ", "]} "),
+        X[:-1],
+        X.replace('"."', '"x"'),
+    ],
+)
+def test_what_is_wrong_stays_wrong_after_one_that_is_right(wrong: str) -> None:
+    right = follow(X, X)[0]
+    assert follow(X, wrong, wrong, X, wrong, X) == [right, None, None, right, None, right]
+    check(VERSION_LINE + wrong.encode() + b"\n")
+
+
+def test_very_many_and_very_long_entries_are_read() -> None:
+    entry = {".size": [1] * 20, ".type": "int8", **{f"a{i}": i for i in range(60)}}
+    header = {f"v{i}": entry for i in range(100)} | {".": {"history": "x" * 5000, **{f"a{i}": [i] for i in range(60)}}}
+    for _ in range(3):
+        found = line.compiled(VERSION_LINE + json.dumps(header).encode() + b"\n")
+        assert found is not None
+        assert found[1] == header
+        assert found[0].variable(99)[1] == (1,) * 20
+        spoil(found[1])
+
+
+TYPED = (
+    '{"x": {".size": [2], "a": [1, 2], "b": 1, "c": [0.5], "d": "t", "e": [[1, 2]], "f": 300, '
+    '".dtypes": {"a": ["int16", 2], "b": "float32", "c": ["float64", 1], "d": "str", "e": ["uint8", 1, 2], '
+    '"f": "int8"}}, ".": {"n": 1, "m": [1], ".dtypes": {"n": "int64"}}}'
+)
+
+
+def test_attributes_with_types_of_numpy() -> None:
+    """They are the same as those of `from_json`, and arrays are not those of another one."""
+    for text in (TYPED, TYPED, TYPED.replace('"b": 1', '"b": 2'), TYPED, TYPED.replace('"n": 1', '"n": 2'), TYPED):
+        data = VERSION_LINE + text.encode() + b"\n"
+        found, plain = line.compiled(data, None, from_json), line.compiled(data)
+        assert found is not None
+        assert plain is not None
+        assert not found[0].has_dtypes
+        assert plain[0].has_dtypes
+        expected = {key: from_json(entry) for key, entry in plain[1].items()}
+        assert same_value(found[1], expected)
+        assert type(found[1]["x"]["b"]) is np.float32
+        for name in ("a", "c", "e"):
+            found[1]["x"][name][...] = 7
+        found[1]["."]["m"].append(2)
+
+
+def test_threads_have_memories_of_their_own() -> None:
+    texts = [VERSION_LINE + X.replace('"a": 1', f'"a": {i}').encode() + b"\n" for i in range(50)]
+
+    def parse(i: int) -> list[Any]:
+        found = [line.compiled(texts[(i * 7 + k) % 50]) for k in range(500)]
+        return [one and one[1]["x"]["a"] for one in found]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(parse, range(8))) == [[(i * 7 + k) % 50 for k in range(500)] for i in range(8)]
 
 
 def test_usual_headers_are_read_by_the_kernel() -> None:

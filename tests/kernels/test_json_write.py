@@ -47,10 +47,34 @@ def test_values_are_encoded_as_the_json_module_does(value: object) -> None:
     assert dumps(value) == oracle(value)
 
 
+any_text = st.text(st.characters(), max_size=40)
+any_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), any_text),
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.lists(inner).map(tuple) | st.dictionaries(any_text, inner, max_size=5)
+    ),
+    max_leaves=20,
+)
+
+
+@given(any_values)
+@example(['\x00\x1f\x7f\x80"\\/\b\f\n\r\t\u2028', "\ud800", "\udfff\ud800", "\U0010ffff\U00010000\uffff"])
+@example([math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, 1e16, [], (), {}, [[]], {"": {}}])
+def test_values_are_encoded_as_the_json_module_does_by_default(value: object) -> None:
+    assert dumps(value, None, True) == json.dumps(value).encode()
+
+
+def test_all_characters_are_encoded_as_the_json_module_does_by_default() -> None:
+    for first in range(0, 0x110000, 0x1000):
+        text = "".join(map(chr, range(first, first + 0x1000)))
+        assert dumps({text: "a" + text}, None, True) == json.dumps({text: "a" + text}).encode()
+
+
 @given(st.integers(0, 40), st.integers(0, 40), st.sampled_from('"\\\x00\x1f\x20\x7f\xffé€\U0001f600'))
 def test_escapes_at_any_place_of_a_string(before: int, behind: int, character: str) -> None:
     text = "a" * before + character + "b" * behind
     assert dumps({text: text}) == oracle({text: text})
+    assert dumps({text: text}, None, True) == json.dumps({text: text}).encode()
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(0, 12))

@@ -10,6 +10,7 @@ partial     which bytes a part needs
 sink        a file from blocks
 stream      one variable from blocks
 entries     metadata → entries of the header
+composing   a dataset → the buffers of a file
 check       what is wrong with a file beyond its variables
 """
 

@@ -12,8 +12,8 @@ from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
 from ...errors import DsError
 from ...kernels.ds.alike import are_alike, merge_entries
-from ...kernels.ds.entry import Header as Compiled
 from ...kernels.ds.following import Model, append_numbers
+from ...kernels.ds.header import Header as Compiled
 from ...merging import DECIDING, size_along
 from ..base import Metadata
 from .columns import Column
@@ -71,7 +71,7 @@ class AlikeFiles:
         self._take(path, data, header.compiled)
         self._once: list[str] = []
         if dim is not None and size_along(entries, dim) is not None:
-            self._once = [key for key, column in self._columns.items() if dim not in self._dims(key)]
+            self._once = [key for key in self._columns if dim not in self._dims(key)]
             self._wanted = [key for key in self._wanted if key not in self._once]
             self._choose()
         self._follow(data, header.compiled)

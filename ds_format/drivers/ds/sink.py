@@ -21,9 +21,9 @@ from ...names import unescape
 from ...target import naming
 from ..base import Metadata, StoredNumbers
 from ..sink import FileSink
+from .composing import aligned
 from .entries import dataset_entry, entry_of, header_key
 from .stream import VariableStream
-from .whole import aligned
 
 LARGEST = (1 << 63) - 1
 """Stands for an offset or a length that is not known yet: no number takes more digits."""

@@ -109,7 +109,7 @@ class DsSource(Opened):
         return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
 
     def check_sizes(self, names: Iterable[str]) -> None:
-        """Check, before anything is allocated, that the file has as many bytes as the values of variables take at least.
+        """Check, before anything is allocated, that the file has the bytes that values of variables take at least.
 
         Raises
         ------

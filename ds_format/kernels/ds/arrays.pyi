@@ -1,7 +1,9 @@
 from collections.abc import Container
-from typing import Any
+from typing import Any, Final
 
-from .entry import Header
+from .header import Header
+
+__pyx_capi__: Final[dict[str, object]]
 
 def put_numbers(
     header: Header,

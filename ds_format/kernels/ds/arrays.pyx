@@ -8,7 +8,7 @@ from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
 from ..common.words cimport LITTLE_HOST
-from .entry cimport Header, Variable
+from .header cimport Header, Variable
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(
@@ -20,9 +20,7 @@ cdef extern from "numpy/arrayobject.h":
 cnp.import_array()
 
 
-def put_numbers(
-    Header header not None, list dtypes not None, data not None, bint share, out, keys
-):
+cpdef list put_numbers(Header header, list dtypes, data, bint share, out, keys):
     """Put variables into a dataset: all arrays of numbers of this machine's byte order that have no mask.
 
     Parameters

@@ -4,80 +4,23 @@ This is `codec.header.variable` for entries of the usual kind; whatever is wrong
 """
 
 from cpython.dict cimport PyDict_SetItem
-from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t
 
 from ..json.decode cimport expect, next_byte, take_count, take_key, take_value
 from ..json.strings cimport Names, Text, take_string
-from .properties cimport DIMS, DSIZE, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
+from .header cimport DOUBTFUL, DTYPES, OTHERS, Header, Variable
+from .properties cimport DIMS, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
 
 from ..json.strings import Unusual
 
 cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
-cdef enum:
-    MOST_DIMS = 32
-
 cdef int64_t MOST_VALUES = <int64_t> 1 << 48  # but for dimensions of size 0
 
 cdef frozenset KNOWN = frozenset(
     (".size", ".offset", ".len", ".type", ".missing", ".endian", ".dims", ".dsize", ".writer")
 )
-
-
-cdef class Header:
-    """What a header says of each variable; `has_others`: whether there are properties that are not of the format."""
-
-    @property
-    def is_doubtful(self):
-        return self.flags & DOUBTFUL != 0
-
-    @property
-    def has_dtypes(self):
-        return self.flags & DTYPES != 0
-
-    @property
-    def has_others(self):
-        return self.flags & OTHERS != 0
-
-    def __dealloc__(self):
-        PyMem_Free(self.variables)
-        PyMem_Free(self.sizes)
-
-    def variable(self, Py_ssize_t i):
-        """Return type (its number; -1: none), size, offset, length, whether big-endian, whether values are missing."""
-        if not 0 <= i < len(self.keys):
-            raise IndexError
-        cdef Variable* var = &self.variables[i]
-        size = None if var.ndim < 0 else tuple([self.sizes[var.first + k] for k in range(var.ndim)])
-        return var.type, size, var.offset, var.length, var.big, var.missing
-
-    def missing(self):
-        """Return of each variable whether values may be missing."""
-        return [self.variables[i].missing for i in range(len(self.keys))]
-
-    cdef Variable* place_of(self, Py_ssize_t i) except NULL:
-        """Return the place of the next variable."""
-        if i % 16 == 0:
-            room = PyMem_Realloc(self.variables, (i + 16) * sizeof(Variable))
-            if room == NULL:
-                raise MemoryError
-            self.variables = <Variable*> room
-        return &self.variables[i]
-
-    cdef int add_size(self, Variable* var, int64_t count) except -1:
-        if var.ndim == MOST_DIMS:
-            raise Unusual
-        if self.n_sizes % 64 == 0:
-            room = PyMem_Realloc(self.sizes, (self.n_sizes + 64) * sizeof(Py_ssize_t))
-            if room == NULL:
-                raise MemoryError
-            self.sizes = <Py_ssize_t*> room
-        self.sizes[self.n_sizes] = count
-        self.n_sizes += 1
-        var.ndim += 1
-        return 0
 
 
 cdef bint _take_bool(Text* t) except -1:
@@ -208,7 +151,7 @@ cdef int take_member(Text* t, Known known, int which, str name, Header header, V
         var.n_dims = <int> len(dims)
         meta[".dims"] = dims
     else:
-        take_value(t, None)
+        take_value(t, None)  # `.dsize`, which the type says, too
     return 0
 
 

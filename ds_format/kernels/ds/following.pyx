@@ -14,7 +14,7 @@ from ..common.words cimport LITTLE_HOST
 from ..json.decode cimport expect, next_byte, take_value
 from ..json.strings cimport Text, borrow_names, give_back
 from .alike cimport same_member
-from .entry cimport Header, Variable
+from .header cimport Header, Variable
 
 from ..json.strings import Unusual
 

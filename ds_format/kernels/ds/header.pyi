@@ -1,13 +1,16 @@
-from collections.abc import Collection
-from typing import Any, final
-
-from typing_extensions import Buffer
-
-from .entry import Header
+from typing import final
 
 @final
-class Parser:
-    def __init__(self, types: dict[str, int]) -> None: ...
-    def parse(
-        self, data: Buffer, keys: Collection[str] | None = None
-    ) -> tuple[Header, dict[str, dict[str, Any]]] | None: ...
+class Header:
+    body: int
+    keys: tuple[str, ...]
+    @property
+    def is_plain(self) -> bool: ...
+    @property
+    def is_doubtful(self) -> bool: ...
+    @property
+    def has_dtypes(self) -> bool: ...
+    @property
+    def has_others(self) -> bool: ...
+    def variable(self, i: int) -> tuple[int, tuple[int, ...] | None, int, int, bool, bool]: ...
+    def missing(self) -> list[bool]: ...

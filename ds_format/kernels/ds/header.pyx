@@ -1,114 +1,83 @@
-"""The header line of a ds-1.0 file → what it says of each variable, and the metadata, in one pass.
+"""What the header of a ds file says of each variable, for those who decode it."""
 
-This is `codec.line` for headers of the usual kind; whatever is wrong or unusual is left to that.
-"""
-
-from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
-from cpython.dict cimport PyDict_SetItem, PyDict_Size
-from libc.stdint cimport uint8_t
-from libc.string cimport memchr, memcmp
-
-from ..json.decode cimport expect, next_byte
-from ..json.strings cimport Text
-from .entry cimport Header, Variable
-from .memory cimport Memory
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from ..json.strings import Unusual
 
 cdef enum:
-    LEAD = 7  # bytes of the version line
-    IDLE = 8  # most memories that are kept for others
+    MOST_DIMS = 32
 
 
-cdef class Parser:
-    """Reads headers, and remembers what they have in common.
+cdef class Header:
+    """What a header says of each variable; `has_others`: whether there are properties that are not of the format.
 
-    Parameters
-    ----------
-    types : dict
-        Name of each type → its number.
+    `is_plain`: nothing stands in it that who reads numbers has to look at.
     """
 
-    cdef dict types
-    cdef list idle  # a memory belongs to one call at a time: values that are freed may run any code, this one too
+    @property
+    def is_plain(self):
+        return self.flags == 0
 
-    def __init__(self, dict types not None):
-        self.types = types
-        self.idle = []
+    @property
+    def is_doubtful(self):
+        return self.flags & DOUBTFUL != 0
 
-    def parse(self, data not None, keys=None):
-        """Read the header line of a ds-1.0 file.
+    @property
+    def has_dtypes(self):
+        return self.flags & DTYPES != 0
 
-        Parameters
-        ----------
-        data : buffer
-            The first bytes of the file.
-        keys : collection of str, optional
-            Of which variables to make the metadata, besides those of the dataset; all by default.
+    @property
+    def has_others(self):
+        return self.flags & OTHERS != 0
 
-        Returns
-        -------
-        (Header, dict) or None
-            And the metadata of a dataset, as plain JSON values. None: the header is wrong or unusual, or goes on.
-        """
-        cdef Text t
-        cdef Py_buffer view
-        cdef Header header = Header()
-        cdef Memory memory
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-        try:
-            memory = <Memory> self.idle.pop()
-        except IndexError:
-            memory = Memory(self.types)
-        try:
-            if view.len <= LEAD or memcmp(view.buf, b"ds-1.0\n", LEAD):
-                return None
-            t.p = <const uint8_t*> view.buf + LEAD
-            t.end = <const uint8_t*> memchr(t.p, b"\n", view.len - LEAD)
-            if t.end == NULL:
-                return None
-            t.depth = 0
-            header.body = t.end + 1 - <const uint8_t*> view.buf
-            return header, _take_entries(&t, memory, header, keys)
-        except (Unusual, UnicodeDecodeError):
-            return None
-        finally:
-            if len(self.idle) < IDLE:
-                self.idle.append(memory)
-            PyBuffer_Release(&view)
+    def __cinit__(self):
+        self.variables, self.room_for_variables = self.few_variables, FEW
+        self.sizes, self.room_for_sizes = self.few_sizes, FEW
 
+    def __dealloc__(self):
+        if self.variables != self.few_variables:
+            PyMem_Free(self.variables)
+        if self.sizes != self.few_sizes:
+            PyMem_Free(self.sizes)
 
-cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted):
-    """Take all entries of a header, and return the metadata."""
-    cdef dict meta = {}
-    cdef dict attributes = None
-    cdef list keys = []
-    cdef Variable* var
-    cdef Py_ssize_t place = 0
-    expect(t, b"{")
-    if next_byte(t) == b"}":
-        raise Unusual
-    while True:
-        next_byte(t)
-        var = header.place_of(len(keys))
-        key, entry = memory.take_entry(t, place, header, var, wanted)
-        place += 1
-        header.flags |= var.flags
-        if key != ".":
-            keys.append(key)
-            if wanted is None or key in wanted:
-                PyDict_SetItem(meta, key, entry)
-        elif attributes is None:
-            attributes = <dict> entry
-        else:
+    def variable(self, Py_ssize_t i):
+        """Return type (its number; -1: none), size, offset, length, whether big-endian, whether values are missing."""
+        if not 0 <= i < len(self.keys):
+            raise IndexError
+        cdef Variable* var = &self.variables[i]
+        size = None if var.ndim < 0 else tuple([self.sizes[var.first + k] for k in range(var.ndim)])
+        return var.type, size, var.offset, var.length, var.big, var.missing
+
+    def missing(self):
+        """Return of each variable whether values may be missing."""
+        return [self.variables[i].missing for i in range(len(self.keys))]
+
+    cdef Variable* place_of(self, Py_ssize_t i) except NULL:
+        """Return the place of the next variable."""
+        if i == self.room_for_variables:
+            self.variables = <Variable*> _grown(self.variables, self.few_variables, i * sizeof(Variable))
+            self.room_for_variables *= 2
+        return &self.variables[i]
+
+    cdef int add_size(self, Variable* var, int64_t count) except -1:
+        if var.ndim == MOST_DIMS:
             raise Unusual
-        if next_byte(t) != b",":
-            break
-        t.p += 1
-    expect(t, b"}")
-    next_byte(t)
-    if t.p != t.end or (PyDict_Size(meta) if wanted is None else len(set(keys))) != len(keys):
-        raise Unusual
-    header.keys = tuple(keys)
-    meta["."] = {} if attributes is None else attributes
-    return meta
+        if self.n_sizes == self.room_for_sizes:
+            self.sizes = <Py_ssize_t*> _grown(self.sizes, self.few_sizes, self.n_sizes * sizeof(Py_ssize_t))
+            self.room_for_sizes *= 2
+        self.sizes[self.n_sizes] = count
+        self.n_sizes += 1
+        var.ndim += 1
+        return 0
+
+
+cdef void* _grown(void* old, void* few, size_t size) except NULL:
+    """Return twice the room of what is full, with what is in it; `few` was not allocated."""
+    cdef void* room = PyMem_Realloc(NULL if old == few else old, 2 * size)
+    if room == NULL:
+        raise MemoryError
+    if old == few:
+        memcpy(room, few, size)
+    return room

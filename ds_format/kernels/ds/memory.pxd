@@ -1,7 +1,8 @@
 """What is remembered of headers: what other kernels need of it."""
 
 from ..json.strings cimport Text
-from .entry cimport Header, Known, Variable
+from .entry cimport Known
+from .header cimport Header, Variable
 from .template cimport Template
 
 cdef enum:
@@ -12,5 +13,7 @@ cdef class Memory:
     cdef Known known
     cdef list templates
     cdef bint[MOST_ENTRIES] refused  # whether the last entry was quite another one
-    cdef tuple take_entry(self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted)
-    cdef tuple _read(self, Text* t, Header header, Variable* var, Template template)
+    cdef str take_entry(
+        self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, object typed, dict out
+    )
+    cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta)

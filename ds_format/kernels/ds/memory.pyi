@@ -1,6 +1,4 @@
-from typing import Final, final
-
-__pyx_capi__: Final[dict[str, object]]
+from typing import final
 
 @final
 class Memory: ...

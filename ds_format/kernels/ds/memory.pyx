@@ -9,7 +9,8 @@ from libc.stdint cimport uint8_t
 
 from ..json.decode cimport expect, next_byte, take_key
 from ..json.strings cimport Text
-from .entry cimport Header, Known, Variable, begin, finish, take_member, take_name
+from .entry cimport Known, begin, finish, take_member, take_name
+from .header cimport DTYPES, Header, Variable
 from .properties cimport DIMS, SIZE, TYPE
 from .template cimport Template
 
@@ -17,6 +18,11 @@ from ..json.strings import Unusual
 
 cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
+
+cdef int _give(dict out, str key, dict meta, Variable* var, object typed) except -1:
+    PyDict_SetItem(out, key, meta if typed is None or not var.flags & DTYPES else typed(meta))
+    return 0
 
 
 cdef class Memory:
@@ -32,8 +38,10 @@ cdef class Memory:
         self.known = Known(types)
         self.templates = [None] * MOST_ENTRIES
 
-    cdef tuple take_entry(self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted):
-        """Take the entry that is next.
+    cdef str take_entry(
+        self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, object typed, dict out
+    ):
+        """Take the entry that is next, and return its key.
 
         Parameters
         ----------
@@ -45,45 +53,48 @@ cdef class Memory:
             Where to say where the values are.
         wanted : collection of str or None
             Of which variables the metadata are; None: all.
-
-        Returns
-        -------
-        (str, dict or None)
-            Key, and metadata if they are wanted.
+        typed : callable or None
+            As of `Parser.parse`.
+        out : dict
+            Gets the metadata, if they are wanted.
         """
-        cdef Template template
+        cdef Template template = <Template> self.templates[place] if place < MOST_ENTRIES else None
         cdef const uint8_t* start = t.p
         cdef Py_ssize_t n_sizes = header.n_sizes
-        cdef bint is_wanted
-        if place >= MOST_ENTRIES:
-            return self._read(t, header, var, None)
-        template = <Template> self.templates[place]
+        cdef dict meta
+        cdef str key
+        cdef bint is_wanted, is_kept = place < MOST_ENTRIES
         if template is not None:
-            is_wanted = wanted is None or template.key == "." or template.key in wanted
+            key = template.key
+            is_wanted = wanted is None or key == "." or key in wanted
             if template.is_next(t):
                 template.put(header, var)
-                return template.key, template.copy() if is_wanted else None
+                if is_wanted:
+                    PyDict_SetItem(out, key, template.copy(typed))
+                return key
             meta = template.follow(t, self.known, header, var, is_wanted)
             if meta is not None:
                 self.refused[place] = False
                 if template.is_stale:
                     self.templates[place] = None
-                return template.key, meta
+                if is_wanted:
+                    _give(out, key, meta, var, typed)
+                return key
             t.p = start
             header.n_sizes = n_sizes
-            self.refused[place] = not self.refused[place]
-            if self.refused[place]:  # a second one has to come before this is forgotten
-                return self._read(t, header, var, None)
-        template = Template.__new__(Template)
-        found = self._read(t, header, var, template)
-        self.templates[place] = None
-        if template.fill(start, t.p - start, <str> found[0], <dict> found[1], header, var):
-            self.templates[place] = template
-        return found
+            is_kept = self.refused[place]  # only the second one in a row takes the place of the template
+            self.refused[place] = not is_kept
+        template = Template.__new__(Template) if is_kept else None
+        meta = {}
+        key = self._read(t, header, var, template, meta)
+        if is_kept:
+            self.templates[place] = template if template.fill(start, t.p - start, key, meta, header, var) else None
+        if wanted is None or key == "." or key in wanted:
+            _give(out, key, meta, var, typed)
+        return key
 
-    cdef tuple _read(self, Text* t, Header header, Variable* var, Template template):
-        """Take an entry, member by member, and note these in a template."""
-        cdef dict meta = {}
+    cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta):
+        """Take an entry, member by member, and note these in a template, if there is one."""
         cdef const uint8_t* first = t.p
         cdef const uint8_t* start
         cdef Py_ssize_t n = 0
@@ -96,7 +107,7 @@ cdef class Memory:
         expect(t, b"{")
         if next_byte(t) == b"}" and not is_variable:
             t.p += 1
-            return key, meta
+            return key
         while True:
             next_byte(t)
             start = t.p
@@ -119,4 +130,4 @@ cdef class Memory:
             PyDict_SetItem(meta, ".size", [])
         if is_variable and not seen & TYPE:
             PyDict_SetItem(meta, ".type", "float64")
-        return key, meta
+        return key

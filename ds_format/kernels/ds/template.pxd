@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uint64_t
 
 from ..json.strings cimport Text
-from .entry cimport Header, Known, Variable
+from .entry cimport Known
+from .header cimport Header, Variable
 
 cdef enum:
     MOST_MEMBERS = 48  # of an entry that is remembered
@@ -17,6 +18,13 @@ cdef struct Member:
     uint64_t other    # a hash of what stood in its place at last
 
 
+cdef class Original:
+    cdef dict meta
+    cdef list lists  # names and values of the lists that have nothing in them that could be changed
+    cdef list deep   # of the other values that could be changed in place
+    cdef dict copy(self)
+
+
 cdef class Template:
     cdef readonly str key
     cdef uint8_t* text    # from the name of the entry to behind its last brace
@@ -24,8 +32,8 @@ cdef class Template:
     cdef Member[MOST_MEMBERS] members
     cdef int n
     cdef list names       # of members; None: one that says how the variable is stored
-    cdef dict meta
-    cdef list changeable  # names and values of what in `meta` could be changed in place
+    cdef Original meta
+    cdef Original typed   # the same with types of NumPy, once somebody wanted them
     cdef Variable var
     cdef Py_ssize_t[MOST_DIMS] sizes
     cdef bint is_stale    # some member was another one, twice the same
@@ -33,7 +41,7 @@ cdef class Template:
     cdef bint fill(
         self, const uint8_t* text, Py_ssize_t size, str key, dict meta, Header header, Variable* var
     ) except -1
-    cdef dict copy(self)
+    cdef dict copy(self, object typed)
     cdef int put(self, Header header, Variable* var) except -1
     cdef bint is_next(self, Text* t) noexcept
     cdef dict follow(self, Text* t, Known known, Header header, Variable* var, bint is_wanted)

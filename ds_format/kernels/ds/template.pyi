@@ -1,6 +1,7 @@
-from typing import Final, final
+from typing import final
 
-__pyx_capi__: Final[dict[str, object]]
+@final
+class Original: ...
 
 @final
 class Template:

@@ -5,5 +5,6 @@ values   Python values → JSON, always the same bytes
 decode   JSON → Python values
 strings  JSON strings → Python strings
 
-Declarations: `scan` (what is found), `loop` (the grammar), `text` and `unescape` (texts and numbers).
+Declarations: `scan` (what is found), `loop` (the grammar), `room` (a buffer that grows), `text` and `unescape` (texts
+and numbers).
 """

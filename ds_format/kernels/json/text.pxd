@@ -9,13 +9,15 @@ cdef extern from *:
     #include <string.h>
     #if defined(__SSE2__) && defined(__GNUC__) && !defined(DS_FORMAT_PLAIN)
     #include <emmintrin.h>
-    static inline int ds_special(__m128i bytes) {
+    static inline int ds_special(__m128i bytes, uint8_t also) {
         const __m128i last = _mm_set1_epi8(0x1F);
-        return _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(_mm_max_epu8(bytes, last), last),
+        return _mm_movemask_epi8(_mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(_mm_max_epu8(bytes, last), last),
+                _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)also))),
             _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\\\')))));
     }
-    /* Copies a string as long as no byte of it needs an escape; returns 0 if one does. */
-    static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
+    /* Copies a string as long as no byte of it needs an escape, as `also` does; returns 0 if one does. */
+    static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size, uint8_t also) {
         if (size >= 16) {
             const Py_ssize_t last = size - 16;
             for (Py_ssize_t i = 0; ; i += 16) {
@@ -23,7 +25,7 @@ cdef extern from *:
                 if (i > last) i = last;
                 bytes = _mm_loadu_si128((const __m128i *)(p + i));
                 _mm_storeu_si128((__m128i *)(out + i), bytes);
-                if (ds_special(bytes)) return 0;
+                if (ds_special(bytes, also)) return 0;
                 if (i == last) return 1;
             }
         }
@@ -32,7 +34,7 @@ cdef extern from *:
                 _mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)(p + size - 8)));
             memcpy(out, p, 8);
             memcpy(out + size - 8, p + size - 8, 8);
-            return !ds_special(bytes);
+            return !ds_special(bytes, also);
         }
         if (size >= 4) {
             int32_t first, end;
@@ -40,39 +42,58 @@ cdef extern from *:
             memcpy(&end, p + size - 4, 4);
             memcpy(out, &first, 4);
             memcpy(out + size - 4, &end, 4);
-            return !ds_special(_mm_set_epi32(first, end, first, end));
+            return !ds_special(_mm_set_epi32(first, end, first, end), also);
         }
         for (Py_ssize_t i = 0; i < size; i++) {
             out[i] = p[i];
-            if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\\\') return 0;
+            if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\\\' || p[i] == also) return 0;
         }
         return 1;
     }
     #else
-    static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
+    static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size, uint8_t also) {
         for (Py_ssize_t i = 0; i < size; i++) {
             out[i] = p[i];
-            if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\\\') return 0;
+            if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\\\' || p[i] == also) return 0;
         }
         return 1;
     }
     #endif
 
+    static uint8_t *ds_put_hex(uint8_t *out, uint32_t code) {
+        memcpy(out, "\\\\u", 2);
+        for (int i = 0; i < 4; i++) out[2 + i] = (uint8_t)"0123456789abcdef"[code >> (12 - 4 * i) & 15];
+        return out + 6;
+    }
+
+    /* A control character, quote or backslash; at most 6 bytes. */
+    static uint8_t *ds_put_escape(uint8_t *out, uint8_t c) {
+        static const char letters[32] = {['\\b'] = 'b', ['\\t'] = 't', ['\\n'] = 'n', ['\\f'] = 'f', ['\\r'] = 'r'};
+        if (c < 0x20 && !letters[c]) return ds_put_hex(out, c);
+        *out++ = '\\\\';
+        *out++ = c < 0x20 ? (uint8_t)letters[c] : c;
+        return out;
+    }
+
     /* Copies a string with escapes, at most 6 bytes for each; returns where it ends. */
     static uint8_t *ds_copy_escaped(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
-        static const char letters[32] = {['\\b'] = 'b', ['\\t'] = 't', ['\\n'] = 'n', ['\\f'] = 'f', ['\\r'] = 'r'};
         for (Py_ssize_t i = 0; i < size; i++) {
-            const uint8_t c = p[i];
-            if (c >= 0x20 && c != '"' && c != '\\\\') { *out++ = c; continue; }
-            *out++ = '\\\\';
-            if (c >= 0x20) *out++ = c;
-            else if (letters[c]) *out++ = (uint8_t)letters[c];
-            else {
-                memcpy(out, "u00", 3);
-                out[3] = (uint8_t)('0' + (c >> 4));
-                out[4] = (uint8_t)"0123456789abcdef"[c & 15];
-                out += 5;
-            }
+            if (p[i] >= 0x20 && p[i] != '"' && p[i] != '\\\\') *out++ = p[i];
+            else out = ds_put_escape(out, p[i]);
+        }
+        return out;
+    }
+
+    /* The same with escapes for all that is no printable character of ASCII, from a string of 1, 2 or 4 bytes for each
+       character: at most 6 bytes for each, 12 for those of 4. */
+    static uint8_t *ds_copy_ascii(uint8_t *out, int kind, const void *p, Py_ssize_t size) {
+        for (Py_ssize_t i = 0; i < size; i++) {
+            const uint32_t c = kind == 1 ? ((const uint8_t *)p)[i] : kind == 2 ? ((const uint16_t *)p)[i]
+                                                                               : ((const uint32_t *)p)[i];
+            if (c < 0x20 || c == '"' || c == '\\\\') out = ds_put_escape(out, (uint8_t)c);
+            else if (c < 0x7F) *out++ = (uint8_t)c;
+            else if (c < 0x10000) out = ds_put_hex(out, c);
+            else out = ds_put_hex(ds_put_hex(out, 0xD7C0 + (c >> 10)), 0xDC00 | (c & 0x3FF));
         }
         return out;
     }
@@ -99,6 +120,7 @@ cdef extern from *:
         static const double tens[7] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
         static const int64_t whole[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
         const double size = fabs(value);
+        if (value == 0 && !signbit(value)) { memcpy(out, "0.0", 3); return out + 3; }
         if (!(size >= 1e-3 && size < 1e9)) return NULL;
         for (int places = 0; places < 7; places++) {
             const int64_t scaled = (int64_t)(size * tens[places] + 0.5);
@@ -115,7 +137,8 @@ cdef extern from *:
         return NULL;
     }
     """
-    bint copy_plain "ds_copy_plain"(uint8_t* out, const uint8_t* p, Py_ssize_t size) noexcept nogil
+    bint copy_plain "ds_copy_plain"(uint8_t* out, const uint8_t* p, Py_ssize_t size, uint8_t also) noexcept nogil
     uint8_t* copy_escaped "ds_copy_escaped"(uint8_t* out, const uint8_t* p, Py_ssize_t size) noexcept nogil
+    uint8_t* copy_ascii "ds_copy_ascii"(uint8_t* out, int kind, const void* p, Py_ssize_t size) noexcept nogil
     uint8_t* put_integer "ds_put_integer"(uint8_t* out, int64_t value) noexcept nogil
     uint8_t* put_decimal "ds_put_decimal"(uint8_t* out, double value) noexcept nogil

@@ -1,61 +1,37 @@
-"""Python values → JSON text, always the same: compact, not more escapes than needed, floats as repr has them."""
+"""Python values → JSON text, always the same, floats as repr has them.
+
+It is compact with not more escapes than needed, or what `json.dumps` makes of them: see `Room.like_python`.
+"""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE
-from cpython.mem cimport PyMem_Free, PyMem_RawFree, PyMem_RawRealloc
+from cpython.mem cimport PyMem_Free, PyMem_RawFree
 from cpython.object cimport PyObject
-from libc.math cimport isfinite
-from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, strlen
+from libc.math cimport isfinite, isnan
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport strlen
 
+from .room cimport Room, make_room, put_byte, put_bytes
 from .scan cimport MAX_DEPTH as DEEPEST
-from .text cimport copy_escaped, copy_plain, put_decimal, put_integer
+from .text cimport copy_ascii, copy_escaped, copy_plain, put_decimal, put_integer
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     bint PyUnicode_IS_COMPACT_ASCII(object text) noexcept
     void* PyUnicode_DATA(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+    int PyUnicode_KIND(object text) noexcept
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
     char* PyOS_double_to_string(double value, char format, int precision, int flags, int* kind) except NULL
     int Py_DTSF_ADD_DOT_0
 
 cdef enum:
-    NUMBER = 32       # bytes that any float needs at most, with a comma
-    FIRST_ROOM = 256
+    NUMBER = 32    # bytes that any float needs at most, with a comma
+    DELETE = 0x7F
 
 MAX_DEPTH = DEEPEST
 
 cdef str ID = "_id"
-
-
-cdef int make_room(Room* room, Py_ssize_t more) except -1:
-    """Make room for more bytes."""
-    cdef Py_ssize_t wanted = room.size + more
-    cdef void* moved
-    if wanted <= room.room:
-        return 0
-    wanted = max(wanted, 2 * room.room, FIRST_ROOM)
-    moved = PyMem_RawRealloc(room.data, wanted)
-    if moved == NULL:
-        raise MemoryError
-    room.data, room.room = <uint8_t*> moved, wanted
-    return 0
-
-
-cdef inline int _put_bytes(Room* room, const char* data, Py_ssize_t size) except -1:
-    make_room(room, size)
-    memcpy(room.data + room.size, data, size)
-    room.size += size
-    return 0
-
-
-cdef inline int _put_byte(Room* room, uint8_t byte) except -1:
-    if room.size == room.room:
-        make_room(room, 1)
-    room.data[room.size] = byte
-    room.size += 1
-    return 0
 
 
 cdef int put_text(Room* room, object text) except -1:
@@ -65,20 +41,44 @@ cdef int put_text(Room* room, object text) except -1:
     cdef uint8_t* out
     if PyUnicode_IS_COMPACT_ASCII(text):
         data, size = <const uint8_t*> PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
+    elif room.like_python:
+        return _put_ascii(room, text)
     else:
         data = <const uint8_t*> PyUnicode_AsUTF8AndSize(text, &size)
     if size + 2 > room.room - room.size:
         make_room(room, size + 2)
     out = room.data + room.size
     out[0] = c'"'
-    if copy_plain(out + 1, data, size):
+    if copy_plain(out + 1, data, size, DELETE if room.like_python else c'"'):
         out[size + 1] = c'"'
         room.size += size + 2
         return 0
+    if room.like_python:
+        return _put_ascii(room, text)
     make_room(room, 6 * size + 2)
     out = copy_escaped(room.data + room.size + 1, data, size)
     out[0] = c'"'
     room.size = out + 1 - room.data
+    return 0
+
+
+cdef int _put_ascii(Room* room, object text) except -1:
+    """Append a string in quotes, with escapes for all that is no printable character of ASCII."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
+    cdef uint8_t* out
+    make_room(room, (12 if PyUnicode_KIND(text) == 4 else 6) * size + 2)
+    out = room.data + room.size
+    out[0] = c'"'
+    out = copy_ascii(out + 1, PyUnicode_KIND(text), PyUnicode_DATA(text), size)
+    out[0] = c'"'
+    room.size = out + 1 - room.data
+    return 0
+
+
+cdef int put_int64(Room* room, int64_t value) except -1:
+    """Append an integer."""
+    make_room(room, NUMBER)
+    room.size = put_integer(room.data + room.size, value) - room.data
     return 0
 
 
@@ -88,17 +88,15 @@ cdef int _put_integer(Room* room, object value) except -1:
     cdef bytes digits
     if overflow:
         digits = int.__repr__(value).encode()
-        return _put_bytes(room, PyBytes_AS_STRING(digits), PyBytes_GET_SIZE(digits))
-    make_room(room, NUMBER)
-    room.size = put_integer(room.data + room.size, small) - room.data
-    return 0
+        return put_bytes(room, PyBytes_AS_STRING(digits), PyBytes_GET_SIZE(digits))
+    return put_int64(room, small)
 
 
 cdef int _put_float(Room* room, double value) except -1:
     cdef uint8_t* end
     cdef char* digits
     if not isfinite(value):
-        raise ValueError(f"JSON has no number {value!r}")
+        return _put_constant(room, value)
     make_room(room, NUMBER)
     end = put_decimal(room.data + room.size, value)
     if end != NULL:
@@ -106,9 +104,22 @@ cdef int _put_float(Room* room, double value) except -1:
         return 0
     digits = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
     try:
-        return _put_bytes(room, digits, strlen(digits))
+        return put_bytes(room, digits, strlen(digits))
     finally:
         PyMem_Free(digits)
+
+
+cdef int _put_constant(Room* room, double value) except -1:
+    if not room.like_python:
+        raise ValueError(f"JSON has no number {value!r}")
+    if isnan(value):
+        return put_bytes(room, "NaN", 3)
+    return put_bytes(room, "Infinity", 8) if value > 0 else put_bytes(room, "-Infinity", 9)
+
+
+cdef inline int _put_mark(Room* room, uint8_t mark) except -1:
+    """Append a comma or colon."""
+    return put_bytes(room, ", " if mark == c"," else ": ", 2) if room.like_python else put_byte(room, mark)
 
 
 cdef int _deeper(int depth) except -1:
@@ -117,11 +128,14 @@ cdef int _deeper(int depth) except -1:
     return 0
 
 
-cdef inline int _put_key(Room* room, object key) except -1:
-    if not isinstance(key, str):
-        raise TypeError(f"found the key {key!r} of type {type(key).__name__}, expected str")
-    put_text(room, key)
-    return _put_byte(room, c":")
+cdef int put_name(Room* room, object name, bint is_first) except -1:
+    """Append the name of a member and its colon, behind a comma unless it is the first."""
+    if not isinstance(name, str):
+        raise TypeError(f"found the key {name!r} of type {type(name).__name__}, expected str")
+    if not is_first:
+        _put_mark(room, c",")
+    put_text(room, name)
+    return _put_mark(room, c":")
 
 
 cdef inline bint _is_id(object key) except -1:
@@ -135,32 +149,30 @@ cdef int put_items(Room* room, dict items, int depth, bint is_document) except -
     for key, value in items.items():
         if is_document and _is_id(key):
             continue
-        if not first:
-            _put_byte(room, c",")
+        put_name(room, key, first)
         first = False
-        _put_key(room, key)
         put_value(room, value, depth)
-    return _put_byte(room, c"}")
+    return put_byte(room, c"}")
 
 
 cdef int _put_list(Room* room, object values, int depth) except -1:
     cdef object value
     cdef bint first = True
     _deeper(depth)
-    _put_byte(room, c"[")
+    put_byte(room, c"[")
     if type(values) is list:
         for value in <list> values:
             if not first:
-                _put_byte(room, c",")
+                _put_mark(room, c",")
             first = False
             put_value(room, value, depth + 1)
     else:
         for value in tuple(values):
             if not first:
-                _put_byte(room, c",")
+                _put_mark(room, c",")
             first = False
             put_value(room, value, depth + 1)
-    return _put_byte(room, c"]")
+    return put_byte(room, c"]")
 
 
 cdef int put_value(Room* room, object value, int depth) except -1:
@@ -173,14 +185,14 @@ cdef int put_value(Room* room, object value, int depth) except -1:
     if kind is float:
         return _put_float(room, PyFloat_AS_DOUBLE(value))
     if value is None:
-        return _put_bytes(room, "null", 4)
+        return put_bytes(room, "null", 4)
     if value is True:
-        return _put_bytes(room, "true", 4)
+        return put_bytes(room, "true", 4)
     if value is False:
-        return _put_bytes(room, "false", 5)
+        return put_bytes(room, "false", 5)
     if kind is dict:
         _deeper(depth)
-        _put_byte(room, c"{")
+        put_byte(room, c"{")
         return put_items(room, value, depth + 1, False)
     if kind is list or kind is tuple:
         return _put_list(room, value, depth)
@@ -205,7 +217,7 @@ cdef int _put_other(Room* room, object value, int depth) except -1:
     return put_value(room, (<object> room.fallback)(value), depth + 1)
 
 
-def dumps(object value, object fallback=None):
+def dumps(object value, object fallback=None, bint like_python=False):
     """Return a value as JSON text, in UTF-8.
 
     Parameters
@@ -222,11 +234,12 @@ def dumps(object value, object fallback=None):
     Raises
     ------
     ValueError
-        For NaN, an infinity, half a surrogate pair, or more than MAX_DEPTH dicts and lists inside of one another.
+        For NaN, an infinity or half a surrogate pair, unless `like_python`; for more than MAX_DEPTH dicts and lists
+        inside of one another.
     TypeError
         For a key that is not str, or a value of another type.
     """
-    cdef Room room = Room(NULL, 0, 0, <PyObject*> fallback)
+    cdef Room room = Room(NULL, 0, 0, <PyObject*> fallback, like_python)
     try:
         put_value(&room, value, 0)
         return PyBytes_FromStringAndSize(<const char*> room.data, room.size)

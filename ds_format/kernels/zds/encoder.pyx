@@ -12,7 +12,8 @@ from libc.string cimport memcpy
 from .entries cimport Entry
 from .id_rule cimport usual_id
 from .ids cimport tag_of
-from ..json.values cimport Room, make_room, put_items
+from ..json.room cimport Room, make_room
+from ..json.values cimport put_items
 from .zdx cimport Table
 
 cdef extern from "Python.h":

@@ -1,0 +1,10 @@
+from collections.abc import Callable, Mapping
+from typing import Any
+
+def compose(
+    arrays: dict[str, Any],
+    meta: dict[str, Any],
+    types: Mapping[Any, str],
+    without: frozenset[str],
+    encode: Callable[[str, Any, dict[str, Any], int], tuple[dict[str, Any], list[Any]]],
+) -> tuple[list[Any], int] | None: ...

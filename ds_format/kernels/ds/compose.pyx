@@ -1,0 +1,182 @@
+"""Arrays and metadata → the bytes of a ds-1.0 file, in one pass.
+
+The header is what `codec.line.build` makes of attributes and of `codec.header.properties`, byte for byte.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.mem cimport PyMem_RawFree
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
+
+from ..json.room cimport Room, make_room, put_byte, put_bytes
+from ..json.values cimport put_int64, put_items, put_name, put_text
+from .attributes cimport put_attributes
+
+import numpy
+
+from ..json.strings import Unusual
+
+cnp.import_array()
+
+cdef enum:
+    ALIGNMENT = 64     # bytes, see `codec.header`
+    LARGE_SIZE = 4096  # bytes, see `codec.header`; smaller arrays are copied
+    FIRST_ROOM = 4096
+
+cdef object NO_MASK = numpy.False_  # numpy.ma.nomask, without loading numpy.ma
+
+
+cdef struct Draft:
+    Room text    # of the header
+    Room body    # what is behind the buffers that are done
+    int64_t end  # of the body so far
+
+
+cdef inline int _fill(Room* room, uint8_t byte, Py_ssize_t n) except -1:
+    make_room(room, n)
+    memset(room.data + room.size, byte, n)
+    room.size += n
+    return 0
+
+
+cdef int _flush(Room* body, list buffers) except -1:
+    if body.size:
+        buffers.append(PyBytes_FromStringAndSize(<const char*> body.data, body.size))
+        body.size = 0
+    return 0
+
+
+cdef int _put_array(Draft* draft, list buffers, cnp.ndarray array, int64_t offset) except -1:
+    """Append the bytes of an array to the body, so that they start at an offset."""
+    cdef Py_ssize_t size = cnp.PyArray_NBYTES(array)
+    _fill(&draft.body, 0, offset - draft.end)
+    draft.end = offset + size
+    if size < LARGE_SIZE:
+        return put_bytes(&draft.body, cnp.PyArray_DATA(array), size)
+    _flush(&draft.body, buffers)
+    buffers.append(array)
+    return 0
+
+
+cdef inline bint _lies_as_written(object array) except -1:
+    """Return whether the values of an array are in C order, and there is no mask."""
+    return cnp.PyArray_Check(array) and cnp.PyArray_IS_C_CONTIGUOUS(array) and (
+        cnp.PyArray_CheckExact(array) or getattr(array, "_mask", NO_MASK) is NO_MASK
+    )
+
+
+cdef int _put_numbers(Draft* draft, list buffers, cnp.ndarray array, str name) except -1:
+    """Append properties and bytes of numbers without a mask."""
+    cdef Room* text = &draft.text
+    cdef Py_ssize_t item_size = cnp.PyArray_ITEMSIZE(array), size = cnp.PyArray_NBYTES(array)
+    cdef Py_ssize_t step = ALIGNMENT if size >= LARGE_SIZE else item_size
+    cdef int64_t offset = (draft.end + step - 1) // step * step
+    cdef int i
+    put_bytes(text, b'".size": [', 10)
+    for i in range(cnp.PyArray_NDIM(array)):
+        if i:
+            put_bytes(text, b", ", 2)
+        put_int64(text, cnp.PyArray_DIM(array, i))
+    put_bytes(text, b'], ".offset": ', 14)
+    put_int64(text, offset)
+    put_bytes(text, b', ".len": ', 10)
+    put_int64(text, size)
+    put_bytes(text, b', ".type": ', 11)
+    put_text(text, name)
+    put_bytes(text, b', ".missing": false, ".endian": ', 32)
+    put_bytes(text, b'"b"}' if item_size == 1 else b'"l"}', 4)
+    return _put_array(draft, buffers, array, offset)
+
+
+cdef int _put_encoded(Draft* draft, list buffers, dict properties, list parts) except -1:
+    """Append properties and bytes of a variable of another kind."""
+    cdef int64_t offset = properties[".offset"]
+    put_items(&draft.text, properties, 0, False)
+    for part in parts:
+        _put_array(draft, buffers, part, offset)
+        offset = draft.end
+    return 0
+
+
+cdef int _put_attributes(Room* text, object attributes, frozenset without) except -1:
+    if type(attributes) is not dict:
+        raise Unusual
+    try:
+        return put_attributes(text, attributes, without)
+    except (TypeError, ValueError):
+        raise Unusual from None
+
+
+cdef int _put_variable(
+    Draft* draft, list buffers, str key, object array, object entry, dict types, frozenset without, object encode,
+    bint is_first
+) except -1:
+    """Append the entry and the bytes of a variable."""
+    cdef PyObject* name = NULL
+    cdef object encoded = None
+    if _lies_as_written(array):
+        name = PyDict_GetItemWithError(types, <object> cnp.PyArray_DESCR(array))
+    if name == NULL:
+        encoded = encode(key, array, entry, draft.end)
+    put_name(&draft.text, key, is_first)
+    put_byte(&draft.text, c"{")
+    if _put_attributes(&draft.text, entry, without):
+        put_bytes(&draft.text, b", ", 2)
+    if name == NULL:
+        return _put_encoded(draft, buffers, encoded[0], encoded[1])
+    return _put_numbers(draft, buffers, array, <str> name)
+
+
+def compose(dict arrays not None, dict meta not None, dict types not None, frozenset without not None, encode not None):
+    """Make a file.
+
+    Parameters
+    ----------
+    arrays : dict
+        Key → array, or None for a variable without data.
+    meta : dict
+        Key → attributes and properties of the variable; those of the dataset under `"."`.
+    types : dict
+        dtype → name of the type, of numbers that lie in memory as in a file.
+    without : frozenset of str
+        Properties that are made anew.
+    encode : callable
+        Gets the key, array and metadata of a variable of another kind, and the bytes of the body in front of it;
+        returns its properties, and C-contiguous arrays with its bytes, which follow one another.
+
+    Returns
+    -------
+    (list of buffers, int) or None
+        And the bytes of the body. None: some metadata are wrong or unusual.
+    """
+    cdef Draft draft = Draft(Room(NULL, 0, 0, NULL, True), Room(NULL, 0, 0, NULL, False), 0)
+    cdef list buffers = [None]
+    cdef object key, array
+    cdef dict none = {}
+    cdef bint is_first = True
+    try:
+        make_room(&draft.text, FIRST_ROOM)
+        make_room(&draft.body, FIRST_ROOM)
+        put_bytes(&draft.text, b"ds-1.0\n{", 8)
+        for key, array in arrays.items():
+            if type(key) is not str:
+                return None
+            _put_variable(&draft, buffers, key, array, meta.get(key, none), types, without, encode, is_first)
+            is_first = False
+        put_name(&draft.text, ".", is_first)
+        put_byte(&draft.text, c"{")
+        _put_attributes(&draft.text, meta.get(".", none), without)
+        put_bytes(&draft.text, b"}}", 2)
+        _fill(&draft.text, c" ", ALIGNMENT - 1 - draft.text.size % ALIGNMENT)
+        put_byte(&draft.text, c"\n")
+        buffers[0] = PyBytes_FromStringAndSize(<const char*> draft.text.data, draft.text.size)
+        _flush(&draft.body, buffers)
+        return buffers, draft.end
+    except Unusual:
+        return None
+    finally:
+        PyMem_RawFree(draft.text.data)
+        PyMem_RawFree(draft.body.data)

@@ -1,0 +1,39 @@
+"""What a header says: what other kernels need of it."""
+
+from libc.stdint cimport int64_t
+
+cdef enum:  # what an entry says to those who decode, beyond its `Variable`
+    DOUBTFUL = 1  # some older writer gets its `.len` wrong
+    DTYPES = 2    # it has `.dtypes`
+    OTHERS = 4    # it has properties that are not of the format
+
+cdef enum:
+    FEW = 16  # variables and dimensions of most files, for which nothing is allocated
+
+
+cdef struct Variable:
+    int type         # which of the known types; -1: none
+    int ndim         # -1: the variable has no data
+    Py_ssize_t first  # of its dimensions, in `sizes`
+    int n_dims       # how many have names; -1: they have none
+    int64_t n        # values
+    int64_t offset
+    int64_t length
+    bint big
+    bint missing
+    int flags
+
+
+cdef class Header:
+    cdef readonly Py_ssize_t body
+    cdef readonly tuple keys
+    cdef int flags
+    cdef Variable* variables
+    cdef Py_ssize_t* sizes
+    cdef Py_ssize_t n_sizes
+    cdef Py_ssize_t room_for_variables
+    cdef Py_ssize_t room_for_sizes
+    cdef Variable[FEW] few_variables
+    cdef Py_ssize_t[FEW] few_sizes
+    cdef Variable* place_of(self, Py_ssize_t i) except NULL
+    cdef int add_size(self, Variable* var, int64_t count) except -1

@@ -1,0 +1,113 @@
+"""The header line of a ds-1.0 file → what it says of each variable, and the metadata, in one pass.
+
+This is `codec.line` for headers of the usual kind; whatever is wrong or unusual is left to that.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.dict cimport PyDict_Size
+from libc.stdint cimport uint8_t
+from libc.string cimport memchr, memcmp
+
+from ..json.decode cimport expect, next_byte
+from ..json.strings cimport Text
+from .header cimport DTYPES, Header, Variable
+from .memory cimport Memory
+
+from ..json.strings import Unusual
+
+cdef enum:
+    LEAD = 7  # bytes of the version line
+    IDLE = 8  # most memories that are kept for others
+
+
+cdef class Parser:
+    """Reads headers, and remembers what they have in common.
+
+    Parameters
+    ----------
+    types : dict
+        Name of each type → its number.
+    """
+
+    def __init__(self, dict types not None):
+        self.types = types
+        self.idle = []
+
+    cpdef tuple parse(self, data, keys=None, typed=None):
+        """Read the header line of a ds-1.0 file.
+
+        Parameters
+        ----------
+        data : buffer
+            The first bytes of the file.
+        keys : collection of str, optional
+            Of which variables to make the metadata, besides those of the dataset; all by default.
+        typed : callable, optional
+            Gives metadata that have `.dtypes` these types, in place, and returns them. Always the same one: what it
+            returns is remembered, too.
+
+        Returns
+        -------
+        (Header, dict) or None
+            And the metadata of a dataset, as plain JSON values, or typed. None: the header is wrong or unusual, or goes
+            on.
+        """
+        cdef Text t
+        cdef Py_buffer view
+        cdef Header header = Header()
+        cdef Memory memory
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            memory = <Memory> self.idle.pop()
+        except IndexError:
+            memory = Memory(self.types)
+        try:
+            if view.len <= LEAD or memcmp(view.buf, b"ds-1.0\n", LEAD):
+                return None
+            t.p = <const uint8_t*> view.buf + LEAD
+            t.end = <const uint8_t*> memchr(t.p, b"\n", view.len - LEAD)
+            if t.end == NULL:
+                return None
+            t.depth = 0
+            header.body = t.end + 1 - <const uint8_t*> view.buf
+            meta = _take_entries(&t, memory, header, keys, typed)
+            if typed is not None:
+                header.flags &= ~DTYPES
+            return header, meta
+        except (Unusual, UnicodeDecodeError):
+            return None
+        finally:
+            if len(self.idle) < IDLE:
+                self.idle.append(memory)
+            PyBuffer_Release(&view)
+
+
+cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted, object typed):
+    """Take all entries of a header, and return the metadata."""
+    cdef dict meta = {}
+    cdef list keys = []
+    cdef Variable* var
+    cdef Py_ssize_t n = 0
+    cdef str key
+    expect(t, b"{")
+    if next_byte(t) == b"}":
+        raise Unusual
+    while True:
+        next_byte(t)
+        var = header.place_of(len(keys))
+        key = memory.take_entry(t, n, header, var, wanted, typed, meta)
+        header.flags |= var.flags
+        if key != ".":
+            keys.append(key)
+        n += 1
+        if next_byte(t) != b",":
+            break
+        t.p += 1
+    expect(t, b"}")
+    next_byte(t)
+    if t.p != t.end or (PyDict_Size(meta) != n if wanted is None else len(set(keys)) != len(keys) or n > len(keys) + 1):
+        raise Unusual
+    header.keys = tuple(keys)
+    if key != ".":
+        meta["."] = meta.pop(".", None) or {}
+    return meta

@@ -1,0 +1,3 @@
+from typing import Any
+
+def plain_arrays(dataset: dict[str, Any]) -> dict[str, Any] | None: ...
