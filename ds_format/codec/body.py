@@ -45,10 +45,9 @@ class MemoryBody:
     __slots__ = ("data", "share", "size", "start")
 
     def __init__(self, data: Any, start: int, share: bool):
-        size = len(data) - start
         self.data = data
-        self.start = start
-        self.size = size if size > 0 else 0
+        self.start = min(start, len(data))  # a header line without LF ends with the file
+        self.size = len(data) - self.start
         self.share = share
 
     def view(self, offset: int, size: int) -> Bytes:

@@ -19,7 +19,7 @@ from ..dataset import META, Dataset
 from ..files import read
 from ..subset import Path, keys_of
 from .pieces import DatasetPiece, Piece, merge_pieces, sizes_along
-from .reading import Skip, contents, pieces
+from .reading import Skip, contents, datasets, no_collection, opened, pieces
 
 START = "fork" if platform.system() == "Linux" else None
 """How processes begin. Scripts may read folders without a look at `__name__`; Python 3.14 would run them once more."""
@@ -117,14 +117,18 @@ def readdir(
     """
     paths = list_files(dirname, recursive)
     skip = partial(_warn, warnings)
-    if parallel or executor is not None:
-        found = _read_parallel(paths, variables, kwargs, executor, njobs, skip)
-    elif kwargs or merge is None:
-        found = _read_each(paths, partial(read, variables=variables, **kwargs), skip)
-    else:
-        return _merge_files(paths, variables, merge, skip)
-    if merge is not None:
-        return _merged([DatasetPiece(path, dataset) for path, dataset in found], merge)
+    with no_collection():
+        if parallel or executor is not None:
+            found = _read_parallel(paths, variables, kwargs, executor, njobs, skip)
+        elif not kwargs and merge is not None:
+            return _merge_files(paths, variables, merge, skip)
+        elif kwargs:
+            found = _read_each(paths, partial(read, variables=variables, **kwargs), skip)
+        else:
+            keys = None if variables is None else list(keys_of(variables))
+            found = list(datasets(contents(paths, None), skip, keys, tells_each=True))
+        if merge is not None:
+            return _merged([DatasetPiece(path, dataset) for path, dataset in found], merge)
     for path, dataset in found:
         dataset["filename"] = path
         dataset[META]["filename"] = {".dims": []}
@@ -214,14 +218,15 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
         left.remove(path)
 
     while True:
-        found = list(pieces(contents(left.copy(), None), leave_out))
-        try:
-            return _merged(found, dim, keys, unpack=None)
-        except (OSError, ValueError) as error:
-            path = getattr(error, "path", None) or getattr(error, "filename", None)
-            if path not in left:
-                raise
-            leave_out(path, error)
+        with opened() as files:
+            found = list(pieces(contents(left.copy(), None), leave_out, files, keys))
+            try:
+                return _merged(found, dim, keys, unpack=None)
+            except (OSError, ValueError) as error:
+                path = getattr(error, "path", None) or getattr(error, "filename", None)
+                if path not in left:
+                    raise
+                leave_out(path, error)
 
 
 def _merged(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,13 +11,12 @@ import numpy as np
 from .. import drivers
 from ..conversion import Progress, counted, memory_size
 from ..creation import created
-from ..dataset import as_array
+from ..dataset import META, as_array
 from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
+from ..errors import DsError
 from ..merging import Input, MergePlan, Part, Way, blank, converted, make
 from ..subset import Path, Selector, Subset, item_size, open_subset
-
-MAX_OPEN = 128
-"""Files that are open at the same time."""
+from .opened_files import OpenFiles
 
 
 def merge_files(
@@ -75,48 +73,37 @@ def merge_files(
     array([1, 2, 3])
     """
     decodes = not drivers.TIMES.isdisjoint(options)
-    with _Files(list(inputs), (sel, range_, at, between), decodes) as files:
+    with OpenFiles(lambda path: open_subset(path, None, sel, range_, at, between, decodes)) as opened:
+        files = _Files(list(inputs), opened)
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
         with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
 
 
 class _Files:
-    """The inputs, of which only so many are open at a time."""
+    """The inputs, by their positions."""
 
-    def __init__(self, paths: Sequence[Path], selectors: tuple[Selector, Selector, Selector, Selector], jd: bool):
+    def __init__(self, paths: Sequence[Path], files: OpenFiles):
         self._paths = paths
-        self._selectors = selectors
-        self._jd = jd
-        self._open: OrderedDict[int, Subset] = OrderedDict()
+        self._files = files
         self.metas = []
-        try:
-            for i in range(len(paths)):
-                check_faults(self[i].faults, self[i].meta)
-                self.metas.append(self[i].meta)
-        except BaseException:
-            self.close()
-            raise
+        self.copied: list[set[str]] = []
+        """Of each file the variables whose bytes can be copied as they are."""
+        for i in range(len(paths)):
+            subset = self[i]
+            check_faults(subset.faults, subset.meta)
+            self.metas.append(subset.meta)
+            self.copied.append({key for key in subset.meta if key != META and _is_stored(subset, key)})
 
     def __getitem__(self, i: int) -> Subset:
-        subset = self._open.pop(i, None)
-        if subset is None:
-            if len(self._open) == MAX_OPEN:
-                self._open.popitem(last=False)[1].close()
-            subset = open_subset(self._paths[i], None, *self._selectors, self._jd)
-        self._open[i] = subset
-        return subset
+        return self._files[self._paths[i]]
 
-    def close(self) -> None:
-        """Close those that are open."""
-        for subset in self._open.values():
-            subset.close()
 
-    def __enter__(self) -> _Files:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+def _is_stored(subset: Subset, key: str) -> bool:
+    try:
+        return subset.stored(key) is not None
+    except DsError:  # whoever reads it will tell
+        return False
 
 
 def _write(
@@ -145,7 +132,7 @@ def _is_copy(files: _Files, plan: MergePlan) -> bool:
         return False
     if any(files.metas[part.input][plan.key].get(".type") != plan.type for part in plan.parts):
         return False
-    return all(files[part.input].stored(plan.key) is not None for part in plan.parts)
+    return all(plan.key in files.copied[part.input] for part in plan.parts)
 
 
 def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[StoredNumbers]:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
-from ..errors import DsError
-from ..files import read
 from ..merging import Input, assemble, size_along
 from ..names import unescape
-from ..subset import open_subset
+from .opened_files import OpenFiles
 
 
 class Piece(Protocol):
-    """One dataset, or several in a row with the same metadata."""
+    """One dataset, or several in a row that are alike in all that decides how they are merged."""
 
     meta: Metadata
-    """As a Source has it."""
-    faults: Mapping[str, DsError]
-    """As a Source has them."""
+    """As a Source has it. Of several: where later ones override former ones."""
+    first: Metadata
+    """Of the first of several."""
     paths: list[str]
     """Of each dataset."""
 
@@ -33,33 +30,38 @@ class Piece(Protocol):
 
 
 class SourcePiece:
-    """A file of any format, which is open only while something is read of it."""
+    """A file of any format.
 
-    def __init__(self, path: str, skip_unsupported: bool = False):
+    Parameters
+    ----------
+    path : str
+    files : OpenFiles
+        Which open it.
+    keys : collection of str, optional
+        Of the variables that are wanted; all by default.
+
+    Raises
+    ------
+    OSError, DsError
+        If the file cannot be opened, or does not hold what is wanted.
+    """
+
+    def __init__(self, path: str, files: OpenFiles, keys: Collection[str] | None = None):
         self.paths = [path]
-        self.faults: Mapping[str, DsError] = {}  # `meta` raises them, since it knows whether they can be skipped
-        self._skip = skip_unsupported
-
-    @functools.cached_property
-    def meta(self) -> Metadata:
-        """From the header."""
-        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
-            check_faults(source.faults, source.meta)
-            return source.meta
+        self._files = files
+        subset = files[path]
+        self.meta = self.first = subset.meta
+        wanted = [key for key in subset.meta if key != META and (keys is None or key in keys)]
+        with subset.telling_of_skipping():
+            check_faults(subset.faults, wanted)
+        if hasattr(subset.source, "check_sizes"):
+            subset.source.check_sizes(wanted)
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        with open_subset(self.paths[0], skip_unsupported=self._skip) as source, source.telling_of_skipping():
-            return _as_read(self.paths[0], as_array(source.read(key)))[None]
-
-    def datasets(self, keys: Collection[str] | None, unpack: bool | None) -> Iterator[Dataset]:
-        """Yield the file as a dataset."""
-        yield read(
-            self.paths[0],
-            None if keys is None else [unescape(key) for key in keys],
-            unpack=unpack,
-            skip_unsupported=self._skip,
-        )
+        subset = self._files[self.paths[0]]
+        with subset.telling_of_skipping():
+            return _as_read(self.paths[0], as_array(subset.read(key)))[None]
 
 
 class DatasetPiece:
@@ -67,10 +69,9 @@ class DatasetPiece:
 
     def __init__(self, path: str, dataset: Mapping[str, Any]):
         self.paths = [path]
-        self.faults: Mapping[str, DsError] = {}
         meta = metadata_of(dataset)
         self._arrays = arrays_of(dataset, meta)
-        self.meta = describe(self._arrays, meta)
+        self.meta = self.first = describe(self._arrays, meta)
 
     def read(self, key: str) -> Any:
         """Return one variable."""
@@ -86,8 +87,8 @@ class UnpackedPiece:
 
     def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
         self.paths = piece.paths
-        self.faults = piece.faults
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
+        self.first: Metadata = {**piece.first, **{key: packing.unpacked_meta(piece.first[key]) for key in packed}}
         self._piece = piece
         self._packed = packed
 
@@ -131,9 +132,7 @@ def merge_pieces(
         If the pieces cannot be merged.
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
-    inputs = [Input(_only(piece.meta, keys), len(piece.paths)) for piece in pieces]
-    for piece in pieces:
-        check_faults(piece.faults, piece.meta if keys is None else keys)
+    inputs = [Input(_only(piece.meta, keys), len(piece.paths), piece.first) for piece in pieces]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:

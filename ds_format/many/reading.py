@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
 from .. import drivers
 from ..dataset import META, Dataset
+from ..files import read
 from ..kernels.files import batch
-from ..subset import Path, keys_of, say_missing
-from .pieces import SourcePiece, merge_pieces
+from ..names import unescape
+from ..subset import Path, keys_of, open_subset, say_missing
+from .opened_files import OpenFiles
+from .pieces import Piece, SourcePiece, merge_pieces
 
 SMALL_SIZE = 16 * 1024
 """Bytes up to which a ds file is read together with others."""
-BATCH = 2048
-"""Files that one call reads."""
+BATCH = 256
+"""Files that one call reads: so few that their bytes are in the processor's cache when they are decoded."""
 AHEAD = 2
 """Batches that each thread may be ahead."""
 
@@ -85,7 +89,7 @@ def read_many(
         Names of the variables to read; all by default.
     dim : str, optional
         Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once. Of
-        ds files in a row whose headers are equal byte for byte only the first header is looked at.
+        small ds files in a row headers are read as far as they differ.
     threads : int, optional
         How many threads read; by default as many as there are processors, but no more than four.
     unpack, skip_unsupported : bool, optional
@@ -114,14 +118,13 @@ def read_many(
     array([0. , 0.5, 1. ])
     """
     names = [os.fsdecode(path) for path in paths]
-    wanted = None if variables is None else list(keys_of(variables))
-    found = contents(names, threads)
-    if dim is not None:
-        return merge_pieces(
-            list(pieces(found, _raise, skip_unsupported=skip_unsupported)), dim, keys=wanted, unpack=unpack
-        )
-    with _no_collection():
-        return list(_datasets(found, wanted, unpack, skip_unsupported))
+    keys = None if variables is None else list(keys_of(variables))
+    with no_collection():
+        found = contents(names, threads)
+        if dim is None:
+            return [dataset for _, dataset in datasets(found, _raise, keys, unpack, skip_unsupported)]
+        with opened(skip_unsupported) as files:
+            return merge_pieces(list(pieces(found, _raise, files, keys, dim)), dim, keys=keys, unpack=unpack)
 
 
 def _raise(path: str, error: Exception) -> None:
@@ -160,27 +163,52 @@ def _read_batch(names: Sequence[str]) -> list[Content]:
     return [found.get(name) for name in names]
 
 
-def _datasets(
-    files: Iterable[tuple[str, Content]], keys: list[str] | None, unpack: bool | None, skip_unsupported: bool
-) -> Iterator[Dataset]:
+def datasets(
+    files: Iterable[tuple[str, Content]],
+    skip: Skip,
+    keys: Collection[str] | None = None,
+    unpack: bool | None = None,
+    skip_unsupported: bool = False,
+    tells_each: bool = False,
+) -> Iterator[tuple[str, Dataset]]:
+    """Yield files, each with its dataset.
+
+    Parameters
+    ----------
+    files : iterable of (path, content)
+    skip : callable
+        Called with the path of a file that cannot be read, and the error.
+    keys : collection of str, optional
+        Of the variables that are wanted; all by default.
+    unpack, skip_unsupported
+        As `ds_format.read`.
+    tells_each : bool
+        Whether of files in a row that lack the same variables each is told of, and not the first one only.
+    """
+    names = None if keys is None else [unescape(key) for key in keys]
     driver = drivers.load(drivers.DRIVERS["ds"])
     told: list[str] = []
     for path, content in files:
-        if not isinstance(content, bytearray):
-            for piece in pieces([(path, content)], _raise, skip_unsupported=skip_unsupported):
-                yield from piece.datasets(keys, unpack)
-            continue
-        dataset: Dataset = driver.from_bytes(path, content, keys, unpack)
-        if keys is not None:
-            missing = [key for key in keys if key not in dataset or key == META]
-            if missing != told and missing:  # of files in a row that lack the same, the first one
-                say_missing(path, missing, driver.EqualHeaders(path, content).meta)
-            told = missing
-        yield dataset
+        try:
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            if content is None:
+                dataset = read(path, names, unpack=unpack, skip_unsupported=skip_unsupported)
+            else:
+                dataset = driver.from_bytes(path, content, keys, unpack)
+                if keys is not None:
+                    missing = [key for key in keys if key not in dataset or key == META]
+                    if missing and (missing != told or tells_each):
+                        say_missing(path, missing, driver.AlikeFiles(path, content, ()).meta)
+                    told = missing
+        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+            skip(path, error)
+        else:
+            yield path, dataset
 
 
 @contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Keep the garbage collector from searching the datasets that are made, over and over, for what cannot be there."""
     enabled = gc.isenabled()
     gc.disable()
@@ -191,32 +219,51 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def pieces(files: Iterable[tuple[str, Content]], skip: Skip, skip_unsupported: bool = False) -> Iterator[Any]:
-    """Yield files as pieces of a merged dataset: small ds files in runs, others each by itself.
+def opened(skip_unsupported: bool = False) -> OpenFiles:
+    """Return what opens those files of which pieces are more than their bytes."""
+    return OpenFiles(functools.partial(open_subset, skip_unsupported=skip_unsupported))
+
+
+def pieces(
+    files: Iterable[tuple[str, Content]],
+    skip: Skip,
+    opened_files: OpenFiles,
+    keys: Collection[str] | None = None,
+    dim: str | None = None,
+) -> Iterator[Piece]:
+    """Yield files as pieces of a merged dataset: ds files that are read in one piece in runs, others each by itself.
 
     Parameters
     ----------
     files : iterable of (path, content)
     skip : callable
         Called with the path of a file that cannot be read, and the error.
-    skip_unsupported : bool
-        As `ds_format.read`.
+    opened_files : OpenFiles
+        See `opened`.
+    keys : collection of str, optional
+        Of the variables that are wanted; all by default.
+    dim : str, optional
+        Dimension to merge along, where variables without it are taken from the first file.
     """
     run: Any = None
     for path, content in files:
-        if isinstance(content, bytearray) and run is not None and run.add(path, content):
+        try:
+            if run is not None and content.__class__ is bytearray and run.add(path, content):
+                continue
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            driver = drivers.of_existing(path)
+            data = driver.read_file(path) if content is None and hasattr(driver, "read_file") else content
+            if run is not None and content is None and data is not None and run.add(path, data):
+                continue
+            piece = SourcePiece(path, opened_files, keys) if data is None else driver.AlikeFiles(path, data, keys, dim)
+        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+            skip(path, error)
             continue
         if run is not None:
             yield run
-        run = None
-        try:
-            if isinstance(content, int):
-                raise OSError(content, os.strerror(content), path)
-            if content is None:
-                yield SourcePiece(path, skip_unsupported)
-            else:
-                run = drivers.of_existing(path).EqualHeaders(path, content)
-        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
-            skip(path, error)
+        run = None if data is None else piece
+        if run is None:
+            yield piece
     if run is not None:
         yield run

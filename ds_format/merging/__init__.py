@@ -6,6 +6,7 @@ assemble    arrays, allocated once and filled part by part
 """
 
 from .assemble import assemble, blank
+from .common import DECIDING
 from .plan import Input, MergePlan, Part, Way, converted, make, size_along
 
-__all__ = ["Input", "MergePlan", "Part", "Way", "assemble", "blank", "converted", "make", "size_along"]
+__all__ = ["DECIDING", "Input", "MergePlan", "Part", "Way", "assemble", "blank", "converted", "make", "size_along"]

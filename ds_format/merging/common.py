@@ -13,11 +13,13 @@ from .. import timeaxis
 from ..dtypes import TYPE_OF_CODE, TYPES
 from ..errors import UnsupportedError
 from ..names import unescape
-from ..packing import ATTRIBUTES, OF_PACKED, is_packed, unpack, unpacked_type
+from ..packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
 
 Convert = Callable[[Any], Any]
 """Values as they are stored → values as they are merged."""
 Meta = Mapping[str, Any]
+DECIDING = (".dims", ".size", ".type", "units", "calendar", *ATTRIBUTES, *RECORDS)
+"""What of the metadata of a variable decides how its values are merged. The rest, but for `.missing`, is only kept."""
 
 
 def merged_type(key: str, names: Sequence[str | None]) -> str:

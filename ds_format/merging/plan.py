@@ -19,12 +19,15 @@ INTERNAL = frozenset({".size", ".type", ".missing"})
 
 
 class Input(NamedTuple):
-    """One dataset, or several in a row with the same metadata."""
+    """One dataset, or several in a row that are alike in all that decides how they are merged."""
 
     meta: Metadata
-    """As a Source has it: each variable with `.size`, `.type`, and perhaps `.dims` and `.missing`."""
+    """As a Source has it: each variable with `.size`, `.type`, and perhaps `.dims` and `.missing`. Of several: where
+    later ones override former ones."""
     repeat: int = 1
     """How many."""
+    first: Metadata | None = None
+    """Of the first of several; None: the same."""
 
 
 class Way(Enum):
@@ -244,9 +247,9 @@ def _merge(
 
 
 def _first(key: str, inputs: Sequence[Input], i: int, entry: dict[str, Any]) -> MergePlan:
-    given = inputs[i].meta[key]
+    given, first = inputs[i].meta[key], (inputs[i].first or inputs[i].meta)[key]
     # What says how to read the values must be of the dataset that the values are of.
-    entry.update({name: value for name, value in given.items() if name not in INTERNAL})
+    entry.update({name: value for name, value in first.items() if name not in INTERNAL})
     shape = tuple(given[".size"])
     type_name = given.get(".type") or "float64"
     return MergePlan(key, Way.FIRST, 0, shape, type_name, [Part(i, 0, 1, None)], bool(given.get(".missing", True)))

@@ -3,7 +3,8 @@
 variables   which variables, and how each is decoded
 whole       a dataset in one go: small files in one read, any in one write
 file_body   a body on disk
-run         small files with one header, as one
+alike       small files that are merged alike, as one
+columns     the values of one variable of these
 source      variables, parts and blocks of any file
 partial     which bytes a part needs
 sink        a file from blocks
@@ -13,10 +14,10 @@ composing   a dataset → the buffers of a file
 check       what is wrong with a file beyond its variables
 """
 
+from .alike import AlikeFiles
 from .check import check
-from .equal_headers import EqualHeaders
 from .sink import DsSink as create
 from .source import DsSource as open
-from .whole import from_bytes, read, write
+from .whole import from_bytes, read, read_file, write
 
-__all__ = ["EqualHeaders", "check", "create", "from_bytes", "open", "read", "write"]
+__all__ = ["AlikeFiles", "check", "create", "from_bytes", "open", "read", "read_file", "write"]

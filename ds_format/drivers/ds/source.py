@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap as mmap_module
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,22 @@ class DsSource(Opened):
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
+
+    def check_sizes(self, names: Iterable[str]) -> None:
+        """Check, before anything is allocated, that the file has the bytes that values of variables take at least.
+
+        Raises
+        ------
+        FormatError
+            If it has not; the message names the variable.
+        """
+        for name in names:
+            try:
+                var = self.variable(name)
+                if var.size is not None:
+                    locate(var, self.body.size)
+            except DsError as error:
+                raise error.at(path=self.path, variable=unescape(name))
 
     def stored(self, name: str) -> StoredNumbers | None:
         """Return where the numbers of a variable lie, if they do so without a mask and in little-endian order."""

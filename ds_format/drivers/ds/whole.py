@@ -60,6 +60,11 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     return dataset
 
 
+def read_file(path: Any) -> bytearray | None:
+    """Return the bytes of a file that is read in one piece; None of a larger one."""
+    return files.read_file(path, WHOLE_SIZE)
+
+
 def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` and `unpack` as of `read`."""
     dataset = Dataset()

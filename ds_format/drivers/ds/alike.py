@@ -1,0 +1,177 @@
+"""Small files in a row whose headers differ in nothing that decides how they are merged, as one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection
+from typing import Any
+
+from ...codec.body import MemoryBody
+from ...codec.header import DTYPES
+from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
+from ...dataset import META, as_array, dims
+from ...errors import DsError
+from ...kernels.ds.alike import are_alike, merge_entries
+from ...kernels.ds.following import Model, append_numbers
+from ...kernels.ds.header import Header as Compiled
+from ...merging import DECIDING, size_along
+from ..base import Metadata
+from .columns import Column
+from .variables import decode_variable, read_headers, typed
+
+SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
+"""Bytes of a number, by the numbers that kernels know the types by; 0: no number."""
+DECIDING_HERE = frozenset((*DECIDING, DTYPES))
+"""`.dtypes`, too, so that attributes get their types once, at the end."""
+LAST_MEMBER = b', ".": '
+"""What stands before the attributes of the dataset, where these are the last member of a header."""
+
+
+class AlikeFiles:
+    """Whole small files which have the same variables, alike in all that decides how they are merged.
+
+    What is wanted of a file is taken as it comes; then nothing is kept of it.
+
+    Parameters
+    ----------
+    path : str
+        The first file.
+    data : bytearray
+        Its bytes.
+    keys : collection of str, optional
+        Which variables to read; all by default.
+    dim : str, optional
+        Dimension along which files are joined: of variables without it those of the first file are enough.
+
+    Attributes
+    ----------
+    paths : list of str
+
+    Raises
+    ------
+    FormatError
+        If the header is wrong, or a variable that is wanted.
+    """
+
+    def __init__(self, path: str, data: bytearray, keys: Collection[str] | None = None, dim: str | None = None):
+        self.paths: list[str] = []
+        try:
+            self._header, self._meta = parse(data, find_end(data, whole=True))
+        except DsError as error:
+            raise error.at(path=path)
+        header = self._header
+        self._missing = _missing(header)
+        self._first = {key: entry.copy() for key, entry in self._meta.items()}
+        self._wanted = [key for key in header.keys if keys is None or key in keys]
+        entries = {key: self._meta[key] for key in self._wanted}
+        self._columns = {
+            key: Column(entry[".type"], entry[".size"]) for key, entry in entries.items() if entry[".size"] is not None
+        }
+        self._choose()
+        self._take(path, data, header.compiled)
+        self._once: list[str] = []
+        if dim is not None and size_along(entries, dim) is not None:
+            self._once = [key for key in self._columns if dim not in self._dims(key)]
+            self._wanted = [key for key in self._wanted if key not in self._once]
+            self._choose()
+        self._follow(data, header.compiled)
+
+    def _dims(self, key: str) -> list[str]:
+        return dims(key, self._meta[key], len(self._meta[key][".size"]))
+
+    def _follow(self, data: bytearray, found: Compiled | None) -> None:
+        """Let the next file follow this one."""
+        size = self._header.body if found is None else found.body
+        self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the first one may end with the file
+        last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
+        self._model = None
+        if found is not None and not found.is_doubtful and not self._others:
+            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found)
+
+    def _choose(self) -> None:
+        """Set of which variables values are taken in either way."""
+        rooms = {key: self._columns[key].numbers for key in self._wanted if key in self._columns}
+        self._rooms = [rooms.get(key) for key in self._header.keys]
+        self._others = [key for key, room in rooms.items() if room is None]
+
+    def add(self, path: str, data: bytearray) -> bool:
+        """Take one more file, if it is alike.
+
+        Raises
+        ------
+        FormatError
+            If it is, but damaged; then nothing of it has been taken.
+        """
+        if self._model is not None and self._model.take(data, SIZES, self._rooms, self._meta[META]):
+            self.paths.append(path)
+            return True
+        if self._header.compiled is None:
+            return data.startswith(self._line) and self._take(path, data, None)
+        new = compiled(data)
+        if new is None or new[0].keys != self._header.keys:
+            return False
+        found, meta = new
+        if not are_alike(self._meta, meta, DECIDING_HERE):
+            return False
+        self._take(path, data, found)
+        merge_entries(self._meta, meta)
+        missing = found.missing()
+        if missing != self._missing:
+            self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
+        self._follow(data, found)
+        return True
+
+    def _take(self, path: str, data: bytearray, found: Compiled | None) -> bool:
+        """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
+        plain = None if found is None or found.is_doubtful else found
+        try:
+            arrays = self._decode(data, found, self._wanted if plain is None else self._others)
+            if plain is not None and (left := append_numbers(plain, data, SIZES, self._rooms)):
+                arrays.update(self._decode(data, found, [plain.keys[i] for i in left]))
+                rooms = [None if i in left else room for i, room in enumerate(self._rooms)]
+                append_numbers(plain, data, SIZES, rooms)
+        except DsError as error:
+            raise error.at(path=path)
+        for key, array in arrays.items():
+            self._columns[key].append(array)
+        self.paths.append(path)
+        return True
+
+    def _decode(self, data: bytearray, found: Compiled | None, keys: Collection[str]) -> dict[str, Any]:
+        """Return the arrays of those of the variables that have data."""
+        if not keys:
+            return {}
+        header = self._header if found is None else decompiled(data, found)
+        body = MemoryBody(data, header.body, share=True)
+        variables = read_headers(header, body, keys).items()
+        return {
+            key: as_array(decode_variable(header, key, var, body, strings=False))
+            for key, var in variables
+            if var.size is not None
+        }
+
+    @functools.cached_property
+    def meta(self) -> Metadata:
+        """Of all of them, once there are no more to add."""
+        typed(self._header, self._meta)
+        for key, missing in zip(self._header.keys, self._missing, strict=True):
+            self._meta[key][".missing"] = missing
+        return self._meta
+
+    @functools.cached_property
+    def first(self) -> Metadata:
+        """Of the first of them."""
+        return typed(self._header, self._first)
+
+    def read(self, key: str) -> Any:
+        """Return one variable of all files, or of the first alone, as an array or MaskedArray of shape (count, *shape).
+
+        Once, since it is given away.
+        """
+        return self._columns.pop(key).stack(1 if key in self._once else len(self.paths))
+
+
+def _missing(header: Header) -> list[bool]:
+    if header.compiled is not None:
+        return header.compiled.missing()
+    return [var is None or var.missing for var in (header.variables[key].var for key in header.keys)]
