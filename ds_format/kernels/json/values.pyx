@@ -49,7 +49,7 @@ cdef int put_text(Room* room, object text) except -1:
         make_room(room, size + 2)
     out = room.data + room.size
     out[0] = c'"'
-    if copy_plain(out + 1, data, size, DELETE if room.like_python else c'"'):
+    if copy_plain(out + 1, data, size, DELETE) if room.like_python else copy_plain(out + 1, data, size, c'"'):
         out[size + 1] = c'"'
         room.size += size + 2
         return 0
