@@ -30,7 +30,7 @@ def made(entries: dict[str, Any], pad: int = 0) -> tuple[Any, bytearray]:
 
 def put(header: Any, data: Any, share: bool = True, keys: Any = None) -> tuple[dict[str, Any], list[str]]:
     out: dict[str, Any] = {}
-    return out, put_numbers(header, DTYPES_BY_NUMBER, data, share, out, keys)
+    return out, put_numbers(header, DTYPES_BY_NUMBER, data, header.body, share, out, keys)
 
 
 @pytest.mark.parametrize("pad", [0, 1])
@@ -97,6 +97,6 @@ def test_some() -> None:
 def test_wrong_arguments() -> None:
     header, data = made({"a": {".size": [1]}})
     with pytest.raises(TypeError, match="expected a dict"):
-        put_numbers(header, DTYPES_BY_NUMBER, data, True, [], None)  # type: ignore[arg-type]
+        put_numbers(header, DTYPES_BY_NUMBER, data, header.body, True, [], None)  # type: ignore[arg-type]
     with pytest.raises((BufferError, TypeError)):
         put(header, bytes(data))

@@ -3,4 +3,4 @@
 from .header cimport Header
 
 
-cpdef list put_numbers(Header header, list dtypes, data, bint share, out, keys)
+cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint share, out, keys)

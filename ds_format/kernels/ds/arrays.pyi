@@ -9,6 +9,7 @@ def put_numbers(
     header: Header,
     dtypes: list[Any],
     data: Any,
+    body: int,
     share: bool,
     out: dict[str, Any],
     keys: Container[str] | None,

@@ -20,7 +20,7 @@ cdef extern from "numpy/arrayobject.h":
 cnp.import_array()
 
 
-cpdef list put_numbers(Header header, list dtypes, data, bint share, out, keys):
+cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint share, out, keys):
     """Put variables into a dataset: all arrays of numbers of this machine's byte order that have no mask.
 
     Parameters
@@ -29,7 +29,9 @@ cpdef list put_numbers(Header header, list dtypes, data, bint share, out, keys):
     dtypes : list of dtype or None
         By the number of their type; None: no numbers.
     data : writable buffer
-        The whole file.
+        The whole file, or its end.
+    body : int
+        Where in it the body starts, in bytes.
     share : bool
         Whether arrays may be views of `data`.
     out : dict
@@ -56,7 +58,7 @@ cpdef list put_numbers(Header header, list dtypes, data, bint share, out, keys):
             if keys is not None and key not in keys:
                 continue
             var = &header.variables[i]
-            array = _array(header, var, dtypes, data, &view, share) if var.ndim >= 0 else None
+            array = _array(header, var, dtypes, data, &view, body, share) if var.ndim >= 0 else None
             PyDict_SetItem(<dict> <PyObject*> out, key, array)
             if array is None and var.ndim >= 0:
                 left.append(key)
@@ -66,11 +68,11 @@ cpdef list put_numbers(Header header, list dtypes, data, bint share, out, keys):
 
 
 cdef object _array(
-    Header header, Variable* var, list dtypes, object data, Py_buffer* view, bint share
+    Header header, Variable* var, list dtypes, object data, Py_buffer* view, Py_ssize_t body, bint share
 ):
     """Return the array of a variable, or the scalar; None: it is not that simple."""
     cdef cnp.dtype dtype
-    cdef Py_ssize_t size, room = view.len - header.body - var.offset
+    cdef Py_ssize_t size, room = view.len - body - var.offset
     cdef char* first
     found = dtypes[var.type]
     if found is None or var.missing or var.n == 0:
@@ -79,7 +81,7 @@ cdef object _array(
     size = dtype.itemsize
     if (var.big == LITTLE_HOST and size > 1) or room < 0 or var.n > room // size:
         return None
-    first = <char*> view.buf + header.body + var.offset
+    first = <char*> view.buf + body + var.offset
     if var.ndim == 0:
         return PyArray_Scalar(first, dtype, None)
     Py_INCREF(dtype)

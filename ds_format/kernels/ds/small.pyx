@@ -47,15 +47,15 @@ cdef class Reader:
         data = self.read_file(path, self.limit)
         return (None, None, None) if data is None else self.fill(data, out, keys, full)
 
-    cpdef tuple fill(self, data, out, keys, bint full):
+    cpdef tuple fill(self, bytearray data, out, keys, bint full):
         """Put the variables of a file into a dataset.
 
         Parameters
         ----------
-        data : writable buffer
+        data : bytearray
             The whole file.
         out : dict
-            Where to. Arrays are views of `data` if all variables are wanted.
+            Where to. Arrays are views of the bytes if all variables are wanted.
         keys : collection of str or None
             Which variables; None: all.
         full : bool
@@ -69,12 +69,16 @@ cdef class Reader:
         """
         cdef tuple found = self.parser.parse(data, None if full else keys, self.typed)
         cdef Header header
+        cdef Py_ssize_t body
         if found is None:
             return data, None, None
         header = <Header> found[0]
         if header.flags & DOUBTFUL:
             return data, found, None
-        left = put_numbers(header, self.dtypes, data, keys is None, out, keys)
+        body, block = header.body, data
+        if keys is None and body > len(data) - body:
+            body, block = 0, data[body:]  # arrays keep what they are views of: not more of the header than of values
+        left = put_numbers(header, self.dtypes, block, body, keys is None, out, keys)
         if header.flags or left:
             return data, found, left
         PyObject_SetItem(out, ".", found[1])
