@@ -17,7 +17,8 @@ KERNELS = ROOT / "ds_format" / "kernels"
 BELOW = {  # which folders of kernels may use which others
     "common": set(),
     "files": {"common"},
-    "ds": {"common", "json"},
+    "ds": {"common", "header", "json"},
+    "header": {"common", "json"},
     "json": {"common"},
     "msgpack": {"common"},
     "pickle": {"common"},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..kernels.ds.attribute_types import put_types
+from ..kernels.header.attribute_types import put_types
 from ..names import unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import DTYPES

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from .. import signatures
 from ..dtypes import PACKED, TYPES
 from ..errors import FormatError, VersionError
-from ..kernels.ds.header import Header as Compiled
-from ..kernels.ds.parser import Parser
+from ..kernels.header.header import Header as Compiled
+from ..kernels.header.parser import Parser
 from ..names import escape, unescape
 from ..nesting import TOO_DEEP, is_too_deep
 from .header import (

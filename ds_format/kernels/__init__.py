@@ -1,7 +1,8 @@
 """Compiled loops and system calls: buffers in, buffers out. One folder for what each serves.
 
 files       calls of the system
-ds          arrays of the ds format
+ds          datasets and arrays of the ds format
+header      header lines of the ds format
 json        JSON
 msgpack     messages of msgpack
 datadings   hashes and keys of datadings

@@ -11,9 +11,9 @@ from ...codec.header import DTYPES
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
 from ...errors import DsError
-from ...kernels.ds.alike import are_alike, merge_entries
 from ...kernels.ds.following import Model, append_numbers
-from ...kernels.ds.header import Header as Compiled
+from ...kernels.header.alike import are_alike, merge_entries
+from ...kernels.header.header import Header as Compiled
 from ...merging import DECIDING, size_along
 from ..base import Metadata
 from .columns import Column

@@ -1,7 +1,7 @@
 from collections.abc import Container
 from typing import Any, Final
 
-from .header import Header
+from ..header.header import Header
 
 __pyx_capi__: Final[dict[str, object]]
 

@@ -8,7 +8,7 @@ from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
 from ..common.words cimport LITTLE_HOST
-from .header cimport Header, Variable
+from ..header.header cimport Header, Variable
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(

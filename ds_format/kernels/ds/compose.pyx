@@ -11,9 +11,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
+from ..header.attributes cimport put_attributes
 from ..json.room cimport Room, make_room, put_byte, put_bytes
 from ..json.values cimport put_int64, put_items, put_name, put_text
-from .attributes cimport put_attributes
 
 import numpy
 

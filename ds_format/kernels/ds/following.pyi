@@ -2,7 +2,7 @@ from typing import Any, final
 
 from typing_extensions import Buffer
 
-from .header import Header
+from ..header.header import Header
 
 def append_numbers(header: Header, data: Buffer, sizes: list[int], rooms: list[bytearray | None]) -> list[int]: ...
 

@@ -11,10 +11,10 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
 from ..common.words cimport LITTLE_HOST
+from ..header.alike cimport same_member
+from ..header.header cimport Header, Variable
 from ..json.decode cimport expect, next_byte, take_value
 from ..json.strings cimport Text, borrow_names, give_back
-from .alike cimport same_member
-from .header cimport Header, Variable
 
 from ..json.strings import Unusual
 

@@ -1,8 +1,8 @@
 from collections.abc import Callable, Collection
 from typing import Any, final
 
-from .header import Header
-from .parser import Parser
+from ..header.header import Header
+from ..header.parser import Parser
 
 @final
 class Reader:

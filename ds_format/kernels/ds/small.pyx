@@ -2,9 +2,9 @@
 
 from cpython.object cimport PyObject_SetItem
 
+from ..header.header cimport DOUBTFUL, Header
+from ..header.parser cimport Parser
 from .arrays cimport put_numbers
-from .header cimport DOUBTFUL, Header
-from .parser cimport Parser
 
 
 cdef class Reader:
