@@ -33,7 +33,8 @@ from .header import (
 KNOWN = tuple(TYPES.values())
 """The types of ds-1.0, by the numbers that kernels know them by."""
 NUMBERS = {ds_type.name: number for number, ds_type in enumerate(KNOWN)}
-PACKED_TEXT = f'"{PACKED}"'.encode()
+PACKED_TEXTS = (f'"{PACKED}"'.encode(), b"\\u00")
+"""What a header has one of if it may have a record of packing: its name, or an escape of an ASCII character."""
 REMEMBERED_SIZE = 16 * 1024
 """Bytes of the longest header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
@@ -153,8 +154,9 @@ compiled = PARSER.parse
 
 def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
     """Return what the kernel has found in the first bytes of a file."""
-    doubtful, packed = found.is_doubtful, found.has_others and data.find(PACKED_TEXT, 0, found.body) >= 0
-    return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, found.has_dtypes)
+    packed = found.has_others and any(data.find(text, 0, found.body) >= 0 for text in PACKED_TEXTS)
+    variables = _Compiled(found)
+    return Header("1.0", found.body, False, found.keys, variables, found, found.is_doubtful, packed, found.has_dtypes)
 
 
 def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, Entry]]:
@@ -223,7 +225,7 @@ def _parse(line: bytes) -> tuple[Header, Entry]:
         attributes = _renamed(attributes, version)
     variables = {key: describe(entry, version) for key, entry in entries.items()}
     doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
-    own, packed = WRITER in attributes, PACKED_TEXT in line
+    own, packed = WRITER in attributes, any(text in line for text in PACKED_TEXTS)
     header = Header(version, len(line) + 1, own, tuple(variables), variables, None, doubtful, packed, True)
     return header, attributes
 

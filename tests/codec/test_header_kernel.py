@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ds_format.codec import line
 from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.errors import DsError
+from ds_format.files import read
 
 from ..same import same_value
 
@@ -264,6 +266,15 @@ def test_threads_have_memories_of_their_own() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(parse, range(8))) == [[(i * 7 + k) % 50 for k in range(500)] for i in range(8)]
+
+
+@pytest.mark.parametrize("name", ['"packed"', '"\\u0070acked"', '"p\\u0061cked"'])
+@pytest.mark.parametrize("record", ['".netcdf"', '"\\u002enetcdf"'])
+def test_a_record_of_packing_is_seen_however_it_is_written(name: str, record: str, tmp_path: Path) -> None:
+    entry = f'{{".type": "int16", ".endian": "l", "scale_factor": 0.5, {record}: {{{name}: true}}}}'
+    path = tmp_path / "x.ds"
+    path.write_bytes(VERSION_LINE + f'{{"x": {entry}}}\n'.encode() + b"\3\0")
+    assert read(path)["x"] == 1.5
 
 
 def test_usual_headers_are_read_by_the_kernel() -> None:
