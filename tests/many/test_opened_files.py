@@ -43,9 +43,8 @@ class Opens:
         return source
 
     def read_file(self, path: Any, limit: int) -> Any:
-        data = self._read_file(path, limit)
-        self.count[os.fspath(path)] += data is not None
-        return data
+        self.count[os.fspath(path)] += 1
+        return self._read_file(path, limit)
 
 
 def make(i: int, n: int) -> dict[str, Any]:

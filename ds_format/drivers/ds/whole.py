@@ -61,8 +61,8 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
 
 
 def read_file(path: Any) -> bytearray | None:
-    """Return the bytes of a file that is read in one piece; None of a larger one."""
-    return files.read_file(path, WHOLE_SIZE)
+    """Return the bytes of a file that is read in one piece; None of a larger one, which is not opened for that."""
+    return None if os.stat(path).st_size > WHOLE_SIZE else files.read_file(path, WHOLE_SIZE)
 
 
 def from_bytes(path: Any, data: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
