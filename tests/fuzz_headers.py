@@ -164,7 +164,7 @@ class Reader:
         return True
 
     def _compare(self, data: bytes, compiled: Any, told: Told) -> None:
-        header = line.decompiled(data, compiled)
+        header = line.decompiled(compiled)
         found = described(header)
         if found != told.header:
             raise self._difference(f"header: found {found}, expected {told.header}")

@@ -33,7 +33,7 @@ class HeaderLine:
 
     def header(self) -> Header:
         """Return the header."""
-        return self._found if isinstance(self._found, Header) else decompiled(self._data, self._found)
+        return self._found if isinstance(self._found, Header) else decompiled(self._found)
 
     def meta(self, typed: Callable[[Entry], Entry]) -> dict[str, Entry]:
         """Return the metadata as `parse` does, each time others, which nobody else holds.

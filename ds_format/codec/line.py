@@ -33,8 +33,6 @@ from .header import (
 KNOWN = tuple(TYPES.values())
 """The types of ds-1.0, by the numbers that kernels know them by."""
 NUMBERS = {ds_type.name: number for number, ds_type in enumerate(KNOWN)}
-PACKED_TEXTS = (f'"{PACKED}"'.encode(), b"\\u00")
-"""What a header has one of if it may have a record of packing: its name, or an escape of an ASCII character."""
 REMEMBERED_SIZE = 16 * 1024
 """Bytes of the longest header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
@@ -152,11 +150,10 @@ PARSER = Parser(NUMBERS)
 compiled = PARSER.parse
 
 
-def decompiled(data: bytes | bytearray, found: Compiled) -> Header:
-    """Return what the kernel has found in the first bytes of a file."""
-    packed = found.has_others and any(data.find(text, 0, found.body) >= 0 for text in PACKED_TEXTS)
-    variables = _Compiled(found)
-    return Header("1.0", found.body, False, found.keys, variables, found, found.is_doubtful, packed, found.has_dtypes)
+def decompiled(found: Compiled) -> Header:
+    """Return what the kernel has found in a header."""
+    doubtful, packed, dtypes = found.is_doubtful, found.may_be_packed, found.has_dtypes
+    return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, dtypes)
 
 
 def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, Entry]]:
@@ -181,7 +178,7 @@ def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None
         If the line is not a JSON object of the form the format wants.
     """
     found = compiled(data, keys)
-    return interpreted(data, end, keys) if found is None else (decompiled(data, found[0]), found[1])
+    return interpreted(data, end, keys) if found is None else (decompiled(found[0]), found[1])
 
 
 def interpreted(
@@ -225,7 +222,8 @@ def _parse(line: bytes) -> tuple[Header, Entry]:
         attributes = _renamed(attributes, version)
     variables = {key: describe(entry, version) for key, entry in entries.items()}
     doubtful = any(_is_doubtful(described.var, version) for described in variables.values())
-    own, packed = WRITER in attributes, any(text in line for text in PACKED_TEXTS)
+    packed = any(_may_be_packed(described.meta) for described in variables.values())
+    own = WRITER in attributes
     header = Header(version, len(line) + 1, own, tuple(variables), variables, None, doubtful, packed, True)
     return header, attributes
 
@@ -337,6 +335,10 @@ def _is_doubtful(var: VarHeader | None, version: str) -> bool:
     if var is None or var.type is None or not var.type.is_string:
         return False
     return var.type.name == "str" or var.missing or version == "2.0.1"
+
+
+def _may_be_packed(meta: Entry) -> bool:
+    return any(type(value) is dict and PACKED in value for name, value in meta.items() if name.startswith("."))
 
 
 def _copied(value: Any) -> Any:

@@ -141,7 +141,7 @@ class AlikeFiles:
         """Return the arrays of those of the variables that have data."""
         if not keys:
             return {}
-        header = self._header if found is None else decompiled(data, found)
+        header = self._header if found is None else decompiled(found)
         body = MemoryBody(data, header.body, share=True)
         variables = read_headers(header, body, keys).items()
         return {

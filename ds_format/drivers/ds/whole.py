@@ -93,7 +93,7 @@ def _go_on(
     if found is None:
         header, meta = interpreted(data, find_end(data, whole=True), None if full else keys)
     else:
-        header, meta = decompiled(data, found[0]), found[1]
+        header, meta = decompiled(found[0]), found[1]
     _complete(dataset, left, header, meta, MemoryBody(data, header.body, keys is None), keys, strings, unpack)
 
 

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 from ..json.decode cimport expect, next_byte, take_count, take_key, take_value
 from ..json.strings cimport Names, Text, take_string
-from .header cimport DOUBTFUL, DTYPES, OTHERS, Header, Variable
+from .header cimport DOUBTFUL, DTYPES, PACKED, Header, Variable
 from .properties cimport DIMS, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
 
 from ..json.strings import Unusual
@@ -129,8 +129,9 @@ cdef object take_name(Text* t, Known known, bint is_variable, int* which):
 cdef int take_member(Text* t, Known known, int which, str name, Header header, Variable* var, dict meta) except -1:
     """Take the value of a member, for the metadata unless it is a matter of bytes alone."""
     if which == 0:
-        PyDict_SetItem(meta, name, take_value(t, known.names))
-        var.flags |= _flags_of(name)
+        value = take_value(t, known.names)
+        PyDict_SetItem(meta, name, value)
+        var.flags |= _flags_of(name, value)
     elif which == SIZE:
         meta[".size"] = _take_size(t, header, var)
     elif which == OFFSET:
@@ -165,15 +166,15 @@ cdef int finish(Variable* var, Known known) except -1:
     return 0
 
 
-cdef int _flags_of(str name) except -1:
-    """Return what the name of an attribute, or of another property, says to those who decode."""
+cdef int _flags_of(str name, object value) except -1:
+    """Return what an attribute, or a property that is not of the format, says to those who decode."""
     cdef Py_UCS4 first = PyUnicode_READ_CHAR(name, 0) if name else 0
     if first == "\\":
         raise Unusual
     if first != ".":
         return 0
-    if name == ".dtypes":
-        return DTYPES
     if name in KNOWN:
         raise Unusual  # written with an escape, or where it means something else
-    return OTHERS
+    if name == ".dtypes":
+        return DTYPES
+    return PACKED if type(value) is dict and "packed" in <dict> value else 0

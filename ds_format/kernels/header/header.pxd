@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 cdef enum:  # what an entry says to those who decode, beyond its `Variable`
     DOUBTFUL = 1  # some older writer gets its `.len` wrong
     DTYPES = 2    # it has `.dtypes`
-    OTHERS = 4    # it has properties that are not of the format
+    PACKED = 4    # it has a record of how numbers are packed in another file
 
 cdef enum:
     FEW = 16  # variables and dimensions of most files, for which nothing is allocated

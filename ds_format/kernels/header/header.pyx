@@ -11,10 +11,7 @@ cdef enum:
 
 
 cdef class Header:
-    """What a header says of each variable; `has_others`: whether there are properties that are not of the format.
-
-    `is_plain`: nothing stands in it that who reads numbers has to look at.
-    """
+    """What a header says of each variable, and what of it who reads numbers has to look at; `is_plain`: nothing."""
 
     @property
     def is_plain(self):
@@ -29,8 +26,8 @@ cdef class Header:
         return self.flags & DTYPES != 0
 
     @property
-    def has_others(self):
-        return self.flags & OTHERS != 0
+    def may_be_packed(self):
+        return self.flags & PACKED != 0
 
     def __cinit__(self):
         self.variables, self.room_for_variables = self.few_variables, FEW
