@@ -81,9 +81,12 @@ class _Compiled(dict[str, Described]):
 
     def __init__(self, found: Compiled):
         self._found = found
+        self._places: dict[str, int] = {}
 
     def __missing__(self, key: str) -> Described:
-        which, size, offset, length, big, missing = self._found.variable(self._found.keys.index(key))
+        if not self._places:
+            self._places = {name: i for i, name in enumerate(self._found.keys)}
+        which, size, offset, length, big, missing = self._found.variable(self._places[key])
         var = VarHeader(KNOWN[which] if which >= 0 else None, size, offset, length, big, missing)
         described = self[key] = Described(var, "", {}, False)
         return described

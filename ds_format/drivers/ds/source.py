@@ -99,8 +99,10 @@ class DsSource(Opened):
         MissingError, FormatError
             If there is none, or a property of it is wrong.
         """
-        if name not in self.header.keys:
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
+        try:
+            self.header.variables[name]
+        except KeyError:
+            raise MissingError("variable not found", path=self.path, variable=unescape(name)) from None
         if not self._headers and not is_simple(self.header):
             self._headers = all_headers(self.header, self.body)
         if name not in self._headers:
