@@ -155,7 +155,7 @@ def contents(paths: Sequence[str], threads: int | None) -> Iterator[tuple[str, C
             yield from zip(names, batch_contents, strict=True)
 
 
-def _read_batch(names: Sequence[str]) -> list[Content]:
+def _read_batch(names: Sequence[str]) -> Iterable[Content]:
     if all(name.endswith(".ds") for name in names):
         return batch.read_files(list(names), SMALL_SIZE)
     some = [name for name in names if name.endswith(".ds")]

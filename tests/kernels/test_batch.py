@@ -20,11 +20,11 @@ def test_files_come_in_order(batch: Any, tmp_path: Path) -> None:
     paths = [tmp_path / f"ž{i}" for i in range(300)]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
-    found = batch.read_files(paths, 5000)
+    found = list(batch.read_files(paths, 5000))
     assert found == contents
     assert all(type(data) is bytearray for data in found)
-    assert batch.read_files([str(paths[7]), os.fsencode(paths[8])], 5000) == contents[7:9]
-    assert batch.read_files([], 1) == []
+    assert list(batch.read_files([str(paths[7]), os.fsencode(paths[8])], 5000)) == contents[7:9]
+    assert list(batch.read_files([], 1)) == []
 
 
 def test_what_is_not_read(batch: Any, tmp_path: Path) -> None:
@@ -32,7 +32,8 @@ def test_what_is_not_read(batch: Any, tmp_path: Path) -> None:
     (tmp_path / "good").write_bytes(b"12345")
     os.mkfifo(tmp_path / "pipe")
     names = ["large", "nope", "good", ".", "pipe"]
-    assert batch.read_files([tmp_path / name for name in names], 5) == [None, errno.ENOENT, b"12345", None, None]
+    found = list(batch.read_files([tmp_path / name for name in names], 5))
+    assert found == [None, errno.ENOENT, b"12345", None, None]
 
 
 def test_wrong_arguments(batch: Any, tmp_path: Path) -> None:

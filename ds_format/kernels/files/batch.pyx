@@ -78,6 +78,43 @@ cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int*
     return done
 
 
+cdef class Contents:
+    """What was read of files, in their order: of each a bytearray that is made when it is asked for; or no bytes.
+
+    So threads that read hold the lock of the interpreter for a moment only, and memory is taken where it is used.
+    """
+
+    cdef Room room
+    cdef Py_ssize_t n
+    cdef Py_ssize_t* sizes
+    cdef int* failures
+
+    def __cinit__(self, Py_ssize_t n):
+        self.room = Room(<char*> malloc(FIRST_ROOM), 0, FIRST_ROOM)
+        self.sizes = <Py_ssize_t*> malloc(max(n, 1) * sizeof(Py_ssize_t))
+        self.failures = <int*> malloc(max(n, 1) * sizeof(int))
+        if self.room.data == NULL or self.sizes == NULL or self.failures == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.room.data)
+        free(self.sizes)
+        free(self.failures)
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        cdef Py_ssize_t i
+        cdef size_t start = 0
+        for i in range(self.n):
+            if self.sizes[i] >= 0:
+                yield PyByteArray_FromStringAndSize(self.room.data + start, self.sizes[i])
+                start += self.sizes[i]
+            else:
+                yield self.failures[i] if self.sizes[i] == FAILED else None
+
+
 def read_files(list paths not None, Py_ssize_t limit):
     """Read whole files, one after another.
 
@@ -89,7 +126,7 @@ def read_files(list paths not None, Py_ssize_t limit):
 
     Returns
     -------
-    list of bytearray, int or None
+    iterable of bytearray, int or None
         For each path the bytes of the file; the errno if the system refuses it; None if it is larger than `limit` bytes
         or not a regular file.
 
@@ -100,29 +137,15 @@ def read_files(list paths not None, Py_ssize_t limit):
     """
     cdef Py_ssize_t i, n = len(paths)
     cdef list encoded = [encoded_path(path) for path in paths]
-    cdef list out = []
-    cdef Room room = Room(<char*> malloc(FIRST_ROOM), 0, FIRST_ROOM)
+    cdef Contents contents = Contents(n)
     cdef const char** names = <const char**> malloc(max(n, 1) * sizeof(char*))
-    cdef Py_ssize_t* sizes = <Py_ssize_t*> malloc(max(n, 1) * sizeof(Py_ssize_t))
-    cdef int* failures = <int*> malloc(max(n, 1) * sizeof(int))
-    cdef size_t start = 0
-    try:
-        if room.data == NULL or names == NULL or sizes == NULL or failures == NULL:
-            raise MemoryError
+    if names == NULL:
+        raise MemoryError
+    for i in range(n):
+        names[i] = PyBytes_AS_STRING(encoded[i])
+    with nogil:
         for i in range(n):
-            names[i] = PyBytes_AS_STRING(encoded[i])
-        with nogil:
-            for i in range(n):
-                sizes[i] = _read_whole(names[i], limit, &room, &failures[i])
-        for i in range(n):
-            if sizes[i] >= 0:
-                out.append(PyByteArray_FromStringAndSize(room.data + start, sizes[i]))
-                start += sizes[i]
-            else:
-                out.append(failures[i] if sizes[i] == FAILED else None)
-    finally:
-        free(room.data)
-        free(names)
-        free(sizes)
-        free(failures)
-    return out
+            contents.sizes[i] = _read_whole(names[i], limit, &contents.room, &contents.failures[i])
+    free(names)
+    contents.n = n
+    return contents
