@@ -97,6 +97,12 @@ SHORT = (
                 "100 000 files on a disk: tiny / small / station reports",
                 tuple(f"100 000 {kind}, on a disk" for kind in ("tiny files", "small files", "station reports")),
             ),
+        ),
+    ),
+    Short(
+        "",
+        {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE},
+        (
             Row("one variable of fifty", ("one of fifty, large",)),
             Row("read 400 MB", ("read large",)),
             Row("write 400 MB", ("write large",)),
