@@ -60,6 +60,7 @@ class Short(NamedTuple):
 
 
 ALONE, THEIRS = "system calls or NumPy alone", "ds-format 5.0.2"
+USUAL = {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE}
 SHORT = (
     Short(
         "a report of a station",
@@ -85,7 +86,7 @@ SHORT = (
     ),
     Short(
         "",
-        {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE},
+        USUAL,
         (
             Row("read a tiny file (10 values)", ("read tiny",)),
             Row("read a small file (1000 values)", ("read small",)),
@@ -101,7 +102,7 @@ SHORT = (
     ),
     Short(
         "",
-        {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE},
+        USUAL,
         (
             Row("one variable of fifty", ("one of fifty, large",)),
             Row("read 400 MB", ("read large",)),
