@@ -1,0 +1,36 @@
+"""Classic NetCDF files (CDF-1, CDF-2 and CDF-5): bytes → arrays. Nothing here opens a file or knows a dataset.
+
+From low to high:
+
+format   the grammar of the header, in the words of its specification: bytes → what they say, item by item
+layout   what a header says → where each variable lies; every check the header alone decides, and what is unusual
+header   the same at once, by a kernel, for headers of the usual kind; from memory or from an open file
+arrays   a variable and its bytes → array, whole or in part
+
+The way of a record variable from file to array: `format` reads its name, the ids of its dimensions and `begin`;
+`layout` finds that one record of all variables takes `step` bytes, and that the records are inside of the file;
+`arrays` takes the bytes of the variable out of each record, and the kernels turn big-endian numbers into native ones.
+"""
+
+from __future__ import annotations
+
+from .arrays import decode, decode_seeking, read, read_seeking
+from .format import MAGIC, Incomplete, Unusual
+from .header import parse, read_header
+from .layout import Dimension, Header, Variable, end_of
+
+__all__ = [
+    "MAGIC",
+    "Dimension",
+    "Header",
+    "Incomplete",
+    "Unusual",
+    "Variable",
+    "decode",
+    "decode_seeking",
+    "end_of",
+    "parse",
+    "read",
+    "read_header",
+    "read_seeking",
+]

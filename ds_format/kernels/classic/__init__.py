@@ -1,0 +1,16 @@
+"""Classic NetCDF files: headers, and big-endian numbers.
+
+header     a header of the usual kind → what it says, all checks done
+sections   a variable in a header, and attributes; what is remembered of them
+arrays     a variable of a file that is in memory → an array
+slabs      a part of a variable of an open file → an array; POSIX only
+portable   the same, elsewhere
+
+Declarations: `items` (of a header), `places` (of variables), `order` (of bytes), `seek` (some values among others),
+`filling` (of arrays).
+"""
+
+import os
+
+if os.name != "posix":
+    from . import portable as slabs  # noqa: F401

@@ -1,0 +1,8 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def decode(
+    data: Any, begin: int, step: int, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: NDArray[Any] | None
+) -> tuple[NDArray[Any], bool]: ...

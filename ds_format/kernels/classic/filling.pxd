@@ -1,0 +1,61 @@
+"""What the kernels for arrays share: wanted values, and the way of values into an array."""
+
+cimport numpy as cnp
+from libc.stdint cimport uint8_t
+
+from .order cimport native
+from .seek cimport Wanted, seek
+
+cdef extern from "numpy/arrayobject.h":
+    """
+    static PyObject *ds_empty(PyArray_Descr *dtype, int rank, const npy_intp *shape) {
+        Py_INCREF(dtype);
+        return PyArray_NewFromDescr(&PyArray_Type, dtype, rank, shape, NULL, NULL, 0, NULL);
+    }
+    """
+    object empty "ds_empty"(cnp.dtype dtype, int rank, const cnp.npy_intp* shape)
+
+cdef enum:
+    MAX_RANK = 64  # dimensions of an array
+    PIECE = 16 << 10  # bytes that stay in the nearest cache
+
+
+cdef inline int want(Wanted* wanted, cnp.dtype dtype, cnp.ndarray values) except -1:
+    """Say which values are looked for among those of a type, native and of 1, 2, 4 or 8 bytes; None: none."""
+    wanted.size = dtype.itemsize
+    wanted.is_float = dtype.kind == c"f"
+    wanted.values = NULL
+    wanted.n = 0
+    wanted.found = False
+    if values is not None:
+        if cnp.PyArray_TYPE(values) != dtype.type_num or not cnp.PyArray_ISCARRAY_RO(values):
+            raise TypeError("wanted: expected values of the type of the variable, one after another")
+        wanted.values = <const uint8_t*> cnp.PyArray_DATA(values)
+        wanted.n = cnp.PyArray_SIZE(values)
+    if wanted.size not in (1, 2, 4, 8):
+        raise ValueError(f"{dtype}: expected values of 1, 2, 4 or 8 bytes")
+    return 0
+
+
+cdef inline int rank_of(tuple lengths, cnp.npy_intp* shape) except -1:
+    """Take a shape, and return its rank."""
+    cdef Py_ssize_t rank = len(lengths), i
+    if rank > MAX_RANK:
+        raise ValueError(f"{rank} dimensions, expected at most {MAX_RANK}")
+    for i in range(rank):
+        shape[i] = lengths[i]
+        if shape[i] < 0:
+            raise ValueError(f"{lengths}: expected no negative number")
+    return <int> rank
+
+
+cdef inline void put(const uint8_t* source, uint8_t* target, Py_ssize_t n, Wanted* wanted) noexcept nogil:
+    """Copy big-endian values to native ones, in place or to an array, and look for the wanted ones."""
+    cdef Py_ssize_t most = PIECE // wanted.size, m
+    while n > 0:
+        m = min(n, most)
+        native(source, target, m, wanted.size)
+        seek(wanted, target, m)
+        source += m * wanted.size
+        target += m * wanted.size
+        n -= m

@@ -1,0 +1,8 @@
+from typing import Any, final
+
+@final
+class Parser:
+    def __init__(
+        self, dimension: type, variable: type, header: type, formats: dict[int, str], codes: tuple[str, ...]
+    ) -> None: ...
+    def parse(self, data: Any, file_size: int, share: bool = False) -> Any: ...

@@ -1,0 +1,190 @@
+"""The header of a classic file → what it says, in one pass.
+
+This is `classic.format` and `classic.layout` for headers of the usual kind: what is wrong or unusual is left to those.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from .items cimport Items, listed, most, name, number, take
+from .places cimport MAX_SIZE, Place, check_places
+from .sections cimport Section, Values, copied
+
+cdef enum:
+    NC_DIMENSION = 10
+    NC_VARIABLE = 11
+    IDLE = 8  # most memories that are kept for others
+    MOST = 256  # variables that are remembered
+    LONGEST = 8192  # bytes of one that is remembered
+
+
+@cython.final
+cdef class Parser:
+    """Reads headers, and remembers the variables of those before.
+
+    Parameters
+    ----------
+    dimension, variable, header : type
+        Named tuples to make; see `classic.layout`.
+    formats : dict
+        Version → name of the format.
+    codes : tuple of str
+        NumPy kind and bytes of a value, by the number of the type.
+    """
+
+    cdef type dimension, variable, header
+    cdef list narrow, wide
+    cdef dict formats
+    cdef tuple codes
+    cdef Values values
+
+    def __init__(
+        self, type dimension not None, type variable not None, type header not None, dict formats not None,
+        tuple codes not None
+    ):
+        self.dimension, self.variable, self.header = dimension, variable, header
+        self.formats, self.codes = formats, codes
+        self.narrow, self.wide = [], []
+        self.values = Values(codes)
+
+    def parse(self, data, uint64_t file_size, bint share=False):
+        """Read a header.
+
+        Parameters
+        ----------
+        data : C-contiguous buffer
+            The first bytes of the file.
+        file_size : int
+            Bytes of the whole file.
+        share : bool
+            Whether attributes of a variable may be those of another header that has the same ones. Then nobody may
+            change them.
+
+        Returns
+        -------
+        Header, int or None
+            An int: so many bytes of the file are needed at least. None: the header is wrong or unusual.
+        """
+        cdef Items c
+        cdef Py_buffer view
+        cdef uint64_t* lengths = NULL
+        cdef Place* places = NULL
+        cdef list idle, memory
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        # What is remembered depends on the width of numbers.
+        idle = self.wide if view.len > 3 and (<const uint8_t*> view.buf)[3] == 5 else self.narrow
+        try:
+            memory = <list> idle.pop()
+        except IndexError:
+            memory = []
+        try:
+            c.start = c.p = <const uint8_t*> view.buf
+            c.end = c.p + min(<uint64_t> view.len, file_size)
+            c.file_size, c.needed = file_size, 0
+            return self._header(&c, &lengths, &places, memory, share)
+        except EOFError:
+            return c.needed or None
+        finally:
+            if len(idle) < IDLE:
+                idle.append(memory)
+            free(lengths)
+            free(places)
+            PyBuffer_Release(&view)
+
+    cdef object _header(self, Items* c, uint64_t** lengths, Place** places, list memory, bint share):
+        cdef const uint8_t* magic = take(c, 4)
+        cdef uint64_t n_records, n_dimensions, n, i, step
+        cdef list dimensions, sections = [], variables = []
+        cdef Section section
+        if magic[0] != c"C" or magic[1] != c"D" or magic[2] != c"F" or magic[3] not in (1, 2, 5):
+            raise EOFError
+        c.width = 8 if magic[3] == 5 else 4
+        n_records = number(c, c.width)
+        if n_records > MAX_SIZE or (c.width == 4 and n_records == 0xFFFFFFFF):
+            raise EOFError
+        n_dimensions = listed(c, NC_DIMENSION, 2 * c.width)
+        lengths[0] = <uint64_t*> malloc(most(c, n_dimensions, 2 * c.width) * sizeof(uint64_t))
+        if lengths[0] == NULL:
+            raise MemoryError
+        dimensions = self._dimensions(c, n_dimensions, lengths[0], n_records)
+        attributes = self.values.attributes(c)
+        n = listed(c, NC_VARIABLE, 4 * c.width + 8)
+        places[0] = <Place*> malloc(most(c, n, 4 * c.width + 8) * sizeof(Place))
+        if places[0] == NULL:
+            raise MemoryError
+        for i in range(n):
+            section = self.values.section(c, <Section> memory[i] if i < <uint64_t> len(memory) else None, c.width)
+            self._place(c, section, n_dimensions, lengths[0], &places[0][i], 4 if magic[3] == 1 else 8)
+            sections.append(section)
+            if i == <uint64_t> len(memory) and i < MOST:
+                memory.append(None)
+            if i < MOST and len(section.raw) <= LONGEST:
+                memory[i] = section
+        step = check_places(places[0], n, n_records, <uint64_t> (c.p - c.start))
+        names = set()
+        for i in range(n):
+            section = <Section> sections[i]
+            names.add(section.title)
+            variables.append(self._variable(section, dimensions, &places[0][i], step, share))
+        if <uint64_t> len(names) != n:
+            raise EOFError
+        found = self.formats[magic[3]], tuple(dimensions), attributes, tuple(variables), c.p - c.start
+        return tuple.__new__(self.header, found)
+
+    cdef list _dimensions(self, Items* c, uint64_t n, uint64_t* lengths, uint64_t n_records):
+        cdef list dimensions = []
+        cdef set names = set()
+        cdef uint64_t i
+        cdef bint has_record = False
+        for i in range(n):
+            title = name(c)
+            names.add(title)
+            lengths[i] = number(c, c.width)
+            if lengths[i] > MAX_SIZE or (has_record and lengths[i] == 0):
+                raise EOFError
+            has_record |= lengths[i] == 0
+            dimensions.append(tuple.__new__(self.dimension, (title, lengths[i] or n_records, lengths[i] == 0)))
+        if <uint64_t> len(names) != n:
+            raise EOFError
+        return dimensions
+
+    cdef int _place(self, Items* c, Section section, uint64_t n_dimensions, const uint64_t* lengths, Place* place,
+                    int begin_width) except -1:
+        """Read where a variable lies."""
+        cdef uint64_t dim, i = 0
+        place.size = self.values.sizes[section.type]
+        place.is_record = False
+        for one in section.dims:
+            dim = one
+            if dim >= n_dimensions or (i and lengths[dim] == 0):
+                raise EOFError
+            if lengths[dim] == 0:
+                place.is_record = True
+            elif place.size > MAX_SIZE // lengths[dim]:
+                raise EOFError
+            else:
+                place.size *= lengths[dim]
+            i += 1
+        take(c, c.width)  # vsize
+        place.begin = number(c, begin_width)
+        if place.begin > MAX_SIZE:
+            raise EOFError
+        return 0
+
+    cdef object _variable(self, Section section, list dimensions, const Place* place, uint64_t step, bint share):
+        cdef tuple dims = section.dims
+        cdef Py_ssize_t rank = len(dims), i
+        cdef tuple shape = PyTuple_New(rank)
+        cdef object length
+        for i in range(rank):
+            length = (<tuple> dimensions[dims[i]])[1]
+            Py_INCREF(length)
+            PyTuple_SET_ITEM(shape, i, length)
+        attributes = section.attributes if share else copied(section.attributes)
+        code = self.codes[section.type]
+        step = step if place.is_record else 0
+        return tuple.__new__(self.variable, (section.title, dims, attributes, code, shape, place.begin, step))

@@ -1,0 +1,88 @@
+"""The items of a header, one after another, as far as they are usual; see `classic.format`."""
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ..common.words cimport big_endian
+
+cdef enum:
+    MAX_NAME = 255  # bytes
+    N_TYPES = 12
+
+
+cdef struct Items:
+    const uint8_t* start  # of the file
+    const uint8_t* p
+    const uint8_t* end  # of what is there of the file
+    uint64_t file_size
+    uint64_t needed  # bytes from the start, more than are there; 0: nothing is missing yet
+    int width  # bytes of counts and sizes
+
+
+cdef inline const uint8_t* take(Items* c, uint64_t size) except NULL:
+    """Step over some bytes, and return where they start."""
+    cdef const uint8_t* start = c.p
+    cdef uint64_t end
+    if size > <uint64_t> (c.end - c.p):
+        end = <uint64_t> (c.p - c.start) + size
+        if size <= end <= c.file_size:
+            c.needed = end
+        raise EOFError
+    c.p += size
+    return start
+
+
+cdef inline uint64_t number(Items* c, int width) except? 0xFFFFFFFFFFFFFFFF:
+    """Read a number."""
+    return big_endian(take(c, width), width)
+
+
+cdef inline uint64_t count(Items* c, uint64_t item_size) except? 0xFFFFFFFFFFFFFFFF:
+    """Read a count of items that have at least so many bytes each."""
+    cdef uint64_t n = number(c, c.width)
+    if n > (c.file_size - <uint64_t> (c.p - c.start)) // item_size:
+        raise EOFError
+    return n
+
+
+cdef inline size_t most(const Items* c, uint64_t n, uint64_t item_size) noexcept:
+    """Return how many of `n` items may be there, and one more: for so many there has to be room."""
+    return <size_t> min(n, <uint64_t> (c.end - c.p) // item_size) + 1
+
+
+cdef inline uint64_t listed(Items* c, uint32_t tag, uint64_t item_size) except? 0xFFFFFFFFFFFFFFFF:
+    """Read tag and count of a list."""
+    cdef uint64_t found = number(c, 4), n = count(c, item_size)
+    if found != tag and (found or n):
+        raise EOFError
+    return n
+
+
+cdef inline const uint8_t* padded(Items* c, uint64_t size) except NULL:
+    """Step over some bytes and what fills up the last 4 of them, and return where they start."""
+    return take(c, (size + 3) & ~<uint64_t> 3)
+
+
+cdef inline str name(Items* c):
+    """Read a name of ASCII."""
+    cdef uint64_t n = count(c, 1), i
+    cdef const uint8_t* text
+    cdef uint8_t seen = 0
+    cdef bint is_wrong = n == 0 or n > MAX_NAME
+    if is_wrong:
+        raise EOFError
+    text = padded(c, n)
+    for i in range(n):
+        seen |= text[i]
+        is_wrong |= text[i] == 0 or text[i] == c"/"
+    if is_wrong or seen & 0x80:
+        raise EOFError
+    return PyUnicode_DecodeUTF8(<const char*> text, <Py_ssize_t> n, NULL)
+
+
+cdef inline uint32_t type_number(Items* c) except 0:
+    """Read the number of a type."""
+    cdef uint64_t found = number(c, 4)
+    if not 0 < found < N_TYPES:
+        raise EOFError
+    return <uint32_t> found

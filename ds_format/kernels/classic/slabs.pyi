@@ -1,0 +1,13 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def read(
+    fd: int,
+    begin: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any],
+    wanted: NDArray[Any] | None,
+) -> tuple[NDArray[Any], bool]: ...
