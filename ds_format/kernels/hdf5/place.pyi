@@ -1,0 +1,18 @@
+from typing import Any
+
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+_Buffer = Buffer | NDArray[Any]
+
+def place(
+    chunk: _Buffer,
+    shape: _Buffer,
+    target: _Buffer,
+    target_shape: _Buffer,
+    part: _Buffer,
+    size: int,
+    shuffled: bool,
+    swapped: bool,
+) -> None: ...
+def unshuffle(source: _Buffer, target: _Buffer, size: int) -> None: ...
