@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,23 @@ def arrays(draw: st.DrawFn, shape: Any = None) -> Any:
         mask = draw(hnp.arrays(np.bool_, shape))
         array = np.ma.MaskedArray(array, mask)
     return array
+
+
+@st.composite
+def chunked(draw: st.DrawFn) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+    """Draw an array of numbers or booleans, and for each dimension the lengths of chunks along it, some of them 0."""
+    code = draw(st.sampled_from([*NUMBERS, "?", "?"]))
+    dtype = np.dtype(code if code == "?" else draw(st.sampled_from("<>")) + code)
+    shape = draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=17).filter(lambda s: np.prod(s) < 3000))
+    n = int(np.prod(shape))
+    content = np.random.default_rng(n).integers(0, 256, n * dtype.itemsize, np.uint8)
+    array = content % 2 == 1 if code == "?" else content.view(dtype)
+    chunks = []
+    for size in shape:
+        step = draw(st.sampled_from([1, 8])) if code == "?" else 1
+        cuts = sorted(min(step * cut, size) for cut in draw(st.lists(st.integers(0, size), max_size=3)))
+        chunks.append(tuple(stop - start for start, stop in itertools.pairwise([0, *cuts, size])))
+    return array.reshape(shape), tuple(chunks)
 
 
 json_values = st.recursive(

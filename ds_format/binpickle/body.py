@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from typing import Any
 
-from ..kernels.files import ranges
+from ..kernels.files import ranges, regions
 from ..opened import Opened
 from ..target import naming
 from . import checksums
@@ -78,7 +78,7 @@ class Body(Opened):
         if self._align:
             offset += -offset % mmap.PAGESIZE
         if size >= GATHERED:
-            ranges.reserve(self.fd, offset, size)
+            regions.reserve(self.fd, offset, size)
         return Piecewise(self, offset)
 
     def go_on(self, offset: int) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..dtypes import TYPE_OF_CODE, TYPES, Type
 from ..errors import UnsupportedError
+from ..kernels.ds.bits import pack_bits
 from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
 from ..kernels.ds.strings import encode_strings, measure_strings
 from ..kernels.ds.values import gather, swap
@@ -31,10 +32,10 @@ class Encoded(NamedTuple):
     type: Type
     n: int
     """Values, missing ones included."""
-    mask: NDArray[np.bool_] | None
-    """(n,) flags of missing values; None if none is."""
+    missing: int
+    """Of them."""
     buffers: list[Buffer]
-    """Mask, if any, and values, bits, or lengths and strings; C-contiguous."""
+    """Mask, if a value is missing, and values, bits, or lengths and strings; C-contiguous."""
     size: int
     """Bytes of all buffers."""
 
@@ -118,8 +119,8 @@ def properties_of(array: Any, hint: str | None = None) -> dict[str, Any]:
     return {".size": list(array.shape), ".type": type_of(array, hint).name, ".missing": missing}
 
 
-def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
-    """Encode an array.
+def encode(array: NDArray[Any], hint: str | None = None, mask_bit: int = 0, value_bit: int = 0) -> Encoded:
+    """Encode an array, or a block of one.
 
     Parameters
     ----------
@@ -127,6 +128,8 @@ def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
         Of any shape, byte order and memory layout.
     hint : str, optional
         As `type_of`.
+    mask_bit, value_bit : int
+        At which bit of their first byte, 0 to 7, the mask and booleans begin. The bits before it are 0.
 
     Raises
     ------
@@ -136,20 +139,23 @@ def encode(array: NDArray[Any], hint: str | None = None) -> Encoded:
     if type(array) is np.ndarray and array.flags.c_contiguous:
         stored = STORED_AS_IS.get(array.dtype)
         if stored is not None:
-            return Encoded(stored, array.size, None, [array], array.nbytes)
+            return Encoded(stored, array.size, 0, [array], array.nbytes)
     ds_type = type_of(array, hint)
     mask = np.ma.getmask(array)
     flat = np.ascontiguousarray(np.ma.getdata(array)).reshape(-1)
-    flags = None
+    buffers, counts, flags = [], [0], None
     if mask is not np.ma.nomask and mask.any():
         flags = np.ascontiguousarray(mask).reshape(-1)
+        packed, counts = _packed(flags, mask_bit)
+        buffers.append(packed)
     if ds_type.is_string:
-        buffers = _encode_strings(flat, flags, ds_type)
+        buffers += _encode_strings(flat if flags is None else flat[~flags], ds_type)
     elif ds_type.code == "?":
-        buffers = _encode_bits(flat, flags)
+        present = flat if flags is None else _present(flat.view(np.uint8), flags, counts, mask_bit)
+        buffers.append(_packed(present, value_bit)[0])
     else:
-        buffers = [_little(flat)] if flags is None else _encode_present(flat, flags)
-    return Encoded(ds_type, flat.size, flags, buffers, sum(buffer.nbytes for buffer in buffers))
+        buffers.append(_little(flat) if flags is None else _present(flat, flags, counts, mask_bit))
+    return Encoded(ds_type, flat.size, sum(counts), buffers, sum(buffer.nbytes for buffer in buffers))
 
 
 def _is_big(dtype: np.dtype[Any]) -> bool:
@@ -165,36 +171,38 @@ def _little(flat: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _encode_present(flat: NDArray[Any], flags: NDArray[np.bool_]) -> list[Buffer]:
-    mask = np.empty((flat.size + 7) // 8, np.uint8)
-    counts = [int(np.count_nonzero(flags[first : first + STEP])) for first in range(0, flat.size, STEP)]
+def _packed(flags: NDArray[Any], bit: int) -> tuple[NDArray[np.uint8], list[int]]:
+    """Return flags as bits, from a bit of the first byte on, and how many are set in each stretch of `STEP` bits."""
+    bits = np.empty((bit + flags.size + 7) // 8, np.uint8)
+    bits[:1] = 0
+    counts = [0] * -(-(bit + flags.size) // STEP)
+
+    def work(first: int, last: int) -> None:
+        stretch = flags[max(first - bit, 0) : last - bit].view(np.uint8)
+        counts[first // STEP] = pack_bits(stretch, bits[first // 8 : (last + 7) // 8], 0 if first else bit)
+
+    each(work, bit + flags.size, STEP)
+    return bits, counts
+
+
+def _present(flat: NDArray[Any], flags: NDArray[np.bool_], counts: list[int], bit: int) -> NDArray[Any]:
+    """Return the values that are not missing, little-endian; `counts` and `bit` are those of the packed flags."""
     before = [0, *itertools.accumulate(counts)]
     present = np.empty(flat.size - before[-1], flat.dtype.newbyteorder("<"))
+    swapped = _is_big(flat.dtype)
 
     def work(first: int, last: int) -> None:
         i = first // STEP
+        first, last = max(first - bit, 0), last - bit
         part = present[first - before[i] : last - before[i + 1]]
-        packed = mask[first // 8 : (last + 7) // 8]
         stretch = flat[first:last].view(np.uint8)
-        gather(flags[first:last].view(np.uint8), stretch, packed, part.view(np.uint8), flat.itemsize, swapped)
+        gather(flags[first:last].view(np.uint8), stretch, part.view(np.uint8), flat.itemsize, swapped)
 
-    swapped = _is_big(flat.dtype)
-    each(work, flat.size, STEP)
-    return [mask, present]
-
-
-def _encode_bits(flat: NDArray[Any], flags: NDArray[np.bool_] | None) -> list[Buffer]:
-    if flags is None:
-        return [np.packbits(flat)]
-    mask, present = _encode_present(flat.view(np.uint8), flags)
-    return [mask, np.packbits(present)]
+    each(work, bit + flat.size, STEP)
+    return present
 
 
-def _encode_strings(flat: NDArray[Any], flags: NDArray[np.bool_] | None, ds_type: Type) -> list[Buffer]:
-    buffers = []
-    if flags is not None:
-        buffers.append(np.packbits(flags))
-        flat = flat[~flags]
+def _encode_strings(flat: NDArray[Any], ds_type: Type) -> list[Buffer]:
     lengths = np.empty(8 * flat.size, np.uint8)
     text = ds_type.name == "unicode"
     try:
@@ -207,4 +215,4 @@ def _encode_strings(flat: NDArray[Any], flags: NDArray[np.bool_] | None, ds_type
             encode_strings(objects, text, data)
     except (TypeError, ValueError) as error:
         raise UnsupportedError(str(error)) from None
-    return [*buffers, lengths, data]
+    return [lengths, data]

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from ..dtypes import FLOAT16, TYPES, Type
 from ..errors import FormatError
 
+VERSIONS = ("1.0", "2.0.1")
+"""Of the format, as options and headers here call them."""
 VERSION_LINE = b"ds-1.0\n"
 """First bytes of a ds-1.0 file."""
 VERSION_MARK = b"ds-"

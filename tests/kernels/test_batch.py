@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ds_format.kernels.files import batch as compiled
@@ -25,6 +26,18 @@ def test_files_come_in_order(batch: Any, tmp_path: Path) -> None:
     assert all(type(data) is bytearray for data in found)
     assert list(batch.read_files([str(paths[7]), os.fsencode(paths[8])], 5000)) == contents[7:9]
     assert list(batch.read_files([], 1)) == []
+
+
+def test_stamps_tell_which_files_were_read(batch: Any, tmp_path: Path) -> None:
+    for name, size in {"a": 3, "b": 0, "large": 9}.items():
+        (tmp_path / name).write_bytes(bytes(size))
+    found = batch.read_files([str(tmp_path / name) for name in ("a", "none", "large", "b")], 5)
+    wanted = []
+    for name in ("a", "none", "large", "b"):
+        status = os.stat(tmp_path / name) if name != "none" else None
+        wanted.append([0, 0, 0] if status is None else [status.st_size, status.st_mtime_ns, status.st_ino])
+    assert np.frombuffer(found.stamps(), np.int64).reshape(-1, 3).tolist() == wanted
+    assert batch.read_files([], 5).stamps() == b""
 
 
 def test_what_is_not_read(batch: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from ds_format.kernels.ds.bits import count_bits, unpack_bits
+from ds_format.kernels.ds.bits import count_bits, pack_bits, unpack_bits
 from ds_format.kernels.ds.values import gather, scatter, swap
 
 from .. import oracles
@@ -37,6 +37,16 @@ def test_unpack_and_count(n: int, data: st.DataObject) -> None:
     assert count_bits(packed, n) == oracles.count_bits(packed, n)
 
 
+@given(flag_arrays, st.integers(0, 7), st.data())
+def test_pack(flags: NDArray[np.uint8], first: int, data: st.DataObject) -> None:
+    before = data.draw(hnp.arrays(np.uint8, first, elements=st.integers(0, 1)))
+    expected = oracles.pack_bits(flags, before)
+    packed = np.full(expected.size, 0xFF, np.uint8)  # the bits behind `first` are not looked at
+    packed[:1] = np.packbits(np.concatenate([before, np.ones(8 - first, np.uint8)]))[:1]
+    assert pack_bits(flags, packed, first) == np.count_nonzero(flags)
+    assert not flags.size or packed.tolist() == expected.tolist()
+
+
 @given(widths.filter(lambda size: size > 1), sizes, st.integers(0, 7), st.data())
 def test_swap(size: int, n: int, shift: int, data: st.DataObject) -> None:
     values = data.draw(hnp.arrays(np.dtype(f"u{size}"), n))
@@ -52,11 +62,10 @@ def test_gather_and_scatter(
     size: int, flags: NDArray[np.uint8], shift: int, swapped: bool, data: st.DataObject
 ) -> None:
     values = data.draw(hnp.arrays(np.dtype(f"u{size}"), flags.size))
-    mask, present = oracles.gather(flags, values)
-    out_mask, out_present = np.full(mask.size, 0xFF, np.uint8), np.empty(present.nbytes + shift, np.uint8)[shift:]
+    mask, present = np.packbits(flags != 0), oracles.gather(flags, values)
+    out_present = np.empty(present.nbytes + shift, np.uint8)[shift:]
     given = oracles.swap(values) if swapped else values
-    gather(flags, at_any_address(given, shift), out_mask, out_present, size, swapped)
-    assert out_mask.tolist() == mask.tolist()
+    gather(flags, at_any_address(given, shift), out_present, size, swapped)
     assert out_present.tobytes() == present.tobytes()
     stored = at_any_address(oracles.swap(present) if swapped else present, shift)
     out_flags, out = np.full(flags.size, 0xFF, np.uint8), np.full(values.nbytes, 0xFF, np.uint8)
@@ -81,10 +90,16 @@ MISFITS = [
     lambda: scatter(u1(2), u1(8), u1(16), u1(16), 1, False),
     lambda: scatter(np.full(2, 255, np.uint8), u1(16), u1(16), u1(16), 1, False),
     lambda: scatter(u1(1), u1(3), u1(4), u1(8), 2, False),
-    lambda: gather(u1(4), u1(4), u1(1), u1(3), 1, False),
-    lambda: gather(np.ones(4, np.uint8), u1(4), u1(1), u1(4), 1, False),
-    lambda: gather(u1(4), u1(4), u1(2), u1(4), 1, False),
-    lambda: gather(u1(4), u1(4), u1(1), u1(4), 5, False),
+    lambda: pack_bits(u1(9), u1(1)),
+    lambda: pack_bits(u1(8), u1(2)),
+    lambda: pack_bits(u1(8), u1(1), 1),
+    lambda: pack_bits(u1(8), u1(2), 8),
+    lambda: pack_bits(u1(8), u1(1), -1),
+    lambda: gather(u1(4), u1(4), u1(3), 1, False),
+    lambda: gather(np.ones(4, np.uint8), u1(4), u1(4), 1, False),
+    lambda: gather(u1(16), u1(16), u1(8), 1, False),
+    lambda: gather(u1(4), u1(3), u1(4), 1, False),
+    lambda: gather(u1(4), u1(4), u1(4), 5, False),
 ]
 
 

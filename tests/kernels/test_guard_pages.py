@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ds_format.kernels.ds.bits import count_bits, unpack_bits
+from ds_format.kernels.ds.bits import count_bits, pack_bits, unpack_bits
 from ds_format.kernels.ds.values import gather, scatter, swap
+from ds_format.kernels.hdf5.checksum import fletcher32
+from ds_format.kernels.hdf5.place import place as chunk_place
+from ds_format.kernels.hdf5.place import unshuffle
 
 from .. import oracles
 
@@ -45,6 +48,10 @@ def bits(put: Place) -> None:
         unpack_bits(packed, out)
         assert out.tolist() == flags.tolist()
         assert count_bits(packed, n) == flags.sum()
+        for first in range(8):
+            out = put(np.zeros((first + n + 7) // 8, np.uint8))
+            assert pack_bits(put(flags), out, first) == flags.sum()
+            assert out.tolist() == oracles.pack_bits(flags, np.zeros(first)).tolist()
 
 
 def values(put: Place) -> None:
@@ -58,10 +65,10 @@ def values(put: Place) -> None:
 
 
 def both_ways(put: Place, flags: NDArray[np.uint8], array: NDArray[Any]) -> None:
-    mask, present = oracles.gather(flags, array)
-    out_mask, out_present = put(np.empty_like(mask)), put(np.empty_like(present))
-    gather(put(flags), put(array), out_mask, out_present, array.itemsize, False)
-    assert out_mask.tobytes() + out_present.tobytes() == mask.tobytes() + present.tobytes()
+    mask, present = np.packbits(flags != 0), oracles.gather(flags, array)
+    out_present = put(np.empty_like(present))
+    gather(put(flags), put(array), out_present, array.itemsize, False)
+    assert out_present.tobytes() == present.tobytes()
     out_flags, out = put(np.empty_like(flags)), put(np.empty_like(array))
     scatter(put(mask), put(present), out_flags, out, array.itemsize, False)
     assert out_flags.tobytes() + out.tobytes() == flags.tobytes() + oracles.scatter(flags, array).tobytes()
@@ -76,7 +83,26 @@ def swaps(put: Place) -> None:
             assert target.tobytes() == oracles.swap(array).tobytes()
 
 
-CASES = {case.__name__: case for case in (bits, values, swaps)}
+def chunks(put: Place) -> None:
+    for size in (1, 2, 4, 8):
+        for n in (*range(1, 40), 64, 67):
+            array = np.arange(n).astype(f"u{size}")
+            for first in {0, 1, n // 2, n - 1}:
+                part, shape, rest = np.array([first, n - first, 0]), np.array([n]), np.array([n - first])
+                for shuffled in (False, True):
+                    for swapped in (False, True):
+                        stored = oracles.swap(array) if swapped else array
+                        chunk = put(oracles.shuffle(stored) if shuffled else stored)
+                        target = put(np.zeros(n - first, array.dtype))
+                        chunk_place(chunk, shape, target, rest, part, size, shuffled, swapped)
+                        assert target.tobytes() == array[first:].tobytes()
+            source, target = put(oracles.shuffle(array)), put(np.zeros_like(array))
+            unshuffle(source, target, size)
+            assert target.tobytes() == array.tobytes()
+            assert fletcher32(put(array)) == oracles.fletcher32(array.tobytes())
+
+
+CASES = {case.__name__: case for case in (bits, values, swaps, chunks)}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected by a call of POSIX")

@@ -66,12 +66,3 @@ def test_copying_where_the_system_cannot_copy_by_itself(ranges: Any, tmp_path: P
     os.close(target)
     assert copied == 100
     assert (tmp_path / "b").read_bytes().startswith(b"Name:")
-
-
-def test_reserve(ranges: Any, tmp_path: Path) -> None:
-    fd = os.open(tmp_path / "x", os.O_RDWR | os.O_CREAT)
-    ranges.reserve(fd, 0, 1 << 20)
-    ranges.reserve(fd, 0, 0)
-    assert os.fstat(fd).st_size == 0
-    os.close(fd)
-    ranges.reserve(fd, 0, 1 << 20)

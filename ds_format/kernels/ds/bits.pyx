@@ -1,7 +1,4 @@
-"""Bits, eight to a byte with the most significant first, and flags, one byte of 0 or 1 each.
-
-The other way `np.packbits` is as fast as a loop of ours would be.
-"""
+"""Bits, eight to a byte with the most significant first, and flags, one byte each."""
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -42,6 +39,25 @@ cdef extern from *:
         }
         return i;
     }
+    /* The same the other way; adds to `count` how many flags are set. */
+    __attribute__((target("avx2,popcnt")))
+    static Py_ssize_t ds_pack_avx2(
+        const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
+        const __m256i backward = _mm256_setr_epi8(
+            7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+        Py_ssize_t i;
+        for (i = 0; i + 32 <= n; i += 32) {
+            __m256i group = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(flags + i)), backward);
+            unsigned bits = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(group, _mm256_setzero_si256()));
+            memcpy(packed + i / 8, &bits, 4);
+            *count += __builtin_popcount(bits);
+        }
+        return i;
+    }
+    static Py_ssize_t ds_pack_groups(
+        const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
+        return n >= 64 && __builtin_cpu_supports("avx2") ? ds_pack_avx2(flags, packed, n, count) : 0;
+    }
     static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
         return n >= 64 && __builtin_cpu_supports("avx2") ? ds_unpack_avx2(packed, flags, n) : 0;
     }
@@ -50,8 +66,16 @@ cdef extern from *:
         (void)packed; (void)flags; (void)n;
         return 0;
     }
+    static Py_ssize_t ds_pack_groups(
+        const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
+        (void)flags; (void)packed; (void)n; (void)count;
+        return 0;
+    }
     #endif
     """
+    Py_ssize_t pack_groups "ds_pack_groups"(
+        const uint8_t* flags, uint8_t* packed, Py_ssize_t n, Py_ssize_t* count
+    ) noexcept nogil
     Py_ssize_t unpack_groups "ds_unpack_groups"(const uint8_t* packed, uint8_t* flags, Py_ssize_t n) noexcept nogil
 
 
@@ -75,6 +99,59 @@ cdef Py_ssize_t _count(const uint8_t[::1] packed, Py_ssize_t n) noexcept nogil:
         count += popcount(packed[i])
     if n % 8:
         count += popcount(packed[n // 8] >> (8 - n % 8))
+    return count
+
+
+cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) noexcept nogil:
+    cdef Py_ssize_t n = flags.shape[0], i, start, end, place, count = 0
+    cdef uint8_t bits
+    if not n:
+        return 0
+    start = min(n, 8 - first) if first else 0  # those that belong to a byte which has others already
+    if first:
+        bits = packed[0] & <uint8_t> (0xFF00 >> first)
+        for i in range(start):
+            bits |= <uint8_t> ((flags[i] != 0) << (7 - first - i))
+            count += flags[i] != 0
+        packed[0] = bits
+        if start == n:
+            return count
+    place = 1 if first else 0
+    end = start + pack_groups(&flags[start], &packed[place], n - start, &count)
+    place += (end - start) // 8
+    while end < n:
+        bits = 0
+        for i in range(min(8, n - end)):
+            bits |= <uint8_t> ((flags[end + i] != 0) << (7 - i))
+            count += flags[end + i] != 0
+        packed[place] = bits
+        place += 1
+        end += 8
+    return count
+
+
+def pack_bits(const uint8_t[::1] flags not None, uint8_t[::1] packed not None, int first=0):
+    """Pack N flags into bits, and return how many are set.
+
+    Parameters
+    ----------
+    flags : (N,) uint8
+        Any value but 0 is set.
+    packed : (ceil((first + N) / 8),) uint8
+        Out. The first bits of its first byte stay as they are; those behind the last flag become 0.
+    first : int
+        Bits of the first byte that others have, 0 to 7.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not fit each other.
+    """
+    cdef Py_ssize_t count
+    if not 0 <= first <= 7 or packed.shape[0] != (first + flags.shape[0] + 7) // 8:
+        raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags from bit {first}")
+    with nogil:
+        count = _pack(flags, packed, first)
     return count
 
 

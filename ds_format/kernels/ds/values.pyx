@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ..common.words cimport LITTLE_HOST, store_u64, swap_word, word
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word, word
 
 
 cdef inline word _load(const uint8_t[::1] values, Py_ssize_t i, bint swapped, word kind) noexcept nogil:
@@ -57,29 +57,28 @@ cdef Py_ssize_t _scatter(
 
 
 cdef Py_ssize_t _gather(
-    const uint8_t[::1] flags, const uint8_t[::1] values, uint8_t[::1] mask, uint8_t[::1] present, bint swapped,
-    word kind
+    const uint8_t[::1] flags, const uint8_t[::1] values, uint8_t[::1] present, bint swapped, word kind
 ) noexcept nogil:
-    cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i, j, count
-    cdef uint8_t bits
-    for i in range(mask.shape[0]):
-        count = min(8, n - 8 * i)
-        bits = 0
-        if count == 8 and taken + 8 <= m:
+    cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i = 0, j
+    cdef uint64_t eight
+    while i + 8 <= n and taken + 8 <= m:
+        # missing values come in stretches more often than not
+        eight = load_u64(&flags[i], False)
+        if not eight:
             for j in range(8):
-                _store(present, taken, _load(values, 8 * i + j, swapped, kind))
-                bits = <uint8_t> ((bits << 1) | (flags[8 * i + j] != 0))
-                taken += flags[8 * i + j] == 0
-        else:
-            for j in range(count):
-                if flags[8 * i + j]:
-                    bits |= <uint8_t> (1 << (7 - j))
-                elif taken == m:
-                    return -1
-                else:
-                    _store(present, taken, _load(values, 8 * i + j, swapped, kind))
-                    taken += 1
-        mask[i] = bits
+                _store(present, taken + j, _load(values, i + j, swapped, kind))
+            taken += 8
+        elif (eight & 0x0101010101010101u) != 0x0101010101010101u:
+            for j in range(8):
+                _store(present, taken, _load(values, i + j, swapped, kind))
+                taken += flags[i + j] == 0
+        i += 8
+    for i in range(i, n):
+        if not flags[i]:
+            if taken == m:
+                return -1
+            _store(present, taken, _load(values, i, swapped, kind))
+            taken += 1
     return taken
 
 
@@ -137,7 +136,9 @@ def scatter(
         If the lengths do not fit each other, or the mask has not M bits of 0.
     """
     cdef Py_ssize_t n = flags.shape[0], taken
-    _check_sizes(mask.shape[0], present.shape[0], n, values.shape[0], size)
+    _check_sizes(present.shape[0], n, values.shape[0], size)
+    if mask.shape[0] != (n + 7) // 8:
+        raise ValueError(f"a mask of {mask.shape[0]} bytes does not hold {n} flags")
     with nogil:
         if size == 1:
             taken = _scatter(mask, present, flags, values, False, <uint8_t> 0)
@@ -152,18 +153,16 @@ def scatter(
 
 
 def gather(
-    const uint8_t[::1] flags not None, const uint8_t[::1] values not None, uint8_t[::1] mask not None,
-    uint8_t[::1] present not None, int size, bint swapped,
+    const uint8_t[::1] flags not None, const uint8_t[::1] values not None, uint8_t[::1] present not None, int size,
+    bint swapped,
 ):
-    """Pack flags into a mask, and copy the present values one after another.
+    """Copy the present values one after another.
 
     Parameters
     ----------
     flags : (N,) uint8
         Any value but 0 is missing.
     values : (N * size,) uint8
-    mask : (ceil(N / 8),) uint8
-        Out: one bit per value, the most significant first; 1 is missing.
     present : (M * size,) uint8
         Out: the values that are not missing.
     size : int
@@ -177,16 +176,16 @@ def gather(
         If the lengths do not fit each other, or not M flags are 0.
     """
     cdef Py_ssize_t n = flags.shape[0], taken
-    _check_sizes(mask.shape[0], present.shape[0], n, values.shape[0], size)
+    _check_sizes(present.shape[0], n, values.shape[0], size)
     with nogil:
         if size == 1:
-            taken = _gather(flags, values, mask, present, False, <uint8_t> 0)
+            taken = _gather(flags, values, present, False, <uint8_t> 0)
         elif size == 2:
-            taken = _gather(flags, values, mask, present, swapped, <uint16_t> 0)
+            taken = _gather(flags, values, present, swapped, <uint16_t> 0)
         elif size == 4:
-            taken = _gather(flags, values, mask, present, swapped, <uint32_t> 0)
+            taken = _gather(flags, values, present, swapped, <uint32_t> 0)
         else:
-            taken = _gather(flags, values, mask, present, swapped, <uint64_t> 0)
+            taken = _gather(flags, values, present, swapped, <uint64_t> 0)
     if taken * size != present.shape[0]:
         raise ValueError(f"the flags do not leave {present.shape[0] // size} of {n} values")
 
@@ -197,10 +196,8 @@ cdef int _check_size(int size) except -1:
     return 0
 
 
-cdef int _check_sizes(Py_ssize_t mask, Py_ssize_t present, Py_ssize_t n, Py_ssize_t values, int size) except -1:
+cdef int _check_sizes(Py_ssize_t present, Py_ssize_t n, Py_ssize_t values, int size) except -1:
     _check_size(size)
-    if mask != (n + 7) // 8 or values != n * size or present % size or present > values:
-        raise ValueError(
-            f"a mask of {mask} bytes, {n} flags, {values} bytes of values of {size} and {present} present do not fit"
-        )
+    if values != n * size or present % size or present > values:
+        raise ValueError(f"{n} flags, {values} bytes of values of {size} and {present} present do not fit")
     return 0

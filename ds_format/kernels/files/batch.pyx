@@ -4,9 +4,10 @@ POSIX only; `portable.py` has the same function for other systems.
 """
 
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc cimport errno
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from posix.fcntl cimport O_CLOEXEC, O_NONBLOCK, O_RDONLY
 from posix.fcntl cimport open as c_open
 from posix.stat cimport S_ISREG, fstat, struct_stat
@@ -14,6 +15,17 @@ from posix.unistd cimport close as c_close
 from posix.unistd cimport read as c_read
 
 from .system cimport encoded_path
+
+cdef extern from *:
+    """
+    #ifdef __APPLE__
+    #define CHANGED(status) ((status).st_mtimespec)
+    #else
+    #define CHANGED(status) ((status).st_mtim)
+    #endif
+    #define CHANGED_NS(status) ((int64_t) CHANGED(status).tv_sec * 1000000000 + CHANGED(status).tv_nsec)
+    """
+    int64_t CHANGED_NS(struct_stat status) noexcept nogil
 
 cdef enum:
     FAILED = -1
@@ -42,8 +54,14 @@ cdef bint _make_room(Room* room, size_t size) noexcept nogil:
     return True
 
 
-cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int* failure) noexcept nogil:
-    """Append a file to the room, and return its size, FAILED with the errno, or OTHER."""
+cdef struct Stamp:
+    int64_t size
+    int64_t changed
+    int64_t inode
+
+
+cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int* failure, Stamp* stamp) noexcept nogil:
+    """Append a file to the room, and return its size, FAILED with the errno, or OTHER; its stamp tells which it was."""
     cdef struct_stat status
     cdef Py_ssize_t size, done = 0, got
     cdef int fd = c_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -55,6 +73,7 @@ cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int*
         c_close(fd)
         return FAILED
     size = status.st_size
+    stamp[0] = Stamp(size, CHANGED_NS(status), <int64_t> status.st_ino)
     if not S_ISREG(status.st_mode) or size > limit:
         c_close(fd)
         return OTHER
@@ -88,21 +107,35 @@ cdef class Contents:
     cdef Py_ssize_t n
     cdef Py_ssize_t* sizes
     cdef int* failures
+    cdef Stamp* kept
 
     def __cinit__(self, Py_ssize_t n):
         self.room = Room(<char*> malloc(FIRST_ROOM), 0, FIRST_ROOM)
         self.sizes = <Py_ssize_t*> malloc(max(n, 1) * sizeof(Py_ssize_t))
         self.failures = <int*> malloc(max(n, 1) * sizeof(int))
-        if self.room.data == NULL or self.sizes == NULL or self.failures == NULL:
+        self.kept = <Stamp*> calloc(max(n, 1), sizeof(Stamp))
+        if self.room.data == NULL or self.sizes == NULL or self.failures == NULL or self.kept == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         free(self.room.data)
         free(self.sizes)
         free(self.failures)
+        free(self.kept)
 
     def __len__(self):
         return self.n
+
+    def stamps(self):
+        """Return which files these were.
+
+        Returns
+        -------
+        bytes
+            Of each file three int64 in native byte order: its size in bytes, when it was changed in ns since 1970, and
+            its inode; zeros if the system refuses it.
+        """
+        return PyBytes_FromStringAndSize(<char*> self.kept, self.n * sizeof(Stamp))
 
     def __iter__(self):
         cdef Py_ssize_t i
@@ -145,7 +178,7 @@ def read_files(list paths not None, Py_ssize_t limit):
         names[i] = PyBytes_AS_STRING(encoded[i])
     with nogil:
         for i in range(n):
-            contents.sizes[i] = _read_whole(names[i], limit, &contents.room, &contents.failures[i])
+            contents.sizes[i] = _read_whole(names[i], limit, &contents.room, &contents.failures[i], &contents.kept[i])
     free(names)
     contents.n = n
     return contents

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import time
+from array import array
 from typing import Any
 
 COPY_SIZE = 1 << 20
@@ -56,14 +57,39 @@ def _open_regular(path: Any) -> tuple[int, int]:
         raise
 
 
-def read_files(paths: list[Any], limit: int) -> list[bytearray | int | None]:
+class Contents(list["bytearray | int | None"]):
+    """What was read of files, and which these were; see `batch.Contents`."""
+
+    def __init__(self) -> None:
+        self._stamps = array("q")
+
+    def add(self, content: bytearray | int | None, status: os.stat_result | None) -> None:
+        """Add a file; None is for one that the system refuses."""
+        self.append(content)
+        known = (0, 0, 0) if status is None else (status.st_size, status.st_mtime_ns, signed(status.st_ino))
+        self._stamps.extend(known)
+
+    def stamps(self) -> bytes:
+        """Return size, time of change and inode of each file."""
+        return self._stamps.tobytes()
+
+
+def signed(inode: int) -> int:
+    """Return the number of an inode as an int64 holds it."""
+    return (inode + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def read_files(paths: list[Any], limit: int) -> Contents:
     """Read whole files; the errno of one that the system refuses, None for one that is too large or no file."""
-    out: list[bytearray | int | None] = []
+    out = Contents()
     for path in paths:
+        status = None
         try:
-            out.append(read_file(path, limit))
+            status = os.stat(path)  # before: what takes the name meanwhile is not what the stamp says
+            out.add(read_file(path, limit), status)
         except OSError as error:
-            out.append(None if error.errno in (errno.EISDIR, errno.ESPIPE) else error.errno)
+            is_other = error.errno in (errno.EISDIR, errno.ESPIPE)
+            out.add(None if is_other else error.errno, status if is_other else None)
     return out
 
 
@@ -103,8 +129,25 @@ def write_at(fd: int, offset: int, buffer: Any) -> int:
     return _write(fd, buffer)
 
 
+def write_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
+    """Write the bytes of a buffer, one after another, to ranges of one size; return the bytes written."""
+    view = memoryview(buffer)
+    view = view.cast("B") if view.nbytes else memoryview(b"")
+    if size < 0 or len(view) != len(offsets) * size:
+        raise ValueError(f"{len(offsets)} ranges of {size} bytes do not take {len(view)} bytes")
+    for i, offset in enumerate(offsets.tolist()):
+        write_at(fd, offset, view[i * size : (i + 1) * size])
+    return len(view)
+
+
 def reserve(fd: int, offset: int, size: int) -> None:
     """Tell the system of bytes that will be written: there is no call for it that works everywhere."""
+
+
+def extend(fd: int, size: int) -> None:
+    """Give an open file at least `size` bytes; whether the disk has room for them is seen later."""
+    if os.fstat(fd).st_size < size:
+        os.ftruncate(fd, size)
 
 
 def _write(fd: int, buffer: Any) -> int:

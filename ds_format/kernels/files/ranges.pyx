@@ -26,15 +26,7 @@ cdef extern from *:
         return -1;
     }
     #endif
-    #if defined(__linux__)
-    #include <fcntl.h>
-    #include <linux/falloc.h>
-    #define ds_reserve(fd, offset, size) fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, size)
-    #else
-    #define ds_reserve(fd, offset, size) ((void)(fd), (void)(offset), (void)(size), -1)
-    #endif
     """
-    int c_reserve "ds_reserve"(int fd, off_t offset, off_t size) nogil
     Py_ssize_t copy_file_range "ds_copy_file_range"(
         int source, off_t* source_offset, int target, off_t* target_offset, size_t size, unsigned int flags) nogil
 
@@ -171,20 +163,6 @@ def write_at(int fd, int64_t offset, object buffer not None):
     finally:
         PyBuffer_Release(&view)
     return done
-
-
-def reserve(int fd, int64_t offset, int64_t size):
-    """Tell the system of `size` bytes that will be written at once, by which Linux is faster; it does not have to care.
-
-    Parameters
-    ----------
-    fd : int
-        File descriptor.
-    offset, size : int
-        Bytes.
-    """
-    with nogil:
-        c_reserve(fd, offset, size)
 
 
 def copy_range(int source, int64_t source_offset, int target, int64_t target_offset, int64_t size):
