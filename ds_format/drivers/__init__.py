@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from ..errors import DriverError
 from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
-from .base import Metadata, Source
+from .base import Metadata, Origin, Source
+from .stamp import Stamp
 
 
 class Driver(NamedTuple):
@@ -20,9 +21,9 @@ class Driver(NamedTuple):
     suffixes: tuple[str, ...]
     """Of file names, in lower case."""
     module: str
-    """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts, and
-    `check(path, report, strict=...) -> Source | None`, which reports what is wrong with a file beyond its variables,
-    and opens it if these are still to be read."""
+    """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts
+    (`read` may return None: this file takes the long way), and `check(path, report, strict=...) -> Source | None`,
+    which reports what is wrong with a file beyond its variables, and opens it if these are still to be read."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
     needs: str | None = None
@@ -35,6 +36,8 @@ class Driver(NamedTuple):
     """Whether Julian dates have their units and calendar as attributes."""
     masks: bool = False
     """Whether whoever reads numbers expects masked arrays, also where nothing is missing."""
+    reopens: bool = True
+    """Whether sources are `handle.Reopened`: they have no positions that a handle could read at."""
 
 
 FILE = frozenset({"atomic", "durable"})
@@ -64,6 +67,7 @@ DRIVERS = {
         "ds_format.drivers.ds_header",
         options=frozenset({"mmap", "strings"}),
         creation=FILE | {"version"},
+        reopens=False,
     ),
     "hdf5": Driver(
         (".h5", ".hdf5", ".hdf", ".he5"),
@@ -208,8 +212,15 @@ def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Sour
     if wanted and not driver.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - driver.options))
         raise DriverError(f"{names} is not possible with this format", path=os.fsdecode(path))
-    source: Source = load(driver).open(path, **wanted)
-    return source
+    if not driver.reopens:
+        source: Source = load(driver).open(path, **wanted)
+        return source
+    name = next(name for name, one in DRIVERS.items() if one is driver)
+    status = os.stat(path)  # before it is opened: who replaces it meanwhile is noticed when a handle is read
+    reopened: Any = load(driver).open(path, **wanted)
+    reopened.origin = Origin(os.path.abspath(os.fsdecode(path)), name, wanted, Stamp.of(status))
+    opened: Source = reopened
+    return opened
 
 
 def creation_options(driver: Driver, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The two verbs of a file format: `Source` reads, `Sink` writes.
+"""The two verbs of a file format: `Source` reads, `Sink` writes. A `Handle` is what of a source can travel.
 
 Whole reads and writes, selection, conversion and statistics of files larger than memory are built on top of these.
 Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.escape`.
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import DsError
+from .stamp import Stamp
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -73,9 +74,95 @@ class Source(Protocol):
         """
         ...
 
+    def handle(self, name: str) -> "Handle":
+        """Return what reads one variable elsewhere: in another thread or process, or on another host.
+
+        Parameters
+        ----------
+        name : str
+            A key of `meta`.
+
+        Raises
+        ------
+        DsError
+            That of `faults`, if the variable cannot be had.
+        """
+        ...
+
     def close(self) -> None:
         """Release the file."""
         ...
+
+
+class Readable(Protocol):
+    """A variable that can be pickled and needs no closing, for nothing of it is open: of a file, or of many as one."""
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """None: no data."""
+        ...
+
+    @property
+    def type(self) -> str | None:
+        """Name of the ds type; None only without data."""
+        ...
+
+    @property
+    def missing(self) -> bool:
+        """Whether values may be missing."""
+        ...
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Return the variable, or the part that an index selects, as `Source.read` does.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read.
+        ReplacedError
+            If it is not the file any more that was opened; no numbers are returned.
+        FormatError
+            If it is damaged.
+        """
+        ...
+
+
+class Handle(Readable, Protocol):
+    """A variable of a file that is not open, made for travelling.
+
+    Any number of threads may read at once. Each read opens the file, and compares its stamp.
+    """
+
+    @property
+    def path(self) -> str:
+        """The file, as an absolute path."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Of the variable."""
+        ...
+
+    @property
+    def stamp(self) -> Stamp:
+        """What tells whether the file is still the one that was opened."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy dtype of the arrays that are read; object for text and byte strings."""
+        ...
+
+
+class Origin(NamedTuple):
+    """How a source was opened."""
+
+    path: str
+    """Absolute."""
+    driver: str
+    """Its name among `drivers.DRIVERS`."""
+    options: Mapping[str, Any]
+    stamp: Stamp
 
 
 class StoredNumbers(NamedTuple):

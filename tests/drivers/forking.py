@@ -25,6 +25,9 @@ def main(folder: str, busy: str, wanted: str) -> None:
     """See above."""
     warnings.filterwarnings("ignore", ".*fork.*", DeprecationWarning)
     expected = ds.read(f"{folder}/{wanted}")["x"].sum()
+    for _ in range(N):
+        # until all libraries are there: one that is imported beside a fork complains of what it then finds unlocked
+        ds.read(f"{folder}/{busy}")
     stop = threading.Event()
     counts = [0, 0]
 

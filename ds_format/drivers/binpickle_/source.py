@@ -14,9 +14,9 @@ from ...binpickle.reader import BinPickleFile
 from ...dataset import META
 from ...errors import DsError, MissingError
 from ...names import unescape
-from ...opened import Opened
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
+from ..handle import Reopened
 from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
 from .bounds import POSTPONED
@@ -24,7 +24,7 @@ from .foreign import variables
 from .reading import Arrays
 
 
-class BinPickleSource(Opened):
+class BinPickleSource(Reopened):
     """A BinPickle file; see `ds_format.drivers.base.Source`.
 
     Arrays in dictionaries and lists are read when they are wanted, and then only the part that is; what they are parts

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
-from ...opened import Opened
 from ...regular import open_file
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..handle import Reopened
 from .cells import DTYPES, Column, values_of
 from .rows import delimiter_of, read_rows
 
@@ -25,7 +25,7 @@ STRING_SIZE = 100
 """Bytes that a string is reckoned to take in memory."""
 
 
-class CsvSource(Opened):
+class CsvSource(Reopened):
     """An open CSV file; see `ds_format.drivers.base.Source`.
 
     Only all cells of a column tell its type: to open a file is to read it once. To read a column reads it once more,

@@ -8,6 +8,10 @@ columns     the values of one variable of these
 source      variables, parts and blocks of any file
 partial     which bytes a part needs
 sink        a file from blocks
+shared      a file that several processes write
+regions     the place of a variable in such a file
+plan        what is settled before the data are there
+appending   variables at the end of an open file
 stream      one variable from blocks
 entries     metadata → entries of the header
 composing   a dataset → the buffers of a file

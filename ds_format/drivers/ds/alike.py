@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 
+from ...codec.attributes import from_json
 from ...codec.body import MemoryBody
 from ...codec.header import DTYPES
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
@@ -38,14 +39,18 @@ class AlikeFiles:
         The first file.
     data : bytearray
         Its bytes.
-    keys : collection of str, optional
+    keys : container of str, optional
         Which variables to read; all by default.
     dim : str, optional
         Dimension along which files are joined: of variables without it those of the first file are enough.
+    attributes : collection of str, optional
+        Keys of attributes of the dataset of which the values of each file are wanted.
 
     Attributes
     ----------
     paths : list of str
+    noted : list of dict
+        What each file has of these attributes.
 
     Raises
     ------
@@ -53,8 +58,18 @@ class AlikeFiles:
         If the header is wrong, or a variable that is wanted.
     """
 
-    def __init__(self, path: str, data: bytearray, keys: Collection[str] | None = None, dim: str | None = None):
+    def __init__(
+        self,
+        path: str,
+        data: bytearray,
+        keys: Container[str] | None = None,
+        dim: str | None = None,
+        attributes: Collection[str] = (),
+    ):
         self.paths: list[str] = []
+        self.noted: list[dict[str, Any]] = []
+        self._attributes = attributes
+        self._of_line: dict[str, Any] = {}
         try:
             self._header, self._meta = parse(data, find_end(data, whole=True))
         except DsError as error:
@@ -75,6 +90,7 @@ class AlikeFiles:
             self._wanted = [key for key in self._wanted if key not in self._once]
             self._choose()
         self._follow(data, header.compiled)
+        self._note(data, self._meta[META], follows=False)
 
     def _dims(self, key: str) -> list[str]:
         return dims(key, self._meta[key], len(self._meta[key][".size"]))
@@ -102,11 +118,18 @@ class AlikeFiles:
         FormatError
             If it is, but damaged; then nothing of it has been taken.
         """
+        for key in self._attributes:
+            self._meta[META].pop(key, None)  # what the file lacks is not that of the one before
         if self._model is not None and self._model.take(data, SIZES, self._rooms, self._meta[META]):
             self.paths.append(path)
+            if self._attributes:
+                self._note(data, self._meta[META], follows=True)
             return True
         if self._header.compiled is None:
-            return data.startswith(self._line) and self._take(path, data, None)
+            if not data.startswith(self._line):
+                return False
+            self._note(data, {}, follows=True)
+            return self._take(path, data, None)
         new = compiled(data)
         if new is None or new[0].keys != self._header.keys:
             return False
@@ -119,7 +142,22 @@ class AlikeFiles:
         if missing != self._missing:
             self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
         self._follow(data, found)
+        self._note(data, meta[META], follows=False)
         return True
+
+    def _note(self, data: bytearray, found: Mapping[str, Any], follows: bool) -> None:
+        """Note what a file has of the attributes of which this is wanted."""
+        if not self._attributes:
+            return
+        if follows and data.startswith(self._line):
+            self.noted.append(self._of_line)
+            return
+        noted = {key: found[key] for key in self._attributes if key in found}
+        if noted and DTYPES in self._first[META]:
+            noted = from_json({**noted, DTYPES: self._first[META][DTYPES]})
+        self.noted.append(noted)
+        if not follows:
+            self._of_line = noted
 
     def _take(self, path: str, data: bytearray, found: Compiled | None) -> bool:
         """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
@@ -145,7 +183,7 @@ class AlikeFiles:
         body = MemoryBody(data, header.body, share=True)
         variables = read_headers(header, body, keys).items()
         return {
-            key: as_array(decode_variable(header, key, var, body, strings=False))
+            key: as_array(decode_variable(header.version, key, var, body, strings=False))
             for key, var in variables
             if var.size is not None
         }

@@ -76,7 +76,7 @@ def _placed(key: str, array: Any, entry: Mapping[str, Any], end: int) -> tuple[V
     except DsError as error:
         raise error.at(variable=unescape(key))
     big = not encoded.type.ordered
-    var = VarHeader(encoded.type, array.shape, aligned(end, encoded), encoded.size, big, encoded.mask is not None)
+    var = VarHeader(encoded.type, array.shape, aligned(end, encoded), encoded.size, big, encoded.missing > 0)
     return var, encoded.buffers
 
 

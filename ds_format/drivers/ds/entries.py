@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...codec.attributes import to_json
-from ...codec.header import DTYPES, PRIVATE, VarHeader, properties
+from ...codec.header import DTYPES, PRIVATE, VERSIONS, VarHeader, properties
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
 
@@ -40,7 +40,16 @@ def entry_of(key: str, meta: Mapping[str, Any], var: VarHeader, version: str) ->
 
 
 def dataset_entry(meta: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """Return the entry `"."` from the metadata of the dataset itself."""
+    """Return the entry `"."` from the metadata of the dataset itself.
+
+    Raises
+    ------
+    UnsupportedError
+        If the header cannot hold it, or there is no such version.
+    """
+    if version not in VERSIONS:
+        expected = " or ".join(f'"{known}"' for known in VERSIONS)
+        raise UnsupportedError(f"version: found {version!r}, expected {expected}")
     return _attributes(meta, version, None)
 
 

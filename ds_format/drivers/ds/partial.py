@@ -1,4 +1,4 @@
-"""A part of a variable: which stretches of its row of values to decode, and what to keep of them."""
+"""A variable or a part of it: which stretches of its row of values to decode, and what to keep of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,75 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...codec import legacy
+from ...codec.body import Body
 from ...codec.decode import Decoder
-from ...selection import Index, bounds, count, shape_of, shifted, split_axis, take
+from ...codec.header import VarHeader
+from ...codec.layout import locate
+from ...dataset import as_array
+from ...errors import DsError
+from ...names import unescape
+from ...selection import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
+from .variables import decode_variable
 
 SEEK_SIZE = 16 * 1024
 """Bytes read in the time that one more read takes."""
 PIECE_SIZE = 1024 * 1024
 """Bytes decoded at once."""
+
+
+def read_variable(
+    version: str, key: str, var: VarHeader, body: Body, strings: bool, index: Sequence[Index] | None
+) -> Any:
+    """Decode what a normalized index selects of a variable; None: all of it.
+
+    Parameters
+    ----------
+    version : str
+        Of the file.
+    key : str
+        Of the variable, for messages.
+    var : VarHeader
+        With its true offset.
+    body : Body
+    strings : bool
+        As `codec.decode`.
+    index : sequence of Index, optional
+
+    Returns
+    -------
+    ndarray, MaskedArray, scalar, str, bytes or None
+        As `drivers.base.Source.read`.
+
+    Raises
+    ------
+    FormatError
+        If its bytes are wrong; the message names the variable.
+    """
+    if index is None or var.size is None or is_whole(index, var.size):
+        return decode_variable(version, key, var, body, strings)
+    try:
+        if has_legacy_strings(version, var):
+            part = take(as_array(decode_variable(version, key, var, body, strings)), index)
+            if isinstance(part, np.ma.MaskedArray) and not part.mask.any():
+                part = part.data
+        else:
+            part = read_part(decoder_of(version, var, body, strings), index)
+    except DsError as error:
+        raise error.at(variable=unescape(key))
+    return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
+
+
+def has_legacy_strings(version: str, var: VarHeader) -> bool:
+    """Whether only a look at all strings tells how they are stored."""
+    return version == "2.0.1" and var.type is not None and var.type.is_string
+
+
+def decoder_of(version: str, var: VarHeader, body: Body, strings: bool) -> Decoder:
+    """Return a decoder of a variable; errors as `read_variable`."""
+    if version == "2.0.1":
+        legacy.check_mask(var, body)
+    return Decoder(var, locate(var, body.size), body, strings)
 
 
 def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
@@ -51,7 +113,7 @@ def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
         return decoder.all() if not index else values
     axis = split_axis(index, decoder.shape, decoder.item_size, SEEK_SIZE)
     inner = math.prod(decoder.shape[axis + 1 :])
-    starts = _starts(index[:axis], decoder.shape[:axis]) * (decoder.shape[axis] * inner)
+    starts = flat_positions(index[:axis], decoder.shape[:axis]) * (decoder.shape[axis] * inner)
     rows = values.reshape(len(starts), count(index[axis]), *shape_of(index[axis + 1 :]))
     flags: NDArray[np.bool_] | None = None
     for at, item in _pieces(index[axis], inner * decoder.item_size):
@@ -70,15 +132,6 @@ def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
     if flags is None or not flags.any():
         return values
     return np.ma.MaskedArray(values, flags.reshape(shape), copy=False)
-
-
-def _starts(index: Sequence[Index], shape: Sequence[int]) -> NDArray[np.int64]:
-    """Return the flat position of each outer point that is selected, in C order."""
-    starts = np.zeros(1, np.int64)
-    for item, n in zip(index, shape, strict=True):
-        positions = np.array([item] if isinstance(item, int) else item, np.int64)
-        starts = (starts[:, None] * n + positions).reshape(-1)
-    return starts
 
 
 def _pieces(item: Index, size: int) -> Iterator[tuple[slice, Index]]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 import mmap as mmap_module
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.body import Body, MemoryBody
-from ...codec.decode import STEP, Decoder
+from ...codec.decode import STEP
 from ...codec.header import VarHeader
 from ...codec.header_line import HeaderLine
 from ...codec.layout import check_numbers, locate
@@ -23,12 +24,15 @@ from ...errors import DsError, MissingError
 from ...names import unescape
 from ...once import once
 from ...opened import Opened
-from ...selection import is_whole, take
 from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
 from ..ds_header import open_line
+from ..stamp import Stamp
 from .file_body import FileBody
-from .partial import read_part
-from .variables import all_headers, decode_variable, faults_of, is_simple, read_headers, source_metadata
+from .partial import decoder_of, has_legacy_strings, read_variable
+from .variables import all_headers, faults_of, is_simple, read_headers, source_metadata
+
+if TYPE_CHECKING:
+    from .handle import DsHandle
 
 STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
@@ -109,33 +113,29 @@ class DsSource(Opened):
             self._headers.update(read_headers(self.header, self.body, [name]))
         return self._headers[name]
 
-    def _is_legacy(self, var: VarHeader) -> bool:
-        """Whether only a look at all strings tells how they are stored."""
-        return self.header.version == "2.0.1" and var.type is not None and var.type.is_string
-
-    def _decoder(self, var: VarHeader) -> Decoder:
-        if self.header.version == "2.0.1":
-            legacy.check_mask(var, self.body)
-        return Decoder(var, locate(var, self.body.size), self.body, self.strings)
-
-    def _whole(self, name: str, var: VarHeader) -> Any:
-        return decode_variable(self.header, name, var, self.body, self.strings)
-
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it."""
         try:
-            var = self.variable(name)
-            if index is None or var.size is None or is_whole(index, var.size):
-                return self._whole(name, var)
-            if self._is_legacy(var):
-                part = take(as_array(self._whole(name, var)), index)
-                if isinstance(part, np.ma.MaskedArray) and not part.mask.any():
-                    part = part.data
-            else:
-                part = read_part(self._decoder(var), index)
+            return read_variable(self.header.version, name, self.variable(name), self.body, self.strings, index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
-        return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
+
+    def handle(self, name: str) -> DsHandle:
+        """Return what reads one variable elsewhere; see `drivers.base.Source`."""
+        version, body = self.header.version, self.header.body
+        handle: DsHandle = _handles().DsHandle(self._absolute, name, self._stamp, body, version, self.variable(name))
+        return handle
+
+    @once
+    def _absolute(self) -> str:
+        return os.path.abspath(self.path)
+
+    @once
+    def _stamp(self) -> Stamp:
+        """What tells whether the file is still this one."""
+        header = memoryview(self._data)[: self.header.body]
+        found: Stamp = _handles().DsHandle.stamp_of(self.path, self._fd, header)
+        return found
 
     def check_sizes(self, names: Iterable[str]) -> None:
         """Check, before anything is allocated, that the file has the bytes that values of variables take at least.
@@ -173,10 +173,11 @@ class DsSource(Opened):
             var = self.variable(name)
             if var.size is None or var.type is None or 0 in var.size:
                 return
-            if self._is_legacy(var):
-                yield as_array(self._whole(name, var))
+            version = self.header.version
+            if has_legacy_strings(version, var):
+                yield as_array(self.read(name))
                 return
-            decoder = self._decoder(var)
+            decoder = decoder_of(version, var, self.body, self.strings)
             size = decoder.item_size
             if var.type.is_string:
                 size += STRING_OVERHEAD + decoder.ends[-1] // max(decoder.present, 1)
@@ -200,3 +201,9 @@ class DsSource(Opened):
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:
             self.close()
+
+
+@functools.cache
+def _handles() -> Any:
+    """Return the module of handles: who reads a file, and makes none, need not load it."""
+    return importlib.import_module(".handle", __package__)

@@ -17,28 +17,42 @@ from ...opened import Opened
 
 
 class BitStream(Opened):
-    """Bits that arrive in any number and go to a file in whole bytes."""
+    """Bits that arrive in any number and go to a file in whole bytes.
+
+    Attributes
+    ----------
+    bit : int
+        Of its byte, 0 to 7, at which the next bits begin.
+    """
 
     def __init__(self, fd: int, offset: int):
         self.fd = fd
         self.offset = offset
-        self._rest = np.empty(0, np.bool_)
+        self.bit = 0
+        self._rest = 0
 
-    def add(self, flags: NDArray[np.bool_]) -> None:
-        """Append flags of shape (n,)."""
-        if self._rest.size:
-            flags = np.concatenate([self._rest, flags])
-        whole = flags.size - flags.size % 8
-        self._write(flags[:whole])
-        self._rest = flags[whole:].copy()
+    def add(self, packed: NDArray[np.uint8], n: int) -> None:
+        """Append n bits, which begin at `bit` of the first byte, behind 0s."""
+        end = self.bit + n
+        packed[:1] |= self._rest
+        self.offset += ranges.write_at(self.fd, self.offset, packed[: end // 8])
+        self.bit = end % 8
+        self._rest = int(packed[-1]) if self.bit else 0
+
+    def skip(self, n: int) -> None:
+        """Append n times 0: what nobody writes in a new file is 0, and takes no space."""
+        end = self.bit + n
+        if end >= 8 and self._rest:
+            ranges.write_at(self.fd, self.offset, bytes([self._rest]))
+            self._rest = 0
+        self.offset += end // 8
+        self.bit = end % 8
 
     def finish(self) -> int:
         """Write the last byte, padded with 0, and return where the bits end, in bytes from the start of the file."""
-        self._write(self._rest)
+        if self.bit:
+            self.offset += ranges.write_at(self.fd, self.offset, bytes([self._rest]))
         return self.offset
-
-    def _write(self, flags: NDArray[np.bool_]) -> None:
-        self.offset += ranges.write_at(self.fd, self.offset, np.packbits(flags))
 
 
 class VariableStream(Opened):
@@ -86,21 +100,21 @@ class VariableStream(Opened):
 
     def add(self, block: NDArray[Any]) -> None:
         """Append a block, whose values follow the last ones in C order."""
-        encoded = encode(block, self.type.name)
+        encoded = encode(block, self.type.name, self._mask.bit, self._bits.bit)
         if encoded.type is not self.type:
             raise DsError(f"found values of type {encoded.type.name}, expected {self.type.name}")
-        if encoded.mask is not None and not self.may_miss:
+        if encoded.missing and not self.may_miss:
             raise DsError("a value is missing, although the metadata say that none can be")
-        if self.may_miss:
-            flags = np.zeros(encoded.n, np.bool_) if encoded.mask is None else encoded.mask
-            self._mask.add(flags)
-            self.any_missing = self.any_missing or encoded.mask is not None
         self.done += encoded.n
+        if encoded.missing:
+            self._mask.add(encoded.buffers[0], encoded.n)
+            self.any_missing = True
+        else:
+            self._mask.skip(encoded.n)
         if self.type.is_string:
             self._add_strings(encoded)
         elif self.type.code == "?":
-            data = np.ma.getdata(block).reshape(-1)
-            self._bits.add(data if encoded.mask is None else data[~encoded.mask])
+            self._bits.add(encoded.buffers[-1], encoded.n - encoded.missing)
         else:
             self.offset += ranges.write_at(self.fd, self.offset, encoded.buffers[-1])
 
@@ -120,7 +134,8 @@ class VariableStream(Opened):
         """
         if self.done != self.n:
             raise DsError(f"found {self.done} values, expected {self.n} as .size {list(self.size)} says")
-        self._mask.finish()
+        if self.any_missing:
+            self._mask.finish()
         if self.type.code == "?":
             self.offset = self._bits.finish()
         if self._spool is not None:

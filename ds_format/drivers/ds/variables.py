@@ -57,7 +57,7 @@ def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
     return every
 
 
-def decode_variable(header: Header, key: str, var: VarHeader, body: Body, strings: bool) -> Any:
+def decode_variable(version: str, key: str, var: VarHeader, body: Body, strings: bool) -> Any:
     """Decode one whole variable, as `codec.decode` does.
 
     Raises
@@ -66,7 +66,7 @@ def decode_variable(header: Header, key: str, var: VarHeader, body: Body, string
         If its bytes are wrong; the message names the variable.
     """
     try:
-        if header.version == "2.0.1" and var.type is not None:
+        if version == "2.0.1" and var.type is not None:
             if var.type.is_string:
                 return legacy.decode_strings(var, body, strings)
             legacy.check_mask(var, body)

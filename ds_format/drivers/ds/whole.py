@@ -125,7 +125,7 @@ def _complete(
     if left is None:
         left = header.keys if keys is None else [key for key in header.keys if key in keys]
     for key, var in read_headers(header, body, left).items():
-        dataset[key] = decode_variable(header, key, var, body, strings)
+        dataset[key] = decode_variable(header.version, key, var, body, strings)
     dataset["."] = typed(header, meta)
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)

@@ -34,7 +34,7 @@ USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class HDF5Variable(FileVariable):
     """A dataset of an HDF5 file, as reading needs it."""
 

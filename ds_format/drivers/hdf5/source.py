@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
+from ..chunked import Chunks, Reading
 from ..library import missing
 from ..library.extents import read_filled
 from ..library.source import LibrarySource
@@ -45,6 +46,7 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         self._path = os.fsdecode(path)
         self._file = open_file(self._path)
         self._opened: tuple[HDF5Variable, Node] | None = None
+        self._chunks: Chunks | None = None
         try:
             with library(FormatError, self._path):
                 self._take(read_catalog(self._file, self._path, skip_unsupported))
@@ -54,7 +56,7 @@ class HDF5Source(LibrarySource[HDF5Variable]):
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
-        self._opened = None
+        self._opened = self._chunks = None
         with library(DsError, self._path):
             self._file.close()
 
@@ -67,6 +69,19 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         _check_filters(dataset)
         self._opened = (variable, dataset)
         return dataset
+
+    def _prepare(self, variable: HDF5Variable, slices: Slices) -> Reading | None:
+        """Return what reads a slab without the library; see `LibrarySource`."""
+        if variable.kind != "number" or not slices:
+            return None
+
+        def find() -> Any:
+            return h5py.h5d.open(self._file.id, variable.path)
+
+        with library(FormatError, self._path, variable.name):
+            if self._chunks is None:
+                self._chunks = Chunks(self._file, self._path)
+            return self._chunks.prepare(variable.path, find, slices, lambda: _fill(h5py.Dataset(find())))
 
     def _fetch(self, variable: HDF5Variable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""

@@ -17,10 +17,10 @@ from ...dtypes import TYPES
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
 from ...nesting import TOO_DEEP, is_too_deep
-from ...opened import Opened
 from ...regular import open_binary
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..handle import Reopened
 from .arrays import array_of
 
 BEGINNINGS = b'{["-0123456789tfnNI\xef'
@@ -29,7 +29,7 @@ STRING_SIZE = 64
 """Bytes that a short string takes in memory."""
 
 
-class JsonSource(Opened):
+class JsonSource(Reopened):
     """An open JSON file; see `ds_format.drivers.base.Source`.
 
     Its values are held in memory as arrays; while it is opened, its text and Python's objects, too.

@@ -8,6 +8,7 @@ Kinds of values, names, storage and attributes are each format's own::
     extents.py   variables that are shorter than their dimensions
     groups.py    names with groups in them
     catalog.py   what a file holds
+    reading.py   raw values → as ds has them
     source.py    a file as a Source
     plan.py      metadata → variables of a file
     encoding.py  strings → bytes

@@ -14,7 +14,7 @@ from ..strings import OBJECT_SIZE
 from .missing import Sentinels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: such a one takes four times as long to make
 class FileVariable:
     """A variable of a file, as reading needs it. Each format adds by what its library knows it."""
 

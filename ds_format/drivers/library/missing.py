@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ Sentinels = list[np.generic]
 """Distinct values that mean "missing", of the dtype of the variable; the first is the one to write."""
 
 
+@cache
 def default_fill(dtype: np.dtype[Any]) -> np.generic:
     """Return what the NetCDF library pre-fills numbers of a type with."""
     fill: np.generic = dtype.type(DEFAULT_FILLS[dtype.str[1:]])
@@ -65,6 +67,8 @@ def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool)
             found += fitting(attributes[name], dtype)
     if is_filled and FILL_ATTRIBUTE not in attributes:
         found.append(default_fill(dtype))
+    if len(found) < 2:
+        return found
     distinct: Sentinels = []
     for value in found:
         if not any(is_value(np.asarray(value), known) for known in distinct):
@@ -77,6 +81,8 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:
 
     Real numbers are rounded to it: a `missing_value` in double precision is meant for single precision values too.
     """
+    if type(value) is dtype.type:
+        return [value]
     given = np.atleast_1d(np.asarray(value))
     if given.dtype.kind not in "fiub" or given.ndim != 1:
         return []

@@ -2,26 +2,88 @@
 
 A dataset read from a file and written to another one gives the same variables, dimensions, attributes with their types,
 values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.storage`) travels in the property `.netcdf`.
+
+Classic files are read by this package itself (`classic`). The netCDF4 library is loaded for all else: netCDF-4 files,
+unusual classic ones, and writing.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from ...timeaxis import JD_CALENDAR, JD_UNITS
-from .calls import NetCDFWarning
-from .source import NetCDFSource as open
+from ..base import Report, Source
+from .classic import source as classic_source
+from .classic.alike import alike_files
+from .losses import NetCDFWarning
 
 if TYPE_CHECKING:
+    from ...dataset import Dataset
     from .sink import NetCDFSink as create
 
-__all__ = ["JD_CALENDAR", "JD_UNITS", "NetCDFWarning", "create", "open"]
+__all__ = ["JD_CALENDAR", "JD_UNITS", "NetCDFWarning", "alike_files", "check", "create", "open", "read"]
+
+
+def open(path: Any, *, skip_unsupported: bool = False) -> Source:
+    """Open a file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    skip_unsupported : bool
+        Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`; classic files have
+        none.
+
+    Raises
+    ------
+    OSError
+        As `open` would.
+    FormatError
+        If it is not a NetCDF file, or a damaged one.
+    UnsupportedError
+        As `source.NetCDFSource`.
+    """
+    found = classic_source.opened(path)
+    if found is not None:
+        return found
+    source: Source = _module(".source").NetCDFSource(path, skip_unsupported=skip_unsupported)
+    return source
+
+
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
+    """Read a classic file in one go; None if it is none, or if more is wanted; see `classic.source.read`."""
+    return None if strings else classic_source.read(path, keys, full, unpack)
+
+
+def check(path: Any, report: Report, *, strict: bool) -> Source:
+    """Open a file, and report what is odd about a classic one; parameters and errors as of `open`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    report : callable
+    strict : bool
+        Makes no difference.
+    """
+    found = classic_source.opened(path)
+    if found is None:
+        return open(path, skip_unsupported=True)
+    _module(".classic.check").check(found, report)
+    return found
+
+
+@functools.cache
+def _module(name: str) -> Any:
+    """Return a module of this room that most who read need not load."""
+    return importlib.import_module(name, __name__)
 
 
 def __getattr__(name: str) -> Any:
     # who only reads need not load what writes
     if name != "create":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = importlib.import_module(".sink", __name__).NetCDFSink
+    value = globals()[name] = _module(".sink").NetCDFSink
     return value

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Self
 
 from ...errors import UnsupportedError
-from ...nesting import is_too_deep
 from .attribute_values import Encoded
 from .calls import Group, Variable
-
-AROUND = 4
-"""Lists and objects of the marker that are around the values of attributes."""
-
-MARKER = "ds_format"
-"""Attribute of a variable, group or file with what NetCDF has no place for, as JSON: `json`, the attributes that are
-JSON text; `missing`, the text that stands for a missing string; `type`, if it is not the one that NetCDF shows; `empty`
-and `dims` of a variable without data."""
 
 
 class _RawName(str):
@@ -68,31 +58,6 @@ def read_attribute(owner: Group | Variable, name: str) -> tuple[Any, bool]:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
-
-
-def take_marker(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Remove the marker of this package from attributes, and return what it says; decode attributes of JSON text."""
-    try:
-        marker = json.loads(attributes[MARKER])
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return {}
-    if not isinstance(marker, dict) or is_too_deep(marker, AROUND):
-        return {}
-    del attributes[MARKER]
-    names = marker.pop("json", [])
-    for name in names if isinstance(names, list) else []:
-        try:
-            value = json.loads(attributes[name])
-        except (KeyError, TypeError, ValueError, RecursionError):
-            continue
-        if not is_too_deep(value):  # else it stays the text that it is in the file
-            attributes[name] = value
-    return marker
-
-
-def marker_text(marker: dict[str, Any]) -> Encoded:
-    """Return the marker as an attribute to write."""
-    return Encoded("text", json.dumps(marker).encode())
 
 
 def write_attributes(owner: Group | Variable, attributes: dict[str, Encoded]) -> None:

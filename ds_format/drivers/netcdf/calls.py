@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import DsError, FormatError, UnsupportedError
 from ..library import guard
 from ..library.lock import LOCK
-from ..loss import LossWarning
+from .losses import warn
 
 Group = Any
 """A netCDF4.Dataset or netCDF4.Group; the library's own types are too loose to be of use."""
@@ -24,15 +24,6 @@ Variable = Any
 KIND = "NetCDF"
 PATH_ENCODING = "latin-1"
 """One character per byte, so that names which are not UTF-8 reach the library too."""
-
-
-class NetCDFWarning(LossWarning):
-    """Something of a dataset that its other form cannot hold, or holds differently."""
-
-
-def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
-    """Issue a `NetCDFWarning` that says where."""
-    guard.warn(NetCDFWarning, message, path, variable)
 
 
 def library(error: type[DsError], path: str, variable: str | None = None) -> guard.Guard:

@@ -1,199 +1,184 @@
-"""What a NetCDF file holds, from its header alone."""
+"""What a NetCDF file holds, from its header alone: what it says as the metadata of a dataset."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import packing
-from ...dataset import escape
-from ...dtypes import PACKED
-from ...errors import UnsupportedError
+from ...dtypes import PACKED, TYPE_OF_CODE
+from ...errors import FormatError
+from ...names import escape
 from ..base import Metadata
 from ..library import missing
 from ..library.catalog import Catalog, FileVariable
-from ..library.guard import ERRORS
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
-from .attributes import read_attribute, take_marker
-from .calls import Group, Variable, warn
-from .groups import dimension_names, walk
-from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind, type_of
-from .storage import DEFAULT_FORMAT, PROPERTY, enum_record, read_storage
+from .description import Described, DescribedFile, Refused
+from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind
+from .losses import warn
+from .marker import MARKER, take_marker
+from .storage import DEFAULT_FORMAT, PROPERTY
 from .text import ENCODING_ATTRIBUTE
 
+KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
+"""Codes of what is no number → ds type and kind."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+ReadScalar = Callable[[Any], NDArray[Any] | None]
+"""Place of a variable without dimensions → its value, in an array of one; None if it cannot be read."""
+
+
+@dataclass(slots=True, kw_only=True)
 class NetCDFVariable(FileVariable):
     """A variable of a NetCDF file, as reading needs it."""
 
-    handle: Variable
+    place: Any
+    """By what its values are read: a netCDF4.Variable, or what the header of a classic file says of it."""
     kind: Kind
     growing: tuple[int, ...]
     """Axes in the file that are unlimited, if one is not the first: there the library needs help, see `extents`."""
+    sought: NDArray[Any] | None
+    """The sentinels in one array; None if there are none."""
 
 
 def read_catalog(
-    file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool
+    file: DescribedFile, path: str, skip_unsupported: bool, read_scalar: ReadScalar
 ) -> Catalog[NetCDFVariable]:
     """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
 
     Parameters
     ----------
-    file : netCDF4.Dataset
+    file : DescribedFile
     path : str
         For warnings.
-    skipped : list of (variable, type)
-        Variables that the library does not show.
     skip_unsupported : bool
         Whether to warn of what ds cannot hold, and go on.
-
-    Raises
-    ------
-    UnsupportedError
-        If the file has an attribute that ds cannot hold.
+    read_scalar : callable
     """
-    unlimited = _unlimited(file)
-    reader = _Reader(path, skip_unsupported, unlimited)
+    unlimited = [name for name, _, is_unlimited in file.dimensions if is_unlimited]
+    growing = frozenset(unlimited)
     catalog: Catalog[NetCDFVariable] = Catalog(path, skip_unsupported, warn)
-    for name, kind in skipped:
-        catalog.refuse(name, UnsupportedError(f"the {kind} type is not possible in ds"))
     dataset: dict[str, Any] = {}
     strings: list[str] = []
-    for prefix, group in walk(file):
-        attributes, own_strings = reader.attributes(group, None)
+    for prefix, attributes, own_strings in file.groups:
         take_marker(attributes)
         dataset.update({escape(prefix + name): value for name, value in attributes.items()})
         strings += [prefix + name for name in own_strings]
-        for base, variable in group.variables.items():
-            try:
-                catalog.add(*reader.variable(prefix + base, variable))
-            except UnsupportedError as error:
-                catalog.refuse(prefix + base, error)
-    record = _dataset_record(file, catalog.meta, unlimited)
+    for described in file.variables:
+        if isinstance(described, Refused):
+            catalog.refuse(*described)
+        else:
+            catalog.add(*read_variable(described, growing, read_scalar))
+    record = dataset_record(file, catalog.meta, unlimited)
     if strings:
         record["strings"] = strings
     catalog.meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
-    reader.warn_of_types(file)
     return catalog
 
 
-class _Reader:
-    """Path and policy, for all that may meet something unsupported."""
-
-    def __init__(self, path: str, skip_unsupported: bool, unlimited: list[str]):
-        self.path = path
-        self.skip_unsupported = skip_unsupported
-        self.unlimited = frozenset(unlimited)
-
-    def refuse(self, error: Any) -> None:
-        """Raise an error, or warn and go on."""
-        if not self.skip_unsupported:
-            raise error.at(path=self.path)
-        warn(f"left out: {error.message}", self.path, error.variable)
-
-    def attributes(self, owner: Group | Variable, variable: str | None) -> tuple[dict[str, Any], list[str]]:
-        """Return attributes by name, and the names of those that are one text of the type string."""
-        values: dict[str, Any] = {}
-        strings: list[str] = []
-        for name in owner.ncattrs():
-            try:
-                values[name], is_string = read_attribute(owner, name)
-            except UnsupportedError as error:
-                self.refuse(error.at(variable=variable))
-                continue
-            if is_string and isinstance(values[name], str):
-                strings.append(name)
-        return values, strings
-
-    def variable(self, name: str, handle: Variable) -> tuple[NetCDFVariable, dict[str, Any]]:
-        """Return what is needed to read a variable, and its properties and attributes."""
-        type_name, kind = type_of(handle)
-        attributes, strings = self.attributes(handle, name)
-        marker = take_marker(attributes)
-        _hide_labels(attributes, strings, handle.ndim)
-        if kind == "number" and handle.dtype.str[1:] == BOOL_CODE and _is_bool(attributes):
-            type_name, kind = "bool", "bool"
-            del attributes[BOOL_ATTRIBUTE[0]]
-        if kind == "char" and marker.get("type") == "unicode":
+def read_variable(
+    described: Described, unlimited: frozenset[str], read_scalar: ReadScalar
+) -> tuple[NetCDFVariable, dict[str, Any]]:
+    """Return what is needed to read a variable, and its properties and attributes."""
+    name, dims, shape, code, attributes, strings, is_filled, storage, chunk, place = described
+    rank = len(shape)
+    type_name, kind = KINDS.get(code) or _number_kind(code)
+    marker = take_marker(attributes) if MARKER in attributes else {}
+    if LABELS in attributes:
+        _hide_labels(attributes, strings, rank)
+    if code == BOOL_CODE and _is_bool(attributes):
+        type_name, kind = "bool", "bool"
+        del attributes[BOOL_ATTRIBUTE[0]]
+    record: dict[str, Any] = {}
+    found: missing.Sentinels = []
+    length = mark = None
+    if kind == "char":
+        record["char"] = {"dim": dims[-1], "size": shape[-1]} if rank else {}
+        length = shape[-1] if rank else None
+        dims, shape = dims[:-1], shape[:-1]
+        if marker.get("type") == "unicode":
             type_name = "unicode"
             attributes.pop(ENCODING_ATTRIBUTE, None)
-        record = read_storage(handle, kind, attributes)
-        if strings:
-            record["strings"] = strings
-        if packing.is_packed(attributes, type_name):
-            record[PACKED] = True
-        found: missing.Sentinels = []
-        if kind in ("number", "bool"):
-            dtype = handle.dtype.newbyteorder("=")
-            found = missing.sentinels(attributes, dtype, record.get("fill") == "default")
-            if not handle.ndim and len(found) > 1 and (mark_of_scalar := _mark_of_scalar(handle, found)) is not None:
-                record["mark"] = mark_of_scalar
-        dims = dimension_names(handle)
-        growing = tuple(axis for axis, dim in enumerate(dims) if dim in self.unlimited)
-        rank = handle.ndim - 1 if kind == "char" and handle.ndim else handle.ndim
-        chunks = handle.chunking()
-        mark = marker.get("missing")
-        variable = NetCDFVariable(
-            name=name,
-            handle=handle,
-            type=type_name,
-            kind=kind,
-            shape=None if marker.get("empty") is True else tuple(int(n) for n in handle.shape[:rank]),
-            length=int(handle.shape[-1]) if rank < handle.ndim else None,
-            size=_item_size(handle, kind),
-            chunk=tuple(int(n) for n in chunks[:rank]) if isinstance(chunks, list) else None,
-            sentinels=found,
-            mark=mark if isinstance(mark, str) and kind in ("char", "string") else None,
-            is_decoded=kind == "string",
-            growing=growing if any(growing) else (),
-        )
-        properties: dict[str, Any] = {
-            ".dims": dims[:rank],
-            ".size": None if variable.shape is None else list(variable.shape),
-            ".type": type_name,
-        }
-        if variable.shape is None:
-            properties[".dims"] = names(marker, "dims")
-            properties[".type"] = None if marker.get("type") == "none" else type_name
-        properties[".missing"] = variable.may_be_missing
-        if record:
-            properties[PROPERTY] = record
-        properties.update({escape(key): value for key, value in attributes.items()})
-        return variable, properties
-
-    def warn_of_types(self, file: Group) -> None:
-        """Warn of types unknown to ds which no variable has: those that one has were refused with it."""
-        groups = list(walk(file))
-        used = {getattr(v.datatype, "name", None) for _, group in groups for v in group.variables.values()}
-        for prefix, group in groups:
-            for name in {*group.cmptypes, *group.vltypes} - used:
-                warn(f'left out: the type "{prefix}{name}" is not possible in ds', self.path)
+    elif kind != "string":
+        has_fill = missing.FILL_ATTRIBUTE in attributes
+        if has_fill != is_filled:
+            record["fill"] = "default" if is_filled else "none"
+        found = missing.sentinels(attributes, dtype_of(code), is_filled)
+    record |= storage
+    if strings:
+        record["strings"] = strings
+    if not PACKING.isdisjoint(attributes) and packing.is_packed(attributes, type_name):
+        record[PACKED] = True
+    if not rank and len(found) > 1 and (mark_of_scalar := _mark_of_scalar(read_scalar(place), found)) is not None:
+        record["mark"] = mark_of_scalar
+    if kind in KINDS_OF_STRINGS:
+        given = marker.get("missing")
+        mark = given if isinstance(given, str) else None
+    is_empty = marker.get("empty") is True
+    growing: tuple[int, ...] = ()
+    if rank > 1 and not unlimited.isdisjoint(described.dims[1:]):
+        growing = tuple(axis for axis, dim in enumerate(described.dims) if dim in unlimited)
+    variable = NetCDFVariable(
+        name=name,
+        place=place,
+        type=type_name,
+        kind=kind,
+        shape=None if is_empty else shape,
+        length=length,
+        size=OBJECT_SIZE if kind == "string" else max(length or 1, 1) if kind == "char" else int(code[1:]),
+        chunk=chunk if chunk is None else chunk[: len(shape)],
+        sentinels=found,
+        mark=mark,
+        is_decoded=kind == "string",
+        growing=growing,
+        sought=np.array(found, dtype_of(code)) if found else None,
+    )
+    properties: dict[str, Any] = {".dims": list(dims), ".size": list(shape), ".type": type_name}
+    if is_empty:
+        properties[".dims"] = names(marker, "dims")
+        properties[".size"] = None
+        properties[".type"] = None if marker.get("type") == "none" else type_name
+    properties[".missing"] = bool(found) or mark is not None
+    if record:
+        properties[PROPERTY] = record
+    for key, value in attributes.items():
+        properties[escape(key) if key[:1] in ESCAPED else key] = value
+    return variable, properties
 
 
-def _unlimited(file: Group) -> list[str]:
-    """Return the names of all dimensions that are unlimited."""
-    return [
-        prefix + name for prefix, group in walk(file) for name, found in group.dimensions.items() if found.isunlimited()
-    ]
+KINDS_OF_STRINGS = ("char", "string")
+PACKING = frozenset(packing.ATTRIBUTES)
+ESCAPED = (".", "\\")
+"""First characters of names that are other ones as keys."""
 
 
-def _mark_of_scalar(variable: Variable, found: missing.Sentinels) -> Any:
+@cache
+def _number_kind(code: str) -> tuple[str, Kind]:
+    return TYPE_OF_CODE[code].name, "number"
+
+
+@cache
+def dtype_of(code: str) -> np.dtype[Any]:
+    """Return the dtype of numbers in native byte order."""
+    return np.dtype(code)
+
+
+def _mark_of_scalar(value: NDArray[Any] | None, found: missing.Sentinels) -> Any:
     """Return the number that marks a scalar as missing, if it is another than that which would be written."""
-    try:
-        value = np.asarray(variable[...]).reshape(())
-    except ERRORS:
-        # whoever reads it is told
+    if value is None:
         return None
-    _, counts = missing.count(value, found)
+    _, counts = missing.count(value.reshape(()), found)
     return value.item() if any(counts[1:]) else None
 
 
 def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> None:
     """Leave out what names the dimensions of a variable to programs that read HDF5, this package among them."""
-    found = attributes.get(LABELS)
+    found = attributes[LABELS]
     labels = [found] if LABELS in strings else found
     if isinstance(labels, list) and len(labels) == rank:
         del attributes[LABELS]
@@ -205,33 +190,44 @@ def _is_bool(attributes: dict[str, Any]) -> bool:
     return isinstance(attributes.get(name), str) and attributes[name] == value
 
 
-def _item_size(variable: Variable, kind: Kind) -> int:
-    if kind == "string":
-        return OBJECT_SIZE
-    if kind == "char":
-        return max(int(variable.shape[-1]), 1) if variable.ndim else 1
-    return int(np.dtype(variable.dtype).itemsize)
-
-
-def _dataset_record(file: Group, meta: Metadata, unlimited: list[str]) -> dict[str, Any]:
+def dataset_record(file: DescribedFile, meta: Metadata, unlimited: list[str]) -> dict[str, Any]:
     """Return what the variables do not tell about a file."""
     record: dict[str, Any] = {}
-    if file.data_model != DEFAULT_FORMAT:
-        record["format"] = file.data_model
-    records = [properties.get(PROPERTY, {}) for properties in meta.values()]
-    told = {dim for properties in meta.values() if properties[".size"] is not None for dim in properties[".dims"]}
+    if file.format != DEFAULT_FORMAT:
+        record["format"] = file.format
+    records = [properties[PROPERTY] for properties in meta.values() if PROPERTY in properties]
+    told: set[str] = set()
+    for properties in meta.values():
+        if properties[".size"] is not None:
+            told.update(properties[".dims"])
     told |= {each["char"]["dim"] for each in records if each.get("char")}
-    dimensions: dict[str, int] = {}
-    groups: list[str] = []
-    enums: list[dict[str, Any]] = []
     used = {each["enum"]["name"] for each in records if "enum" in each}
-    for prefix, group in walk(file):
-        for name, dimension in group.dimensions.items():
-            if prefix + name not in told:
-                dimensions[prefix + name] = int(dimension.size)
-        enums += [enum_record(group, enum) for name, enum in group.enumtypes.items() if prefix + name not in used]
-        if prefix:
-            groups.append(prefix.rstrip("/"))
-    found = {"unlimited": unlimited, "dimensions": dimensions, "groups": groups, "enums": enums}
+    found = {
+        "unlimited": unlimited,
+        "dimensions": {name: size for name, size, _ in file.dimensions if name not in told},
+        "groups": [group.prefix.rstrip("/") for group in file.groups[1:]],
+        "enums": [enum for name, enum in file.enums if name not in used],
+    }
     record.update({name: value for name, value in found.items() if value})
     return record
+
+
+def cast(variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None, path: str) -> NDArray[Any]:
+    """Return raw numbers in the ds type of a variable: as they are, booleans checked.
+
+    Raises
+    ------
+    FormatError
+        If a value that is not masked is no boolean.
+    """
+    if variable.kind != "bool":
+        return raw
+    present = raw if mask is None else np.where(mask, 0, raw)
+    wrong = present[(present != 0) & (present != 1)]
+    if wrong.size:
+        raise FormatError(
+            f'found the value {wrong.flat[0]}, expected 0 or 1 (its attribute "dtype" says that it is boolean)',
+            path=path,
+            variable=variable.name,
+        )
+    return present.astype(bool)

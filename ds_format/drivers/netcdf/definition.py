@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +16,11 @@ from ..library.plan import VariablePlan
 from ..settings import names, setting
 from . import storage, text
 from .attribute_values import Encoded, encode
-from .attributes import MARKER, marker_text, write_attributes
-from .calls import Group, Variable, warn
+from .attributes import write_attributes
+from .calls import Group, Variable
 from .kinds import BOOL_ATTRIBUTE, Kind, file_dtype, file_kind
+from .losses import warn
+from .marker import MARKER
 from .names import check_attribute
 from .plan import char_dimension
 from .survey import Facts
@@ -90,7 +93,7 @@ class Definer:
                 f'attribute "{MARKER}" is needed for what NetCDF has no place for', variable=variable
             )
         if marker:
-            encoded[MARKER] = marker_text(marker)
+            encoded[MARKER] = Encoded("text", json.dumps(marker).encode())
         return encoded
 
     def define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:

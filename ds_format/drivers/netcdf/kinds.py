@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import netCDF4
 import numpy as np
 
-from ...dtypes import TYPE_OF_CODE, TYPES
-from ...errors import UnsupportedError
-from .calls import Variable
+from ...dtypes import TYPES
 
 Kind = Literal["number", "bool", "char", "string"]
 """How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length
@@ -31,26 +28,6 @@ CODES: dict[str, tuple[str, ...]] = {
     "NETCDF4": CDF5_CODES,
 }
 """File formats, and the numbers each can hold, as NumPy kind and item size."""
-
-
-def type_of(variable: Variable) -> tuple[str, Kind]:
-    """Return the ds type of a variable, and how its values lie in the file.
-
-    Raises
-    ------
-    UnsupportedError
-        If ds has no such type: compound, ragged.
-    """
-    dtype: Any = variable.dtype
-    if dtype is str:
-        return "unicode", "string"
-    if isinstance(variable.datatype, netCDF4.CompoundType):
-        raise UnsupportedError(f'the compound type "{variable.datatype.name}" is not possible in ds')
-    if isinstance(variable.datatype, netCDF4.VLType):
-        raise UnsupportedError(f'the variable-length type "{variable.datatype.name}" is not possible in ds')
-    if dtype == np.dtype("S1"):
-        return "str", "char"
-    return TYPE_OF_CODE[dtype.str[1:]].name, "number"
 
 
 def file_kind(type_name: str, format: str) -> Kind:

@@ -14,8 +14,9 @@ from ..library.plan import VariablePlan
 from ..library.sink import LibrarySink
 from ..settings import HDF5, as_netcdf, setting
 from .attributes import write_attributes
-from .calls import close_file, create_file, drop, library, warn
+from .calls import close_file, create_file, drop, library
 from .definition import DefinedVariable, Definer, define_enum
+from .losses import warn
 from .plan import FilePlan, choose_format, plan_file
 from .storage import PROPERTY
 from .survey import Facts, known_facts, survey

@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 
 from ...errors import DsError, FormatError, TruncatedError
 from ..base import BLOCK_SIZE
+from ..chunked import Reading
 from ..library.source import LibrarySource
 from ..slabs import Slices
 from . import extents
 from .caches import fit, release
-from .calls import NetCDFWarning, close_file, drop, library, open_file, read_slab
-from .catalog import NetCDFVariable, read_catalog
-from .classic import variable_ends
+from .calls import library, read_slab
+from .catalog import NetCDFVariable, cast, read_catalog
+from .chunks import NetCDFChunks
+from .classic.ends import variable_ends
+from .library_file import describe, read_scalar, warn_of_types
+from .losses import NetCDFWarning
+from .shared import Lease
 
 SMALL_CACHE = 64 * 1024
 """Bytes of chunks that are not worth the two calls which give them back before the file is closed."""
@@ -54,35 +59,46 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
         self._path = os.fsdecode(path)
         self._cached: NetCDFVariable | None = None
         self._extents: dict[str, extents.Extent] = {}
-        self._ends = variable_ends(self._path)
         self._size = os.path.getsize(self._path)
-        self._file, skipped = open_file(self._path)
+        self._lease = Lease(self._path)
+        self._ends: dict[str, int] = {}
+        self._chunks = NetCDFChunks(self._path, self._lease.key, self._lease.file)
         try:
+            if self._lease.file.data_model.startswith("NETCDF3"):
+                self._ends = variable_ends(self._path)
             with library(FormatError, self._path):
-                self._take(read_catalog(self._file, self._path, skipped, skip_unsupported))
+                described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported)
+                self._take(read_catalog(described, self._path, skip_unsupported, read_scalar))
+                warn_of_types(self._lease.file, self._path)
         except BaseException:
             self.close()
             raise
 
     def __del__(self) -> None:
-        file = getattr(self, "_file", None)
-        if file is not None and file.isopen():
-            drop(file)
+        for each in (getattr(self, "_chunks", None), getattr(self, "_lease", None)):
+            if each is not None:
+                each.drop()
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks, with room for the chunks that these cross; see `Source.blocks`."""
         variable = self._variable(name)
         with library(FormatError, self._path, variable.name):
-            fit(variable.handle)
+            fit(variable.place)
         yield from super().blocks(name, budget)
         # not in a finally: a generator may be dropped in any thread, also in one that must not wait for the library
         self._release()
 
     def close(self) -> None:
         """Close the file; closing twice is no error."""
-        if self._file.isopen():
+        if self._lease.is_open:
             with library(DsError, self._path):
-                close_file(self._file)
+                self._chunks.close()
+                self._lease.close()
+
+    def _prepare(self, variable: NetCDFVariable, slices: Slices) -> Reading | None:
+        """Return what reads a slab without the library; see `LibrarySource`."""
+        with library(FormatError, self._path, variable.name):
+            return self._chunks.prepare(variable, slices, lambda part: _raw(variable, part))
 
     def _fetch(self, variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
@@ -108,34 +124,24 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
 
         name, axes = variable.name, variable.growing
         if name not in self._extents:
-            self._extents[name] = extents.find(self._path, name, variable.handle, axes, fetch)
+            self._extents[name] = extents.find(self._path, name, variable.place, axes, fetch)
         return extents.read(fetch, slices, self._extents[name], axes)
 
     def _cast(self, variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
         """Return numbers as they are, booleans checked; see `LibrarySource`."""
-        if variable.kind != "bool":
-            return raw
-        present = raw if mask is None else np.where(mask, 0, raw)
-        wrong = present[(present != 0) & (present != 1)]
-        if wrong.size:
-            raise FormatError(
-                f'found the value {wrong.flat[0]}, expected 0 or 1 (its attribute "dtype" says that it is boolean)',
-                path=self._path,
-                variable=variable.name,
-            )
-        return present.astype(bool)
+        return cast(variable, raw, mask, self._path)
 
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
         variable, self._cached = self._cached, None
-        if variable is not None and _cached_size(variable) > SMALL_CACHE and self._file.isopen():
+        if variable is not None and _cached_size(variable) > SMALL_CACHE and self._lease.is_open:
             with library(FormatError, self._path, variable.name):
-                release(variable.handle)
+                release(variable.place)
 
 
 def _raw(variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
     """Return a slab as the library does, of full rank."""
-    raw = read_slab(variable.handle, slices)
+    raw = read_slab(variable.place, slices)
     array = np.asarray(raw, dtype=object) if variable.kind == "string" else np.asarray(raw)
     return array.reshape([s.stop - s.start for s in slices])
 

@@ -24,69 +24,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import netCDF4
-
-from ..library.missing import FILL_ATTRIBUTE
 from ..settings import NETCDF, setting
-from .calls import Group, Variable
-from .groups import dimension_names, find_type
-from .kinds import Kind
 
 PROPERTY = NETCDF
 
 DEFAULT_FORMAT = "NETCDF4"
-
-
-def read_storage(variable: Variable, kind: Kind, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a variable of a file."""
-    record: dict[str, Any] = {}
-    if kind in ("number", "bool"):
-        is_filled = variable.get_fill_value() is not None
-        if FILL_ATTRIBUTE not in attributes and is_filled:
-            record["fill"] = "default"
-        elif FILL_ATTRIBUTE in attributes and not is_filled:
-            record["fill"] = "none"
-    if kind == "char":
-        record["char"] = (
-            {"dim": dimension_names(variable)[-1], "size": int(variable.shape[-1])} if variable.ndim else {}
-        )
-    if variable.endian() == "big" and kind == "number" and variable.dtype.itemsize > 1:
-        record["endian"] = "big"
-    if isinstance(variable.datatype, netCDF4.EnumType):
-        record["enum"] = enum_record(variable.group(), variable.datatype)
-    chunks = variable.chunking()
-    if isinstance(chunks, list) and chunks:
-        record["chunks"] = [int(n) for n in chunks]
-        record.update(_read_filters(variable.filters() or {}))
-    return record
-
-
-def enum_record(group: Group, enum: Any) -> dict[str, Any]:
-    """Return the record of an enum type."""
-    members = {name: int(value) for name, value in enum.enum_dict.items()}
-    return {"name": find_type(group, enum.name, "enumtypes"), "type": enum.dtype.name, "members": members}
-
-
-def _read_filters(filters: dict[str, Any]) -> dict[str, Any]:
-    record: dict[str, Any] = {}
-    if isinstance(filters.get("blosc"), dict):
-        record["compression"] = filters["blosc"]["compressor"]
-        record["shuffle"] = int(filters["blosc"]["shuffle"])
-    elif isinstance(filters.get("szip"), dict):
-        record["compression"] = "szip"
-        record["szip"] = [filters["szip"]["coding"], int(filters["szip"]["pixels_per_block"])]
-    else:
-        # zlib of level 0 is none, and the library does not make it
-        for name in ("zlib", "zstd", "bzip2"):
-            if filters.get(name) and (name != "zlib" or filters["complevel"]):
-                record["compression"] = name
-        if filters.get("shuffle"):
-            record["shuffle"] = True
-    if "compression" in record and "szip" not in record:
-        record["level"] = int(filters["complevel"])
-    if filters.get("fletcher32"):
-        record["fletcher32"] = True
-    return record
 
 
 def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], format: str) -> dict[str, Any]:
@@ -144,7 +86,7 @@ class _NoLevel(int):
         return True
 
 
-def is_available(file: Group, compression: str) -> bool:
+def is_available(file: Any, compression: str) -> bool:
     """Return whether the library of this machine knows a compression."""
     family = compression.partition("_")[0]
     tests = {"zlib": lambda: True, "szip": file.has_szip_filter, "zstd": file.has_zstd_filter}

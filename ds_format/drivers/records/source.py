@@ -13,10 +13,10 @@ from ...dataset import META, as_array
 from ...dtypes import TYPES
 from ...errors import DsError, MissingError, UnsupportedError
 from ...names import unescape
-from ...opened import Opened
 from ...selection import Index, take
 from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
+from ..handle import Reopened
 from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
 from .companion import Companion
@@ -81,7 +81,7 @@ class Records(Protocol):
         ...
 
 
-class RecordSource(Opened):
+class RecordSource(Reopened):
     """Records of a container; see `ds_format.drivers.base.Source`.
 
     Beside the companion that this package writes it opens at once. Of data of other programs all records are decoded to

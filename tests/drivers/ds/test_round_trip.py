@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,24 @@ def test_large_variables_in_parts_and_blocks(kind: str, masked: bool, tmp_path: 
     assert same_data(ds.read(tmp_path / "b.ds")["x"], array)
 
 
+@pytest.mark.parametrize("kind", ["f4", "?", "text"])
+def test_large_blocks_begin_at_any_bit_and_some_have_nothing_missing(kind: str, tmp_path: Path) -> None:
+    steps = [3, 700_001, 2, 6, 1_048_583, 1, 12]
+    n = sum(steps)
+    values: Any = np.arange(n) % 7 == 0 if kind == "?" else np.arange(n).astype("f4")
+    values = np.array(["a", ""], object)[np.arange(n) % 2] if kind == "text" else values
+    edges = np.cumsum([0, *steps]).tolist()
+    mask = np.arange(n) % 3 == 1
+    mask[edges[2] : edges[4]] = False
+    array = np.ma.MaskedArray(values, mask)
+    sink = create(tmp_path / "a.ds", {"x": properties_of(array, None), "y": {".size": [], ".type": "int8"}})
+    sink.write("x", [array[first:last] for first, last in itertools.pairwise(edges)])
+    sink.write("y", [np.array(7, "i1")])
+    sink.commit()
+    assert same_data(ds.read(tmp_path / "a.ds")["x"], array)
+    assert ds.read(tmp_path / "a.ds")["y"] == 7
+
+
 def test_shape_of_a_normalized_index() -> None:
     assert shape_of(normalize((0, slice(1, 3), [0, 0, 1]), (2, 5, 2))) == (2, 3)
 
@@ -171,7 +190,7 @@ def test_parts_and_blocks_of_the_older_format(masked: bool, tmp_path: Path, monk
     ds.write(tmp_path / "a.ds", {"x": array, "s": np.array(["a", "ž"], object)}, version="2.0.1")
     with ds.open(tmp_path / "a.ds") as file:
         whole: list[Any] = []
-        monkeypatch.setattr("ds_format.drivers.ds.source.decode_variable", lambda *arguments: whole.append(arguments))
+        monkeypatch.setattr("ds_format.drivers.ds.partial.decode_variable", lambda *arguments: whole.append(arguments))
         assert same_data(file["x"][5, ::7], array[5, ::7])
         blocks = list(file["x"].blocks(100_000))
     assert not whole

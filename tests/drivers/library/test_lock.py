@@ -147,7 +147,7 @@ def test_an_unclosed_file_is_closed_when_the_library_is_free(tmp_path: Path) -> 
     path = tmp_path / "x.nc"
     ds.write(path, {"x": np.arange(3), ".": {"x": {".dims": ["n"]}}})
     source: Any = open_source(path)
-    file = source._file
+    file = source._lease.file
     with LOCK:
         del source
         assert file.isopen()

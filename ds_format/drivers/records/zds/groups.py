@@ -8,13 +8,13 @@ from typing import Any
 from ....dataset import META, dims
 from ....errors import DsError, MissingError
 from ....names import escape, unescape
-from ....opened import Opened
 from ...base import BLOCK_SIZE, Metadata
+from ...handle import Reopened
 from ..source import RecordSource
 from .names import SEPARATOR
 
 
-class GroupSource(Opened):
+class GroupSource(Reopened):
     """Collections by their names; see `ds_format.drivers.base.Source`.
 
     Variables, dimensions and attributes of each have its name and a slash before theirs.

@@ -1,0 +1,179 @@
+"""A slab → the chunks that it crosses, and where they lie in the file."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import FormatError, TruncatedError
+from ..slabs import Slices
+from .layout import Layout
+
+MAX_ASKED = 64
+"""Chunks of a dataset that are asked for one by one; to call Python for one of a list takes about as many steps."""
+
+MAX_KNOWN = 200_000
+"""Chunks of a dataset whose places are kept, in some 200 bytes each."""
+
+SPARE_SIZE = 64 * 1024
+"""Bytes that a chunk may take more than twice those of its values, in whatever way it was compressed."""
+
+
+class Place(NamedTuple):
+    """Where a chunk lies."""
+
+    offset: int | None
+    """Of its first byte; None: nobody wrote it."""
+    size: int
+    """In bytes."""
+    mask: int
+    """A bit for each filter that it did not go through."""
+
+
+NOWHERE = Place(None, 0, 0)
+
+
+class Index:
+    """Where the chunks of one dataset lie; the lock of the library is held by whoever asks.
+
+    The library goes through all chunks to find one of them. So whoever wants many is better off with a list of all.
+
+    Parameters
+    ----------
+    dataset : h5py.h5d.DatasetID
+    """
+
+    def __init__(self, dataset: Any):
+        self._dataset = dataset
+        self._asked = 0
+        self._known: dict[tuple[int, ...], Place] | None = None
+
+    def expect(self, n: int) -> bool:
+        """Say that so many chunks will be asked for, and return whether they should be."""
+        self._asked += n
+        if self._known is None and self._asked > MAX_ASKED:
+            if n > MAX_KNOWN or self._dataset.get_num_chunks() > MAX_KNOWN:
+                return False
+            known: dict[tuple[int, ...], Place] = {}
+
+            def add(found: Any) -> None:
+                known[found.chunk_offset] = Place(int(found.byte_offset), int(found.size), int(found.filter_mask))
+
+            self._dataset.chunk_iter(add)
+            self._known = known
+        return True
+
+    def place(self, first: tuple[int, ...]) -> Place:
+        """Return where the chunk lies that begins with the value at a position."""
+        if self._known is not None:
+            return self._known.get(first, NOWHERE)
+        found = self._dataset.get_chunk_info_by_coord(first)
+        # of a chunk that nobody wrote the library says no place, or none that is one
+        if found.byte_offset is None or not found.size:
+            return NOWHERE
+        return Place(int(found.byte_offset), int(found.size), int(found.filter_mask))
+
+
+class Table(NamedTuple):
+    """The chunks that a slab crosses."""
+
+    places: list[Place]
+    parts: NDArray[np.int64]
+    """(N, 3 * R): of each, the first value along each axis; how many; and where these belong in the slab."""
+
+
+def ranges(layout: Layout, slices: Slices) -> list[range]:
+    """Return which chunks a slab crosses, along each axis."""
+    chunk = layout.chunk or ()
+    return [range(s.start // step, -(-s.stop // step)) for s, step in zip(slices, chunk, strict=True)]
+
+
+def locate(known: Index, layout: Layout, slices: Slices, file_size: int) -> Table | None:
+    """Return the chunks that a slab crosses; the lock of the library is held.
+
+    Parameters
+    ----------
+    known : Index
+    layout : Layout
+        In chunks.
+    slices : tuple of slice
+        Not empty, and within the shape.
+    file_size : int
+        Bytes.
+
+    Returns
+    -------
+    Table or None
+        None: the library shall read them.
+
+    Raises
+    ------
+    FormatError
+        If a chunk is not inside of the file.
+    """
+    chunk = layout.chunk or ()
+    axes = ranges(layout, slices)
+    places: list[Place] = []
+    if not known.expect(math.prod(map(len, axes))):
+        return None
+    for position in itertools.product(*axes):
+        first = tuple(i * step for i, step in zip(position, chunk, strict=True))
+        place = known.place(first)
+        if place.offset is None:
+            if layout.fill is None:
+                return None
+        elif place.offset < 0 or place.size > file_size or place.offset > file_size - place.size:
+            expected = f"expected it within the {file_size} bytes of the file"
+            message = f"the chunk at {first} lies at {place.offset} and takes {place.size} bytes, {expected}"
+            raise TruncatedError(message)
+        elif place.size > 2 * layout.chunk_size + SPARE_SIZE or _may_be_whole(layout, place, first):
+            return None
+        places.append(place)
+    return Table(places, _parts(chunk, slices, axes))
+
+
+def _may_be_whole(layout: Layout, place: Place, first: tuple[int, ...]) -> bool:
+    """Return whether a chunk at the edge may have gone through no filter, which its mask need not say.
+
+    A file may have it so for all chunks that it needs in part; h5py does not tell.
+    """
+    is_at_edge = any(i + step > n for i, step, n in zip(first, layout.chunk or (), layout.shape, strict=True))
+    return bool(layout.filters) and is_at_edge and not place.mask and place.size == layout.chunk_size
+
+
+def _parts(chunk: tuple[int, ...], slices: Slices, axes: list[range]) -> NDArray[np.int64]:
+    rank = len(chunk)
+    parts = np.empty([*map(len, axes), 3 * rank], np.int64)
+    for axis, (s, step, crossed) in enumerate(zip(slices, chunk, axes, strict=True)):
+        begins = np.arange(crossed.start, crossed.stop, dtype=np.int64) * step
+        start = np.maximum(begins, s.start)
+        stop = np.minimum(begins + step, s.stop)
+        along = [-1 if i == axis else 1 for i in range(rank)]
+        for i, values in enumerate((start - begins, stop - start, start - s.start)):
+            parts[..., i * rank + axis] = values.reshape(along)
+    return parts.reshape(-1, 3 * rank)
+
+
+def run(layout: Layout, slices: Slices) -> tuple[int, int] | None:
+    """Return first value and number of values of a slab of values in one piece; None if it is not one piece itself."""
+    first, n, is_whole = 0, 1, True
+    inner = 1
+    for s, size in zip(reversed(slices), reversed(layout.shape), strict=True):
+        count = s.stop - s.start
+        if count > 1 and not is_whole:
+            return None
+        first, n, is_whole = first + s.start * inner, n * count, is_whole and count == size
+        inner *= size
+    return first, n
+
+
+def check_run(offset: int, size: int, file_size: int) -> None:
+    """Refuse values in one piece that are not inside of the file."""
+    if offset < 0:
+        raise FormatError(f"its values lie at {offset}")
+    if offset + size > file_size:
+        raise TruncatedError(f"found {file_size} bytes in the file, expected at least {offset + size}")

@@ -1,0 +1,143 @@
+"""Values of a file as ds has them, above whatever fetches them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dtypes import TYPES
+from ...errors import FormatError
+from .. import strings
+from ..base import BLOCK_SIZE, block_slices
+from ..loss import LossWarning
+from ..slabs import Slices, read_part
+from . import ahead, guard, missing
+from .catalog import V
+
+
+class Reading(ABC, Generic[V]):
+    """Reads variables, parts and blocks of them.
+
+    A format fetches slabs of raw values (`_fetch_looked`) and knows what its numbers mean (`_cast`). Which slabs make a
+    part or a block, what is missing, and how characters and bytes become strings is the same for all.
+    """
+
+    category: ClassVar[type[LossWarning]]
+    """Of the warnings of the format."""
+    _path: str
+
+    @abstractmethod
+    def _fetch_looked(self, variable: V, slices: Slices) -> tuple[NDArray[Any], bool]:
+        """Return a slab of raw values, and whether one of them may mean "missing"; see `LibrarySource._fetch`."""
+
+    @abstractmethod
+    def _cast(self, variable: V, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return raw numbers in the ds type of the variable.
+
+        Raises
+        ------
+        FormatError
+            If one that is not masked has no place there.
+        """
+
+    def read_variable(self, variable: V, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it, as `Source.read` does; errors as of `LibrarySource.read`."""
+        shape = variable.shape
+        if shape is None:
+            return None
+        raw: Any
+        if index is None:
+            raw, may_miss = self._job(variable, tuple([slice(0, n) for n in shape])).work()
+        else:
+            slabs = _Slabs(lambda slices: self._job(variable, slices).work())
+            raw = read_part(slabs.fetch, shape, index, variable.size, variable.chunk)
+            # one string of an object array comes without an array, which must not cut NULs off
+            raw = np.asarray(raw) if isinstance(raw, (np.ndarray, np.generic)) else strings.as_objects(raw)[0]
+            may_miss = slabs.may_miss
+        counts = [0] * len(variable.sentinels)
+        values = self._decode(variable, raw, counts, may_miss)
+        if may_miss:
+            self._warn_of_several(variable, counts)
+        if values.ndim == 0 and not isinstance(values, np.ma.MaskedArray):
+            return values[()]
+        return values
+
+    def blocks_of(self, variable: V, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks, as `Source.blocks` does."""
+        if variable.shape is None:
+            return
+        counts = [0] * len(variable.sentinels)
+        left = math.prod(variable.shape)
+        every = block_slices(variable.shape, variable.memory_size, budget, variable.chunk)
+        for raw, may_miss in ahead.each(self._job(variable, slices) for slices in every):
+            block = self._decode(variable, raw, counts, may_miss)
+            left -= block.size
+            if not left:
+                # before the last block: who has counted does not come back
+                self._warn_of_several(variable, counts)
+            yield block
+
+    def _job(self, variable: V, slices: Slices) -> ahead.Job:
+        """Return what does what `_slab` does."""
+        return ahead.Job(partial(self._slab, variable, slices), False)
+
+    def _slab(self, variable: V, slices: Slices) -> tuple[NDArray[Any], bool]:
+        """Return a slab as the file has it, characters joined to byte strings; see `_fetch_looked`."""
+        if variable.length is None:
+            return self._fetch_looked(variable, slices)
+        characters, _ = self._fetch_looked(variable, (*slices, slice(0, variable.length)))
+        return strings.joined(characters), True
+
+    def _decode(self, variable: V, raw: NDArray[Any], counts: list[int], may_miss: bool) -> NDArray[Any]:
+        """Return values as ds has them; add to `counts` how many equal each sentinel, if one may."""
+        if TYPES[variable.type].is_string:
+            return self._decode_strings(variable, raw)
+        mask = None
+        if may_miss:
+            mask, found = missing.count(raw, variable.sentinels)
+            counts[:] = [a + b for a, b in zip(counts, found, strict=True)]
+        values = self._cast(variable, raw, mask)
+        if mask is None:
+            return values
+        fill_value = variable.sentinels[0] if values.dtype == raw.dtype else None
+        return np.ma.MaskedArray(values, mask=mask, fill_value=fill_value)
+
+    def _decode_strings(self, variable: V, raw: NDArray[Any]) -> NDArray[Any]:
+        values = raw.astype(object)
+        if variable.type == "unicode" and not variable.is_decoded:
+            try:
+                values = strings.decoded(values)
+            except FormatError as error:
+                raise error.at(path=self._path, variable=variable.name) from error.__cause__
+        if variable.mark is None:
+            return values
+        is_text = variable.type == "unicode"
+        mark: Any = variable.mark if is_text else variable.mark.encode("utf-8", "surrogatepass")
+        mask = np.asarray(values == mark, dtype=bool)
+        return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
+
+    def _warn_of_several(self, variable: V, counts: list[int]) -> None:
+        used = [(n, value) for n, value in zip(counts, variable.sentinels, strict=True) if n]
+        if len(used) > 1:
+            which = ", ".join(f"{n} are {value}" for n, value in used)
+            message = f"missing values are marked in {len(used)} ways ({which}): a mask does not tell them apart"
+            guard.warn(self.category, message, self._path, variable.name)
+
+
+class _Slabs:
+    """Fetches slabs, and notes whether one of their values may mean "missing"."""
+
+    def __init__(self, fetch: Callable[[Slices], tuple[NDArray[Any], bool]]):
+        self._fetch = fetch
+        self.may_miss = False
+
+    def fetch(self, slices: Slices) -> NDArray[Any]:
+        slab, may_miss = self._fetch(slices)
+        self.may_miss |= may_miss
+        return slab

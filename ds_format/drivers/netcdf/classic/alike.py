@@ -1,0 +1,159 @@
+"""Small classic files in a row that say the same of all variables, as one: only their values are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Container
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import classic
+from ....dataset import META, as_array, as_masked, escape
+from ....errors import DsError
+from ....kernels.files import opening
+from ....merging import size_along
+from ...base import Metadata
+from ..marker import MARKER
+from .source import FIRST_SIZE, ClassicSource
+from .values import ClassicValues
+
+
+class AlikeFiles:
+    """Whole small files whose headers differ in attributes of the dataset, and in where things lie, at most.
+
+    Parameters
+    ----------
+    source : ClassicSource
+        The first file, in memory.
+    path : str
+    keys : container of str, optional
+        Which variables to read; all by default.
+    dim : str, optional
+        Dimension along which files are joined: of variables without it those of the first file are enough.
+    attributes : collection of str, optional
+        Keys of attributes of the dataset of which the values of each file are wanted.
+
+    Attributes
+    ----------
+    meta, first : Metadata
+        Of all: what later files say instead of former ones; of the first.
+    paths : list of str
+    noted : list of dict
+        What each file has of these attributes.
+    """
+
+    def __init__(
+        self,
+        source: ClassicSource,
+        path: str,
+        keys: Container[str] | None = None,
+        dim: str | None = None,
+        attributes: Collection[str] = (),
+    ):
+        self._header = source.header
+        self._variables = source.variables
+        self._attributes = attributes
+        self.meta: Metadata = source.meta
+        self.first: Metadata = {key: entry.copy() for key, entry in source.meta.items()}
+        wanted = [key for key in self.meta if key != META and (keys is None or key in keys)]
+        self._parts: dict[str, list[Any]] = {
+            key: [as_array(source.read(key))] for key in wanted if self._variables[key].shape is not None
+        }
+        entries = {key: self.meta[key] for key in wanted}
+        joins = dim is not None and size_along(entries, dim) is not None
+        self._each = [key for key in self._parts if not joins or dim in self.meta[key][".dims"]]
+        self._places = {key: i for i, key in enumerate(self._variables)}
+        # of these the values decide what is said of them
+        self._is_alone = any(not variable.shape and variable.sentinels for variable in self._variables.values())
+        self.paths = [path]
+        self.noted = [self._noted(self.meta[META])]
+
+    def _noted(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        return {key: attributes[key] for key in self._attributes if key in attributes}
+
+    def add_file(self, path: str) -> bool:
+        """Take one more file, if it is alike.
+
+        Raises
+        ------
+        OSError
+            As the system says.
+        FormatError
+            If it is alike, but cut; then nothing of it has been taken.
+        """
+        found = None if self._is_alone else _small(path)
+        if found is None:
+            return False
+        data, header = found
+        known = self._header
+        if header.format != known.format or header.dimensions != known.dimensions:
+            return False
+        if len(header.variables) != len(known.variables) or MARKER in header.attributes:
+            return False
+        for new, old in zip(header.variables, known.variables, strict=True):
+            if new.attributes is not old.attributes or new.name != old.name:
+                return False
+        values = ClassicValues(path, -1, len(data), data)
+        parts = [self._read(values, key, header.variables[self._places[key]]) for key in self._each]
+        for key, part in zip(self._each, parts, strict=True):
+            self._parts[key].append(part)
+        own = {escape(name): value for name, value in header.attributes.items()}
+        for key in self._attributes:
+            self.meta[META].pop(key, None)  # what the file lacks is not that of the one before
+        self.meta[META].update(own)
+        self.paths.append(path)
+        self.noted.append(self._noted(own))
+        return True
+
+    def _read(self, values: ClassicValues, key: str, place: classic.Variable) -> Any:
+        variable = self._variables[key]
+        variable.place = place
+        return as_array(values.read_variable(variable, None))
+
+    def read(self, key: str) -> Any:
+        """Return one variable of all files, or of the first alone, as an array or MaskedArray of shape (count, *shape).
+
+        Once, since it is given away.
+        """
+        parts = self._parts.pop(key)
+        values = _stack([np.ma.getdata(part) for part in parts])
+        if all(np.ma.getmask(part) is np.ma.nomask for part in parts):
+            return as_masked(values)
+        return np.ma.MaskedArray(values, _stack([np.ma.getmaskarray(part) for part in parts]))
+
+
+def _stack(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    stack = np.empty((len(parts), *parts[0].shape), parts[0].dtype)
+    for place, part in zip(stack, parts, strict=True) if parts[0].ndim else ():
+        place[...] = part
+    if not parts[0].ndim:
+        stack[:] = [part[()] for part in parts]
+    return stack
+
+
+def alike_files(
+    path: str, keys: Container[str] | None = None, dim: str | None = None, attributes: Collection[str] = ()
+) -> AlikeFiles | None:
+    """Begin a run of files that are alike; None if a file is none for that. See `AlikeFiles`."""
+    found = _small(path)
+    if found is None or MARKER in found[1].attributes:
+        return None
+    data, header = found
+    return AlikeFiles(ClassicSource(path, -1, len(data), data, header), path, keys, dim, attributes)
+
+
+def _small(path: str) -> tuple[bytearray, classic.Header] | None:
+    """Return the bytes of a small classic file, and its header; None if it is another one."""
+    fd, _, data = opening.open_first(path, FIRST_SIZE)
+    if fd >= 0:
+        os.close(fd)
+    if fd >= 0 or data[:4] not in classic.MAGIC:
+        return None
+    try:
+        return data, classic.parse(data, len(data), share=True)
+    except (classic.Unusual, classic.Incomplete):
+        return None
+    except DsError as error:
+        raise error.at(path=path)

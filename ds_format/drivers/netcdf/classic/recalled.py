@@ -1,0 +1,159 @@
+"""What the header of a classic file says, where files before it said the same.
+
+The files of an archive have the same variables, described in the same words; `classic.read_header` gives the very same
+attributes then. What became of them the time before is not found out again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .... import classic
+from ....dataset import META, escape
+from ...library.catalog import Catalog
+from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, dataset_record, read_variable
+from ..description import Described, DescribedFile, DescribedGroup
+from ..losses import warn
+from ..marker import take_marker
+from ..storage import PROPERTY
+
+IDLE = 8
+"""Most memories that are kept for others."""
+MOST = 256
+"""Variables that are remembered."""
+
+_idle: list[_Memory] = []
+
+
+def catalog_of(header: classic.Header, path: str, read_scalar: ReadScalar) -> Catalog[NetCDFVariable]:
+    """Return what `catalog.read_catalog` does of a header.
+
+    Parameters
+    ----------
+    header : Header
+        Nobody changes its attributes.
+    path : str
+        For warnings.
+    read_scalar : callable
+        See `catalog.read_catalog`.
+    """
+    try:
+        memory = _idle.pop()
+    except IndexError:
+        memory = _Memory()
+    try:
+        return memory.catalog(header, path, read_scalar)
+    finally:
+        if len(_idle) < IDLE:
+            _idle.append(memory)
+
+
+class _Known(NamedTuple):
+    """A variable of a file before."""
+
+    key: str
+    attributes: dict[str, Any]
+    """In the file."""
+    dims: list[str]
+    variable: NetCDFVariable
+    properties: dict[str, Any]
+    arrays: list[str]
+    """Which properties are arrays."""
+
+    def again(self, place: classic.Variable) -> tuple[NetCDFVariable, dict[str, Any]]:
+        """Return what `catalog.read_variable` does of the variable at another place."""
+        old = self.variable
+        variable = NetCDFVariable(
+            name=old.name, type=old.type, kind=old.kind, shape=place.shape, length=None, size=old.size, chunk=None,
+            sentinels=old.sentinels, mark=None, is_decoded=False, place=place, growing=(), sought=old.sought,
+        )  # fmt: skip
+        properties = self.properties.copy()
+        properties[".dims"] = self.dims.copy()
+        properties[".size"] = list(place.shape)
+        if PROPERTY in properties:
+            properties[PROPERTY] = properties[PROPERTY].copy()
+        for key in self.arrays:
+            properties[key] = properties[key].copy()
+        return variable, properties
+
+
+class _Memory:
+    """What the file before said; for one call at a time."""
+
+    def __init__(self) -> None:
+        self.variables: list[_Known | None] = []
+        self.dimensions: tuple[classic.Dimension, ...] = ()
+        self.names: list[str] = []
+        self.unlimited: list[str] = []
+        self.record: tuple[str, dict[str, Any]] | None = None
+        """Format, and what the variables do not tell about the file."""
+
+    def catalog(self, header: classic.Header, path: str, read_scalar: ReadScalar) -> Catalog[NetCDFVariable]:
+        """Return the catalog of a file, and remember it."""
+        catalog: Catalog[NetCDFVariable] = Catalog(path, False, warn)
+        variables, meta = catalog.variables, catalog.meta
+        is_same = header.dimensions == self.dimensions and len(header.variables) == len(self.variables)
+        if header.dimensions != self.dimensions:
+            self._take_dimensions(header)
+        for i, place in enumerate(header.variables):
+            known = self.variables[i] if i < len(self.variables) else None
+            if known is not None and known.attributes is place.attributes and known.variable.name == place.name:
+                # where the dimensions have other names, nothing is left in memory
+                key = known.key
+                variables[key], meta[key] = known.again(place)
+            else:
+                is_same = False
+                key = escape(place.name)
+                variables[key], meta[key] = self._read(i, place, read_scalar)
+        attributes = header.attributes
+        take_marker(attributes)
+        own = {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
+        if not is_same or self.record is None or self.record[0] != header.format:
+            file = DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
+            self.record = header.format, dataset_record(file, meta, self.unlimited)
+        record = {name: value if isinstance(value, str) else value.copy() for name, value in self.record[1].items()}
+        meta[META] = {**({PROPERTY: record} if record else {}), **own}
+        return catalog
+
+    def _take_dimensions(self, header: classic.Header) -> None:
+        names = [dimension.name for dimension in header.dimensions]
+        unlimited = [dimension.name for dimension in header.dimensions if dimension.is_record]
+        if names != self.names or unlimited != self.unlimited:
+            self.variables = []
+        self.dimensions, self.names, self.unlimited = header.dimensions, names, unlimited
+
+    def _read(self, i: int, place: classic.Variable, read_scalar: ReadScalar) -> tuple[NetCDFVariable, dict[str, Any]]:
+        """Return what is said of a variable, and remember it, unless its values decide."""
+        name, dims, attributes, code, shape, _, _ = place
+        names = [self.names[dim] for dim in dims]
+        described = Described(name, names, shape, code, dict(attributes), [], True, {}, None, place)
+        variable, properties = read_variable(described, frozenset(self.unlimited), read_scalar)
+        while len(self.variables) <= i < MOST:
+            self.variables.append(None)
+        if i < MOST:
+            self.variables[i] = None
+            arrays = [key for key, value in properties.items() if isinstance(value, np.ndarray)]
+            for key in arrays:
+                # those of the header are for all files that have them
+                properties[key] = properties[key].copy()
+            if variable.kind == "number" and variable.shape and _is_flat(properties):
+                self.variables[i] = _Known(escape(name), attributes, names, variable, _kept(properties, arrays), arrays)
+        return variable, properties
+
+
+def _kept(properties: dict[str, Any], arrays: list[str]) -> dict[str, Any]:
+    """Return properties that nobody else can change."""
+    kept = properties | {key: properties[key].copy() for key in arrays}
+    if PROPERTY in kept:
+        kept[PROPERTY] = kept[PROPERTY].copy()
+    return kept
+
+
+def _is_flat(properties: dict[str, Any]) -> bool:
+    """Return whether properties have no values inside of values but those that `_Known.again` copies."""
+    flat = (str, bool, np.generic, np.ndarray)
+    record = properties.get(PROPERTY, {})
+    others = [value for key, value in properties.items() if key not in (".dims", ".size", PROPERTY)]
+    return all(isinstance(value, flat) for value in [*record.values(), *others])

@@ -1,0 +1,189 @@
+"""Reading: a classic NetCDF file as a Source."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .... import classic, packing
+from ....dataset import META, Dataset, as_masked
+from ....errors import DsError
+from ....kernels.files import opening, ranges
+from ....once import once
+from ....opened import Opened
+from ...base import BLOCK_SIZE, Metadata, Origin
+from ...stamp import Stamp
+from .recalled import catalog_of
+from .values import ClassicValues
+
+if TYPE_CHECKING:
+    from .handle import ClassicHandle
+
+FIRST_SIZE = 64 * 1024
+"""Bytes read at first: of a smaller file all of it."""
+BLOCK_LIMIT = 1024 * 1024
+"""Bytes of a block at most, so that the processor's cache holds it until it is written."""
+
+
+def opened(path: Any) -> ClassicSource | None:
+    """Open a classic file; None if it is none, or an unusual one, which the netCDF4 library shall read.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+
+    Raises
+    ------
+    OSError
+        As the system says; see `kernels.files.opening.open_first`.
+    FormatError
+        If the header of a classic file is wrong.
+    """
+    fd, size, data = opening.open_first(path, FIRST_SIZE)
+    try:
+        if data[:4] in classic.MAGIC:
+            size = size if fd >= 0 else len(data)  # it may have shrunk meanwhile
+            source = ClassicSource(path, fd, size, data, classic.read_header(fd, size, data, share=True))
+            fd = -1
+            return source
+    except classic.Unusual:
+        pass
+    except DsError as error:
+        raise error.at(path=os.fsdecode(path))
+    finally:
+        if fd >= 0:
+            os.close(fd)
+    return None
+
+
+class ClassicSource(Opened):
+    """An open classic file; see `ds_format.drivers.base.Source`.
+
+    Values are as the netCDF4 library would give them; see `ds_format.drivers.netcdf.source.NetCDFSource`. Nothing is
+    locked: any number of threads may read at once.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    fd : int
+        File descriptor, which the source closes; -1: it is closed already.
+    size : int
+        Bytes of the file.
+    data : bytearray
+        The first ones, all of them if the file is closed.
+    header : Header
+        Its attributes are taken for the metadata, and changed.
+    """
+
+    origin: Origin
+    """Set by whoever opens the source."""
+    faults: Mapping[str, DsError]
+    held: int
+    """Bytes of the file that are in memory; 0: it is open instead."""
+
+    def __init__(self, path: Any, fd: int, size: int, data: bytearray, header: classic.Header):
+        self.path = os.fsdecode(path)
+        self.header = header
+        self.size = size
+        self._data = data
+        self.held = len(data) if fd < 0 else 0
+        self._values = values = ClassicValues(self.path, fd, size, data if fd < 0 else None)
+        catalog = catalog_of(header, self.path, values.scalar)
+        self.meta: Metadata = catalog.meta
+        self.faults = catalog.faults
+        self.variables = catalog.variables
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it; see `Source.read`.
+
+        Raises
+        ------
+        FormatError
+            If the data are cut, or not what the attributes promise.
+        """
+        return self._values.read_variable(self.variables[name], index)
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks; see `Source.blocks`."""
+        return self._values.blocks_of(self.variables[name], min(budget, BLOCK_LIMIT))
+
+    def handle(self, name: str) -> ClassicHandle:
+        """Return what reads one variable elsewhere; see `drivers.base.Source`."""
+        variable, type_name = self.variables[name], self.meta[name][".type"]
+        handle: ClassicHandle = _handles().ClassicHandle(
+            self._absolute, name, self._stamp, self.header.size, variable, type_name
+        )
+        return handle
+
+    @once
+    def _absolute(self) -> str:
+        return os.path.abspath(self.path)
+
+    @once
+    def _stamp(self) -> Stamp:
+        """What tells whether the file is still this one."""
+        found: Stamp = _handles().ClassicHandle.stamp_of(self.path, self._values.fd, self.head())
+        return found
+
+    def head(self) -> memoryview:
+        """Return the bytes of the header."""
+        size = self.header.size
+        if len(self._data) < size:
+            self._data = bytearray(size)
+            ranges.read_at(self._values.fd, 0, self._data)
+        return memoryview(self._data)[:size]
+
+    def close(self) -> None:
+        """Release the file; closing twice is no error."""
+        fd, self._values.fd = self._values.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_values"):
+            self.close()
+
+
+def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | None:
+    """Read a dataset in one go; None if it is no file for this; see `opened`.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    keys : collection of str, optional
+        Which variables to read, by their keys; those that do not exist are left out.
+    full : bool
+        Whether to return the metadata of the other variables, too.
+    unpack : bool or None
+        As `packing.is_unpacked_by`.
+    """
+    source = opened(path)
+    if source is None:
+        return None
+    dataset = Dataset()
+    kept: Metadata = {}
+    try:
+        for key, entry in source.meta.items():
+            is_wanted = key != META and (keys is None or key in keys)
+            entry.pop(".missing", None)
+            if is_wanted:
+                values = source.read(key)
+                if packing.is_unpacked_by(unpack, entry):
+                    values = None if values is None else packing.unpack(values, entry)
+                    entry = packing.unpacked_meta(entry)
+                dataset[key] = as_masked(values)
+            if is_wanted or full or key == META:
+                kept[key] = entry
+    finally:
+        source.close()
+    dataset[META] = kept
+    return dataset
+
+
+@functools.cache
+def _handles() -> Any:
+    """Return the module of handles: who reads a file, and makes none, need not load it."""
+    return importlib.import_module(".handle", __package__)

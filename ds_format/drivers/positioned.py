@@ -1,0 +1,95 @@
+"""Variables that are read by the positions that the header of their file told, without the header."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DsError
+from ..kernels.files import ranges
+from ..names import unescape
+from ..regular import open_file
+from .handle import Indexed
+from .stamp import Stamp
+
+MAX_KNOWN = 4096
+"""Files whose digests are remembered."""
+
+_known: dict[tuple[int, ...], bytes] = {}
+"""Digests of headers, by what the system says of a file: it tells the time of the last change, whoever made it."""
+
+
+def digest(line: Any) -> bytes:
+    """Return the digest of the bytes of a file before its data."""
+    return hashlib.blake2b(line, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class PositionedHandle(Indexed):
+    """A variable of a file; see `drivers.base.Handle`.
+
+    Attributes
+    ----------
+    path, key, stamp
+        See `drivers.base.Handle`.
+    body : int
+        Bytes of the header, from the start of the file.
+    """
+
+    path: str
+    key: str
+    stamp: Stamp
+    body: int
+
+    @staticmethod
+    def stamp_of(path: str, fd: int, header: Any) -> Stamp:
+        """Return what tells whether a file is still the one that was opened.
+
+        A small file is closed by then. If another one has its name, that one's header has another digest, or else is
+        this header, too, and what it says of the data holds for both.
+
+        Parameters
+        ----------
+        path : str
+        fd : int
+            File descriptor; -1: the file is closed.
+        header : buffer
+            Its bytes before the data.
+        """
+        return Stamp.of(os.fstat(fd) if fd >= 0 else os.stat(path), digest(header))
+
+    @abstractmethod
+    def _read(self, fd: int, size: int, index: tuple[Any, ...] | None) -> Any:
+        """Read the variable or a part of it from the open file of so many bytes."""
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Read the variable or a part of it; see `drivers.base.Handle`."""
+        fd, status = self._open()
+        try:
+            self.stamp.compare(Stamp.of(status, self._digest(fd, status)), self.path)
+            return self._read(fd, status.st_size, index)
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(self.key))
+        finally:
+            os.close(fd)
+
+    def _open(self) -> tuple[int, os.stat_result]:
+        try:
+            return open_file(self.path)
+        except OSError as error:
+            raise self.stamp.gone(error, self.path, self.key) from None
+
+    def _digest(self, fd: int, status: os.stat_result) -> bytes:
+        """Return the digest of the first bytes of the file, as many as its header had."""
+        known = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, self.body)
+        found = _known.get(known)
+        if found is None:
+            line = bytearray(min(self.body, status.st_size))  # a handle from elsewhere may say anything
+            found = digest(memoryview(line)[: ranges.read_at(fd, 0, line)])
+            if len(_known) >= MAX_KNOWN:
+                _known.clear()
+            _known[known] = found
+        return found

@@ -1,0 +1,61 @@
+"""Files of both libraries, and what is read of them with and without these."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ds_format.drivers import hdf5, netcdf
+
+
+def both(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+    """Return a slab without the library, None if that is not done, and with it."""
+    with contextlib.closing(driver.open(path)) as source:
+        variable = source._variable(name)
+        prepared = source._prepare(variable, slices)
+        return None if prepared is None else prepared(), source._fetch(variable, slices)
+
+
+def assert_same(driver: Any, path: Path, name: str, slices: tuple[slice, ...]) -> None:
+    """Hold a slab that is read without the library equal to that of the library, bit by bit."""
+    found, expected = both(driver, path, name, slices)
+    assert found is not None
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert found.tobytes() == expected.tobytes()
+
+
+def is_left_to_the_library(driver: Any, path: Path, name: str) -> bool:
+    with contextlib.closing(driver.open(path)) as source:
+        variable = source._variable(name)
+        return source._prepare(variable, tuple(slice(0, n) for n in variable.shape)) is None
+
+
+def whole(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(slice(0, n) for n in shape)
+
+
+def change(path: Path, offset: int, data: bytes) -> None:
+    """Change bytes of a file."""
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def drivers() -> list[Any]:
+    return [hdf5, netcdf]
+
+
+def numbers(shape: tuple[int, ...], dtype: Any = "f4", seed: int = 0) -> NDArray[Any]:
+    """Return an array of numbers that are all different bytes, and can be compressed."""
+    n = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    content = np.random.default_rng(seed).integers(0, 100, n, np.uint8)
+    return content.view(dtype).reshape(shape)
+
+
+def size_of(path: Path) -> int:
+    return os.path.getsize(path)

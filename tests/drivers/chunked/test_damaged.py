@@ -1,0 +1,176 @@
+"""Damaged chunks: an error names file, variable and chunk, and nothing is allocated that the file does not hold."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import zlib
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ds_format.drivers.chunked import filters, index
+from ds_format.drivers.netcdf.source import NetCDFSource
+from ds_format.errors import DsError, FormatError, TruncatedError
+
+from .files import assert_same, both, change, numbers, size_of, whole
+
+h5py = pytest.importorskip("h5py")
+hdf5 = importlib.import_module("ds_format.drivers.hdf5")
+
+SIZE = 400
+"""Bytes of a chunk."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.h5"
+
+
+@pytest.fixture(params=["deflate", "zlib"], autouse=True)
+def inflater(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "zlib":
+        monkeypatch.setattr(filters, "inflater", lambda: filters._inflate_by_zlib)
+    else:
+        pytest.importorskip("deflate")
+
+
+def write(path: Path, chunks: list[bytes], masks: list[int] | None = None, **options: Any) -> None:
+    """Write a dataset of chunks as they are given."""
+    with h5py.File(path, "w") as file:
+        options = {"chunks": (100,), "compression": "gzip", "shuffle": True, **options}
+        dataset = file.create_dataset("x", (100 * len(chunks),), "f4", **options)
+        for i, chunk in enumerate(chunks):
+            dataset.id.write_direct_chunk((100 * i,), chunk, masks[i] if masks else 0)
+
+
+def refused(path: Path, n: int = 100) -> DsError:
+    """Return the error of reading without the library."""
+    with contextlib.closing(hdf5.open(path)) as source, pytest.raises(FormatError) as caught:
+        source._job(source._variable("x"), (slice(0, n),)).work()
+    error: DsError = caught.value
+    assert (error.path, error.variable) == (str(path), "x")
+    return error
+
+
+GOOD = zlib.compress(bytes(SIZE))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"no zlib at all", "cannot be inflated"),
+        (GOOD[:-5], "inflated"),
+        (zlib.compress(bytes(SIZE - 1)), f"found {SIZE - 1} bytes, expected {SIZE}"),
+        (zlib.compress(bytes(SIZE + 1)), "inflated"),
+        (zlib.compress(bytes(1_000_000)), "inflated"),
+        (zlib.compress(b""), "found 0 bytes, expected 400"),
+        (GOOD[:2] + b"\xff" + GOOD[3:], "cannot be inflated"),
+    ],
+)
+def test_what_cannot_be_inflated(path: Path, data: bytes, message: str) -> None:
+    write(path, [data])
+    assert message in str(refused(path))
+
+
+def test_trailing_bytes_are_none_of_a_chunk(path: Path) -> None:
+    write(path, [GOOD + b"more"])
+    assert_same(hdf5, path, "x", whole((100,)))
+
+
+def test_chunks_too_large_for_what_they_hold_take_no_memory(path: Path) -> None:
+    n = 16 * 1024 * 1024
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("x", (n,), "u1", chunks=(n,), compression="gzip")
+        dataset.id.write_direct_chunk((0,), GOOD)
+    assert f"cannot be inflated to {n}" in str(refused(path))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_masks_say_which_filters_a_chunk_went_through(path: Path, number: int) -> None:
+    values = numbers((300,))
+    data = values[100:200].tobytes()
+    if not number & 1:
+        data = values[100:200].reshape(-1).view(np.uint8).reshape(-1, 4).T.tobytes()
+    if not number & 2:
+        data = zlib.compress(data)
+    shuffled = [values[i : i + 100].view(np.uint8).reshape(-1, 4).T.tobytes() for i in (0, 200)]
+    write(path, [zlib.compress(shuffled[0]), data, zlib.compress(shuffled[1])], [0, number, 0])
+    assert_same(hdf5, path, "x", whole((300,)))
+    assert both(hdf5, path, "x", whole((300,)))[0].tobytes() == values.tobytes()  # type: ignore[union-attr]
+
+
+def test_checksums(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("x", data=numbers((100,)), chunks=(100,), fletcher32=True)
+        place = dataset.id.get_chunk_info_by_coord((0,))
+    assert_same(hdf5, path, "x", whole((100,)))
+    content = path.read_bytes()[place.byte_offset : place.byte_offset + place.size]
+    # as HDF5 before 1.6.3 wrote it
+    change(path, place.byte_offset + SIZE, bytes([content[SIZE + i] for i in (1, 0, 3, 2)]))
+    assert_same(hdf5, path, "x", whole((100,)))
+    change(path, place.byte_offset + 7, bytes([content[7] ^ 1]))
+    assert "checksum" in str(refused(path))
+
+
+def test_a_chunk_without_room_for_its_checksum(path: Path) -> None:
+    write(path, [b"abc"], fletcher32=True, shuffle=False, compression=None)
+    assert "checksum" in str(refused(path))
+
+
+def test_a_cut_file(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=numbers((100,)), chunks=(50,))
+        place = file["x"].id.get_chunk_info_by_coord((50,))
+    with contextlib.closing(hdf5.open(path)) as source:
+        prepared = source._prepare(source._variable("x"), (slice(0, 100),))
+        with open(path, "r+b") as file:
+            file.truncate(place.byte_offset + 10)
+        with pytest.raises(TruncatedError, match=f"the chunk of 200 bytes at {place.byte_offset}.*found 10 bytes"):
+            prepared()
+
+
+@pytest.mark.parametrize(("offset", "size"), [(10**9, 8), (2**63 - 1, 8), (8, 10**9), (8, 2**32 - 1)])
+def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, offset: int, size: int) -> None:
+    write(path, [GOOD])
+    monkeypatch.setattr(index.Index, "place", lambda known, first: index.Place(offset, size, 0))
+    error = refused(path)
+    assert isinstance(error, TruncatedError)
+    assert f"at (0,) lies at {offset} and takes {size} bytes, expected it within the {size_of(path)}" in str(error)
+
+
+def test_values_in_one_piece_beyond_the_file() -> None:
+    with pytest.raises(TruncatedError, match="found 99 bytes in the file, expected at least 100"):
+        index.check_run(10, 90, 99)
+    with pytest.raises(FormatError, match="lie at -1"):
+        index.check_run(-1, 9, 99)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=3), st.data())
+def test_mutated_files_are_read_or_refused(tmp_path: Path, bytes_: list[tuple[int, int]], data: st.DataObject) -> None:
+    good = tmp_path / "good.nc"
+    if not good.exists():
+        with netCDF4.Dataset(good, "w") as file:
+            file.createDimension("t", None)
+            file.createDimension("x", 50)
+            file.createVariable("v", "f4", ("t", "x"), zlib=True, fletcher32=True)[:] = numbers((30, 50))
+    content = bytearray(good.read_bytes())
+    with h5py.File(good) as file:
+        place = file["v"].id.get_chunk_info_by_coord((0, 0))
+    where = data.draw(st.sampled_from([(place.byte_offset, place.size), (0, len(content))]))
+    for i, byte in bytes_:
+        content[where[0] + i % where[1]] = byte
+    bad = tmp_path / "bad.nc"
+    bad.write_bytes(content)
+    with contextlib.suppress(DsError, OSError), contextlib.closing(NetCDFSource(bad)) as source:
+        variable = source._variables.get("v")
+        if variable is not None and variable.shape and np.prod(variable.shape) < 10**6:
+            prepared = source._prepare(variable, whole(variable.shape))
+            if prepared is not None:
+                prepared()

@@ -1,0 +1,193 @@
+"""Classic files as Sources: what they need, handles, threads, what is left to the library."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format.drivers import netcdf, open_source
+from ds_format.drivers.netcdf.classic.handle import ClassicHandle
+from ds_format.drivers.netcdf.classic.source import FIRST_SIZE, ClassicSource
+from ds_format.drivers.netcdf.source import NetCDFSource
+from ds_format.errors import ReplacedError, TruncatedError
+
+from ....classic.files import File, Variable, encode
+from ..files import make
+
+LARGE = FIRST_SIZE // 4
+
+
+@pytest.fixture(params=[10, LARGE], ids=["small", "large"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with make(tmp_path / "a.nc", "NETCDF3_CLASSIC", t=None, n=request.param) as file:
+        variable = file.createVariable("x", "f4", ("t", "n"), fill_value=-9)
+        variable[0:3] = np.arange(3 * request.param).reshape(3, -1)
+        variable[1, 2] = -9
+        file.createVariable("n", "i2", ("n",))[:] = 7
+    return tmp_path / "a.nc"
+
+
+READ = """
+import sys
+import ds_format as ds
+path = sys.argv[1]
+ds.read(path), ds.read(path, "x", sel={"t": 0}), ds.verify(path)
+with ds.open(path) as file:
+    file["x"][1]
+ds.read_many([path, path], dim="t")
+ds.convert(path, path + ".ds")
+print("netCDF4" in sys.modules)
+"""
+
+
+def test_nothing_of_the_library_is_loaded(path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_short_cut_gives_what_a_source_gives(path: Path) -> None:
+    short, through = ds.read(path), ds.from_netcdf(path)
+    assert list(short) == list(through) == ["x", "n", "."]
+    for key in ("x", "n"):
+        assert type(short[key]) is type(through[key]) is np.ma.MaskedArray
+        assert short[key].tolist() == through[key].tolist()
+        assert short[key].fill_value == through[key].fill_value
+    assert repr(short["."]) == repr(through["."])
+    assert list(ds.read(path, ["n"])["."]) == ["n", "."]
+    assert list(ds.read(path, ["n"], full=True)["."]) == ["x", "n", "."]
+    with ds.with_mode("strict"), pytest.raises(ds.MissingError, match='variable "y" not found'):
+        ds.read(path, ["y"])
+
+
+def test_packed_values_are_unpacked(tmp_path: Path) -> None:
+    with make(tmp_path / "a.nc", "NETCDF3_CLASSIC", n=3) as file:
+        packed = file.createVariable("p", "i2", ("n",))
+        packed.set_auto_maskandscale(False)
+        packed.setncatts({"scale_factor": 0.5, "units": "m"})
+        packed[:] = [1, 2, -32767]
+    for unpack in (None, True, False):
+        short, through = ds.read(tmp_path / "a.nc", unpack=unpack), ds.from_netcdf(tmp_path / "a.nc", unpack=unpack)
+        assert repr(short["p"]) == repr(through["p"]) and repr(short["."]) == repr(through["."])
+    assert ds.read(tmp_path / "a.nc")["p"].tolist() == [0.5, 1.0, None]
+
+
+def test_an_option_that_the_format_does_not_have(path: Path) -> None:
+    with pytest.raises(ds.DriverError, match="strings is not possible"):
+        ds.read(path, strings="numpy")
+
+
+def test_a_handle_travels(path: Path) -> None:
+    source = open_source(path)
+    handle = pickle.loads(pickle.dumps(source.handle("x")))
+    expected = source.read("x")
+    source.close()
+    assert isinstance(handle, ClassicHandle) and handle.path == str(path) and handle.dtype == np.float32
+    assert handle.read().tolist() == expected.tolist()
+    assert handle[1, 2].mask.all() and handle[:, 3:1:-1].tolist() == expected[:, 3:1:-1].tolist()
+    assert len(pickle.dumps(handle)) < 2000
+
+
+def test_a_handle_of_another_file(path: Path) -> None:
+    source = open_source(path)
+    handle = source.handle("n")
+    source.close()
+    content = path.read_bytes()
+    path.write_bytes(content + b"more")
+    with pytest.raises(ReplacedError, match=r"found \d+ bytes, expected"):
+        handle.read()
+    status = os.stat(path)
+    path.write_bytes(content.replace(b"\1x\0", b"\1y\0"))
+    os.utime(path, ns=(status.st_atime_ns, handle.stamp.mtime))
+    with pytest.raises(ReplacedError):
+        handle.read()
+    path.unlink()
+    with pytest.raises(ReplacedError, match="is not there any more"):
+        handle.read()
+
+
+def test_threads_read_at_once(path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        source = netcdf.open(path)
+        expected = source.read("x")
+        handle = source.handle("x")
+        for found in threads.map(lambda i: source.read("x") if i % 2 else handle.read(), range(200)):
+            assert found.tolist() == expected.tolist()
+        source.close()
+
+
+def test_a_source_that_is_closed_twice(path: Path) -> None:
+    source = netcdf.open(path)
+    source.close()
+    source.close()
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        pickle.dumps(source)
+
+
+def test_a_file_that_is_cut_while_it_is_open(path: Path) -> None:
+    source: Any = netcdf.open(path)
+    os.truncate(path, 200)
+    if source.size > FIRST_SIZE:
+        with pytest.raises(
+            TruncatedError, match=r'a\.nc: variable "x": found 200 bytes in the file, expected at least'
+        ):
+            source.read("x")
+    else:
+        assert source.read("x").shape == (3, 10)  # it was read when it was opened
+    source.close()
+
+
+UNUSUAL = {
+    "a name with accents apart": File(1, [(b"n", 2)], [], [Variable("e\u0301".encode(), [0], 3, [b"\0\1\0\2"])]),
+    "a long name": File(1, [(b"n", 2)], [], [Variable(b"x" * 256, [0], 3, [b"\0\1\0\2"])]),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_files_are_left_to_the_library(name: str, tmp_path: Path) -> None:
+    content = encode(UNUSUAL[name])
+    (tmp_path / "a.nc").write_bytes(content)
+    source = netcdf.open(tmp_path / "a.nc")
+    assert isinstance(source, NetCDFSource)
+    [key] = [key for key in source.meta if key != "."]
+    assert source.read(key).tolist() == [1, 2]
+    source.close()
+    (tmp_path / "a.nc").write_bytes(content[:-2])
+    source = netcdf.open(tmp_path / "a.nc")
+    with pytest.raises(TruncatedError, match="bytes in the file, expected at least"):
+        source.read(key)
+    source.close()
+
+
+def test_a_netcdf4_file_is_left_to_the_library(tmp_path: Path) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createVariable("x", "i4", ())[...] = 3
+    source = netcdf.open(tmp_path / "a.nc")
+    assert isinstance(source, NetCDFSource) and not isinstance(source, ClassicSource)
+    source.close()
+    assert ds.read(tmp_path / "a.nc")["x"] == 3
+
+
+X = (b"x", 3)
+NAMELESS = (b"", 1)
+A = Variable(b"a", [0], 4, [b"\0\0\0\7" * 3])
+
+
+@pytest.mark.parametrize("last", [Variable(b"many", [1] * 65, 1, [b"\1"]), Variable(b"b", [0], 4, [b"\0\0\0\7" * 3])])
+def test_the_end_of_an_unusual_file_is_missed(last: Variable, tmp_path: Path) -> None:
+    """The library reads what is not there as zeros."""
+    data = encode(File(1, [X, NAMELESS], [], [last, A]))
+    (tmp_path / "a.nc").write_bytes(data)
+    assert ds.read(tmp_path / "a.nc", "a")["a"].tolist() == [7, 7, 7]
+    (tmp_path / "a.nc").write_bytes(data[:-4])
+    with pytest.raises(TruncatedError, match='variable "a"'):
+        ds.read(tmp_path / "a.nc", "a")

@@ -1,0 +1,227 @@
+"""Handles: variables that travel, and notice when their file does not stay."""
+
+import copy
+import dataclasses
+import os
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format as ds
+from ds_format import drivers
+from ds_format.drivers.handle import FileHandle
+from ds_format.drivers.stamp import HOST, Stamp
+
+DATASET: dict[str, Any] = {
+    "x": np.arange(12.0).reshape(3, 4),
+    "m": np.ma.MaskedArray([1, 2, 3], [False, True, False], dtype="i2"),
+    "text": np.array(["a", "bb", "c"], object),
+    "flags": np.array([True, False, True]),
+    "scalar": np.int32(7),
+    "none": None,
+}
+SUFFIXES = ["ds", "nc", "json", "csv", "bpk", "msgpack", "zds"]
+TABLE = ("m", "flags")
+
+
+def written(tmp_path, suffix):
+    dataset = DATASET if suffix in ("ds", "nc", "json", "bpk") else {key: DATASET[key] for key in TABLE}
+    if suffix == "csv":
+        dataset = {"n": np.array([1, 2, 3]), "x": np.ma.MaskedArray([0.5, 1.5, 2.5], [False, True, False])}
+    if suffix in ("msgpack", "zds"):
+        dataset["."] = {key: {".dims": ["n"]} for key in TABLE}
+    path = tmp_path / f"a.{suffix}"
+    ds.write(path, dataset)
+    return path, dataset
+
+
+def handles(path):
+    source = drivers.open_source(path)
+    try:
+        return {key: source.handle(key) for key in source.meta if key != "."}
+    finally:
+        source.close()
+
+
+def same(left, right):
+    np.testing.assert_array_equal(np.ma.getmaskarray(left), np.ma.getmaskarray(right))
+    np.testing.assert_array_equal(np.ma.filled(left, 0), np.ma.filled(right, 0))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_handle_reads_what_the_source_reads(tmp_path, suffix):
+    path, dataset = written(tmp_path, suffix)
+    for key, handle in handles(path).items():
+        travelled = pickle.loads(pickle.dumps(handle))
+        assert travelled == handle
+        assert os.path.isabs(handle.path)
+        if dataset[key] is None:
+            assert handle.shape is None and handle.read() is None and handle[...] is None
+            continue
+        expected = np.ma.asanyarray(dataset[key])
+        assert travelled.shape == expected.shape and travelled.ndim == expected.ndim
+        assert travelled.dtype.kind == expected.dtype.kind
+        assert travelled.missing or not np.ma.getmaskarray(expected).any()
+        same(travelled.read(), expected)
+        if expected.ndim:
+            same(travelled[-1], expected[-1])
+            same(travelled[::-1], expected[::-1])
+            same(travelled.read((np.array([2, 0, 0]), *map(range, expected.shape[1:]))), expected[[2, 0, 0]])
+
+
+def test_in_threads_and_processes(tmp_path):
+    path, _ = written(tmp_path, "ds")
+    handle = handles(path)["x"]
+    with ThreadPoolExecutor(8) as threads:
+        assert {result.tobytes() for result in threads.map(lambda _: handle.read(), range(200))} == {
+            DATASET["x"].tobytes()
+        }
+    with ProcessPoolExecutor(1, get_context("spawn")) as processes:
+        same(processes.submit(handle.read).result(), DATASET["x"])
+
+
+def test_it_holds_nothing_open(tmp_path):
+    path, _ = written(tmp_path, "ds")
+    before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    handle = handles(path)["x"]
+    handle.read()
+    if before is not None:
+        assert set(os.listdir("/proc/self/fd")) == before
+    copy.deepcopy(handle)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_replaced_file_is_an_error(tmp_path, suffix):
+    path, dataset = written(tmp_path, suffix)
+    found = handles(path)
+    status = os.stat(path)
+    ds.write(path, dataset)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    for handle in found.values():
+        with pytest.raises(ds.ReplacedError, match="opened"):
+            handle.read()
+
+
+def change_bytes(path, status):
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def cut(path, status):
+    os.truncate(path, status.st_size - 8)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def change_header(path, status):
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"a"', b'"b"', 1))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(change_bytes, "it was written since"), (cut, "found .* bytes, expected"), (change_header, "its header differs")],
+)
+@pytest.mark.parametrize("size", [10, 20_000])
+def test_a_changed_file_is_an_error(tmp_path, change, message, size):
+    path = tmp_path / "a.ds"
+    ds.write(path, {"x": np.arange(float(size)), ".": {"x": {"units": "a"}}})
+    handle = handles(path)["x"]
+    handle.read()
+    os.utime(path, ns=(10**18, 10**18))
+    handle = handles(path)["x"]
+    change(path, os.stat(path))
+    with pytest.raises(ds.ReplacedError, match=f'a.ds: variable "x": .*{message}'):
+        handle.read()
+
+
+@pytest.mark.parametrize("suffix", ["ds", "json"])
+def test_a_removed_file(tmp_path, suffix):
+    path, _ = written(tmp_path, suffix)
+    found = handles(path)
+    path.unlink()
+    with pytest.raises(ds.ReplacedError, match=r'a\.\w+: variable "x": the file was opened, and is not there any more'):
+        found["x"].read()
+    elsewhere = pickle.loads(pickle.dumps(found["x"]).replace(HOST.encode(), b"w" * len(HOST)))
+    with pytest.raises(ds.ReplacedError, match=rf"was opened on w+; there is none of this name on {HOST}"):
+        elsewhere.read()
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_any_more(tmp_path, make):
+    path, _ = written(tmp_path, "ds")
+    found = handles(path)
+    path.unlink()
+    make(path)
+    with pytest.raises(ds.ReplacedError, match=r'a\.ds: variable "x": the file was opened, and is none any more'):
+        found["x"].read()
+
+
+def test_what_a_handle_says_is_not_trusted(tmp_path):
+    path, _ = written(tmp_path, "ds")
+    forged = dataclasses.replace(handles(path)["x"], body=2**60)
+    with pytest.raises(ds.ReplacedError, match="its header differs"):
+        forged.read()
+
+
+def test_the_inode_counts_on_the_same_host_only():
+    stamp = Stamp(10, 20, b"digest", "here", 1)
+    stamp.compare(Stamp(10, 20, b"digest", "there", 2), "a.ds")
+    with pytest.raises(ds.ReplacedError, match="another file of the same size and time"):
+        stamp.compare(Stamp(10, 20, b"digest", "here", 2), "a.ds")
+
+
+def test_a_small_file_that_was_replaced_before_its_handle_was_made(tmp_path):
+    path, _ = written(tmp_path, "ds")
+    source = drivers.open_source(path)
+    ds.write(path, {"x": np.zeros((3, 4)), "other": np.arange(100)})
+    handle = source.handle("x")
+    with pytest.raises(ds.ReplacedError):
+        handle.read()
+
+
+def test_other_metadata_under_the_same_stamp(tmp_path):
+    path, _ = written(tmp_path, "json")
+    handle = handles(path)["x"]
+    wrong = FileHandle(handle.origin, "x", (4, 3), "float64", False)
+    with pytest.raises(ds.ReplacedError, match="its metadata differ"):
+        wrong.read()
+
+
+def test_of_an_open_file(tmp_path):
+    path, _ = written(tmp_path, "ds")
+    with ds.open(path) as file:
+        handle = file["x"].handle()
+    same(np.asarray(handle.read())[1:, 2], np.arange(12.0).reshape(3, 4)[1:, 2])
+
+
+def test_a_part_and_packed_values_have_none(tmp_path):
+    path = tmp_path / "a.nc"
+    ds.write(path, {"x": np.array([1, 2], "i2"), ".": {"x": {"scale_factor": 0.5}}})
+    with ds.open(path) as file, pytest.raises(ds.UnsupportedError, match="unpack=False"):
+        file["x"].handle()
+    with ds.open(path, unpack=False) as file:
+        handle = file["x"].handle()
+    same(handle.read(), [1, 2])
+
+
+def test_a_damaged_variable_has_none(tmp_path):
+    path = tmp_path / "a.ds"
+    ds.write(path, {"x": [1, 2], "y": [3, 4]})
+    path.write_bytes(path.read_bytes().replace(b'"int64"', b'"int63"', 1))
+    source = drivers.open_source(path)
+    with pytest.raises(ds.FormatError, match='variable "x"'):
+        source.handle("x")
+    same(source.handle("y").read(), [3, 4])
+
+
+def test_dask_names_it_by_file_and_variable(tmp_path):
+    base = pytest.importorskip("dask.base", reason="dask is not installed")
+    path, _ = written(tmp_path, "ds")
+    found = handles(path)
+    assert base.tokenize(found["x"]) == base.tokenize(handles(path)["x"]) != base.tokenize(found["m"])
