@@ -8,11 +8,14 @@ from typing import Any
 
 from . import drivers
 from .creation import created
-from .dataset import META
+from .dataset import META, as_array
 from .drivers.base import Sink, Source, check_faults
 from .subset import Path, Selector, Subset, item_size, open_subset
 
 Progress = Callable[[int, int], None]
+
+SMALL_SIZE = 1 << 20
+"""Bytes of all values in memory up to which a file is written in one step, by formats that do so."""
 
 
 def convert(
@@ -74,18 +77,31 @@ def convert(
 def write_subset(part: Subset, target: Path, progress: Progress | None = None, **options: Any) -> None:
     """Write what is open to a file; parameters and errors as `convert`."""
     driver = drivers.find(target)
+    meta = part.meta
     with part.telling_of_skipping():
-        check_faults(part.faults, part.meta)
-    with created(target, part.meta, driver, **options) as sink:
-        _copy(part, sink, progress)
+        check_faults(part.faults, meta)
+    with_data = [key for key, entry in meta.items() if key != META and entry.get(".size") is not None]
+    total = sum(memory_size(meta[key]) for key in with_data)
+    write = getattr(drivers.load(driver), "write", None) if total <= SMALL_SIZE else None
+    if write is not None:
+        options = drivers.creation_options(driver, target, options)
+        write(target, {key: _whole(part, key) for key in meta if key != META}, meta, **options)
+        if progress is not None:
+            progress(total, total)
+        return
+    with created(target, meta, driver, **options) as sink:
+        _copy(part, sink, with_data, total, progress)
 
 
-def _copy(part: Source, sink: Sink, progress: Progress | None) -> None:
-    with_data = {key: entry for key, entry in part.meta.items() if entry.get(".size") is not None and key != META}
-    total = sum(map(memory_size, with_data.values()))
+def _whole(part: Source, key: str) -> Any:
+    entry = part.meta[key]
+    return None if entry.get(".size") is None else as_array(part.read(key), entry.get(".type"))
+
+
+def _copy(part: Source, sink: Sink, keys: Iterable[str], total: int, progress: Progress | None) -> None:
     done = 0
-    for key, entry in with_data.items():
-        start = done
+    for key in keys:
+        entry, start = part.meta[key], done
 
         def report(n: int, start: int = start, size: int = item_size(entry)) -> None:
             if progress is not None:

@@ -20,6 +20,7 @@ from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .kernels.ds.plain import plain_arrays
 from .kernels.ds.strings import has_none
+from .masked import masked_view
 from .names import escape, unescape
 
 __all__ = ["Dataset", "as_array", "attrs", "dims", "escape", "unescape", "validate", "variables"]
@@ -110,7 +111,7 @@ def metadata_of(dataset: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
         If the dataset or its metadata are no dicts.
     """
     if not isinstance(dataset, dict):
-        raise UnsupportedError("a dataset must be a dict")
+        raise UnsupportedError(f"a dataset must be a dict, found an object of type {type(dataset).__name__}")
     meta = dataset.get(META, {})
     if not isinstance(meta, dict):
         raise UnsupportedError('the metadata "." of a dataset must be a dict')
@@ -142,8 +143,10 @@ def check_dims(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
 
 def as_masked(values: Any) -> Any:
     """Return numbers in an array as a MaskedArray, a view where nothing is missing; anything else as it is."""
-    is_plain = isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray)
-    return values.view(np.ma.MaskedArray) if is_plain and values.dtype.kind in "biuf" else values
+    if values.__class__ is not np.ndarray:
+        is_plain = isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray)
+        return values.view(np.ma.MaskedArray) if is_plain and values.dtype.kind in "biuf" else values
+    return masked_view(values) if values.dtype.kind in "biuf" else values
 
 
 def as_array(data: Any, type_name: str | None = None) -> Any:

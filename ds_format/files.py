@@ -109,10 +109,11 @@ def read(
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
             numpy = strings != "object" and _as_numpy(strings)
-            dataset: Dataset = module.read(filename, keys, full, numpy, unpack)
-            if keys is not None and len(dataset) <= len(keys):
-                say_missing(filename, keys, dataset)
-            return dataset
+            dataset: Dataset | None = module.read(filename, keys, full, numpy, unpack)
+            if dataset is not None:
+                if keys is not None and len(dataset) <= len(keys):
+                    say_missing(filename, keys, dataset)
+                return dataset
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
     options["skip_unsupported"] = skip_unsupported
     with open_subset(filename, variables, sel, range_, at, between, jd, **options) as subset:
@@ -181,44 +182,24 @@ def open(
 
 
 def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
-    """Write a dataset to a file of any supported format.
-
-    The file appears whole under its name or not at all; a file that stood there stays as it was until then.
+    """Write a dataset, a dict, to a file of any supported format; see `ds_format.write`, which knows other things too.
 
     Parameters
     ----------
     filename : str, bytes or PathLike
-        The suffix tells the format.
     d : dict
-        Key → data, `"."` → metadata; see `ds_format.dataset`.
     **options
-        Of the format. Those that most have:
-
-        atomic : bool
-            False: create the file, which must not exist yet, and write straight into it. Not for samples and documents.
-        durable : bool
-            Flush file and folder to the disk.
-        time_units, calendar : str
-            What variables of time are written in, those with a true `.time`. Not for ds files.
-        version : {"1.0", "2.0.1"}
-            Of the ds format.
+        Of the format.
 
     Raises
     ------
-    OSError
-        If the file cannot be written.
-    DriverError
-        If no driver has the suffix, or the format has no such option.
-    UnsupportedError, ValueError
-        If the format cannot hold the dataset, or its metadata do not fit its data.
+    OSError, DriverError, UnsupportedError, ValueError
+        As `ds_format.write`.
 
     Examples
     --------
     >>> write("rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}})
     >>> read("rain.ds")["rain"].tolist()
-    [0.0, None, 2.5]
-    >>> write("rain.csv", {"rain": [0.0, None, 2.5]})
-    >>> read("rain.csv")["rain"].tolist()
     [0.0, None, 2.5]
     """
     _write(drivers.find(filename), filename, d, options)

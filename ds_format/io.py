@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .files import read, write
+from .files import read
 from .many.folders import index, readdir
+from .writing import write
 
 __all__ = ["index", "read", "readdir", "write"]

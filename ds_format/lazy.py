@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .dataset import META, attrs, dims, display
-from .drivers.base import BLOCK_SIZE, Metadata, Source
+from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
@@ -110,6 +110,22 @@ class Variable(Opened):
             Bytes in memory that one block may take.
         """
         return self._source.blocks(self._key, budget)
+
+    def handle(self) -> Handle:
+        """Return what reads this variable elsewhere: it can be pickled, holds nothing open, and needs no closing.
+
+        Returns
+        -------
+        Handle
+            With `.path`, `.shape`, `.dtype`, `.missing` and `.read(index)`; indexed it reads, as arrays of dask ask for
+            (`dask.array.from_array`). A file that was replaced meanwhile is an error.
+
+        Raises
+        ------
+        UnsupportedError
+            If its values are changed when they are read: packed ones, which `ds_format.open(..., unpack=False)` leaves.
+        """
+        return self._source.handle(self._key)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = np.asanyarray(self[...])

@@ -35,6 +35,11 @@ def get(default: str = "soft") -> str:
     return mode if mode in MODES else default
 
 
+def current() -> tuple[str, str | None]:
+    """Return the mode, and that of selectors if it is another one: what `use` takes, for another thread or process."""
+    return get(), _selectors.get()
+
+
 def put(mode: str) -> None:
     """Set the mode: of the block of `use` that runs, else of the process. Any unknown one acts like soft."""
     if _mode.get(None) is None:

@@ -55,11 +55,15 @@ def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
     entry : dict
         Its metadata.
     """
-    if unpack is False or (unpack is None and entry.keys().isdisjoint(RECORDS)):
+    if unpack is False:
         return False
-    if not is_packed(entry, entry.get(".type")):
-        return False
-    return unpack is True or any(_record(entry, name).get(PACKED) is True for name in RECORDS)
+    if unpack is None:
+        for name in RECORDS:
+            if name in entry and _record(entry, name).get(PACKED) is True:
+                break
+        else:
+            return False
+    return is_packed(entry, entry.get(".type"))
 
 
 def unpack_all(

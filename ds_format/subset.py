@@ -14,7 +14,7 @@ import numpy as np
 
 from . import drivers, modes, packing, timeaxis
 from .dataset import META, as_array, as_masked, attrs, dims
-from .drivers.base import BLOCK_SIZE, Metadata, Source, StoredNumbers, block_slices
+from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source, StoredNumbers, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
@@ -291,6 +291,19 @@ class Subset(Opened):
             return None
         place: StoredNumbers | None = self.source.stored(name)
         return place
+
+    def handle(self, name: str) -> Handle:
+        """Return what reads one variable elsewhere, if it is that of the file; see `Source.handle`.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is a part, or its values are changed when they are read.
+        """
+        if name in self._dates or name in self._packed or name in self._indexes:
+            message = "only whole variables have a handle, with values as they are stored: open it with unpack=False"
+            raise UnsupportedError(message, path=self.path, variable=unescape(name))
+        return self.source.handle(name)
 
     def part(
         self,

@@ -68,23 +68,23 @@ class Target(Opened):
         written under its own name.
     durable : bool
         Flush file and folder to the disk on `commit`.
-    shared : bool
-        Other processes write the file, too, and may outlive this one.
+    shared : str
+        Temporary name in the same folder, as `portable.temporary_name` makes it, of a file that several processes
+        write, any of which may create it or commit it. Nobody locks it, and nobody ever takes it to be abandoned.
 
     Attributes
     ----------
     final : str
         The path behind all links.
     written : str
-        The path of the created file; empty before.
+        The path of the created file; empty before, unless it is shared.
     """
 
-    def __init__(self, path: Any, *, atomic: bool = True, durable: bool = False, shared: bool = False):
+    def __init__(self, path: Any, *, atomic: bool = True, durable: bool = False, shared: str = ""):
         self.final, self.mode = resolve(path)
         self.durable = durable
         self.atomic = atomic
-        self.shared = shared
-        self.written = ""
+        self.written = self._shared = shared
         self._temporary: Temporary | None = None
         self._is_done = False
         if not atomic and self.mode is not None:
@@ -93,18 +93,21 @@ class Target(Opened):
     def create(self) -> int:
         """Create the file, and return a descriptor for reading and writing, which is to be closed before `commit`.
 
-        The file never has permissions that the one which it replaces has not. It is locked until it has its name.
+        The file never has permissions that the one which it replaces has not. It is locked until it has its name. One
+        that is shared may be there already, and keeps what it has; its descriptor is for writing only.
 
         Raises
         ------
         OSError
             If it cannot be created.
         """
+        if self._shared:
+            return self._make(self._shared, os.O_WRONLY)
         if not self.atomic:
             fd = self._make(self.final)
             self.written = self.final
             return fd
-        temporary = Temporary(self.final, self._make, os.unlink, is_shared=self.shared)
+        temporary = Temporary(self.final, self._make, os.unlink)
         self.written = temporary.path
         if not HOLDS:
             fd, temporary.fd = temporary.fd, -1
@@ -131,8 +134,8 @@ class Target(Opened):
         with contextlib.nullcontext() if self._temporary is None else self._temporary.lent():
             yield self.written
 
-    def _make(self, name: str) -> int:
-        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, creation_mode(self.mode))
+    def _make(self, name: str, flags: int = os.O_RDWR | os.O_EXCL) -> int:
+        return os.open(name, flags | os.O_CREAT | BINARY, creation_mode(self.mode))
 
     def commit(self) -> None:
         """Move the written file, which is closed, to its name.

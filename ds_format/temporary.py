@@ -37,9 +37,6 @@ class Temporary(Opened):
         Removes by its name what a killed writer made.
     use : str
         What it is for, as part of its name, if that is not the writing of `path` itself.
-    is_shared : bool
-        Several processes are going to write it, each for itself: nobody locks it, and nobody ever removes it for
-        having been abandoned.
 
     Attributes
     ----------
@@ -58,10 +55,9 @@ class Temporary(Opened):
         remove: Callable[[str], object],
         *,
         use: str = "",
-        is_shared: bool = False,
     ):
         self._pid = os.getpid()
-        self._is_locked = HOLDS and not is_shared
+        self._is_locked = HOLDS
         self._is_lent = False
         if self._is_locked:
             self.path = usual_temporary_name(path, use)

@@ -14,6 +14,8 @@ import pytest
 
 import ds_format as ds
 from ds_format import modes
+from ds_format.creation import created
+from ds_format.errors import UnsupportedError
 from ds_format.subset import Subset
 
 from .same import same_data
@@ -292,3 +294,12 @@ def test_progress_of_a_conversion_adds_up(tmp_path: Path, monkeypatch: pytest.Mo
     told: list[tuple[int, int]] = []
     ds.convert(tmp_path / "a.ds", tmp_path / "b.json", progress=lambda *both: told.append(both))
     assert told == [(16, 56), (32, 56), (48, 56), (56, 56)]
+
+
+@pytest.mark.parametrize("version", ["3", "1", "", 1.0])
+def test_a_version_that_does_not_exist(version: Any, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r'a\.ds: version: found .*, expected "1.0" or "2.0.1"'):
+        ds.write(tmp_path / "a.ds", {"x": [1]}, version=version)
+    with pytest.raises(UnsupportedError, match="version"), created(tmp_path / "a.ds", {}, version=version):
+        pass
+    assert not list(tmp_path.iterdir())

@@ -156,13 +156,15 @@ def test_each_use_has_its_name_also_of_long_ones(tmp_path: Path) -> None:
 
 def test_what_many_processes_write_is_never_taken_to_be_abandoned(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    shared = Target(path, shared=True)
+    shared = Target(path, shared=portable.temporary_name(str(path)))
     os.close(shared.create())
     assert not is_locked(shared.written)
     age(shared.written)
     begin(path, "other").commit()
     Path(shared.written).write_text("by another process")
-    shared.commit()
+    other = Target(path, shared=shared.written)
+    os.close(other.create())
+    other.commit()
     assert path.read_text() == "by another process"
     assert names(tmp_path) == ["a"]
 

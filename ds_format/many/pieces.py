@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any, Protocol
 
 from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
+from ..errors import UnsupportedError
 from ..merging import Input, assemble, size_along
 from ..names import unescape
 from .opened_files import OpenFiles
@@ -23,6 +24,8 @@ class Piece(Protocol):
     """Of the first of several."""
     paths: list[str]
     """Of each dataset."""
+    noted: Sequence[Mapping[str, Any]]
+    """What each has of the attributes of the dataset of which this is wanted."""
 
     def read(self, key: str) -> Any:
         """Return one variable of all, as an array or MaskedArray of shape (len(paths), *shape)."""
@@ -37,8 +40,10 @@ class SourcePiece:
     path : str
     files : OpenFiles
         Which open it.
-    keys : collection of str, optional
+    keys : container of str, optional
         Of the variables that are wanted; all by default.
+    attributes : collection of str, optional
+        Keys of attributes of the dataset that are wanted.
 
     Raises
     ------
@@ -46,11 +51,17 @@ class SourcePiece:
         If the file cannot be opened, or does not hold what is wanted.
     """
 
-    def __init__(self, path: str, files: OpenFiles, keys: Collection[str] | None = None):
+    def __init__(
+        self, path: str, files: OpenFiles, keys: Container[str] | None = None, attributes: Collection[str] = ()
+    ):
         self.paths = [path]
         self._files = files
+        self._masks = drivers.find_existing(path).masks
         subset = files[path]
         self.meta = self.first = subset.meta
+        self.noted: Sequence[Mapping[str, Any]] = [
+            {key: subset.meta[META][key] for key in attributes if key in subset.meta[META]}
+        ]
         wanted = [key for key in subset.meta if key != META and (keys is None or key in keys)]
         with subset.telling_of_skipping():
             check_faults(subset.faults, wanted)
@@ -59,9 +70,23 @@ class SourcePiece:
 
     def read(self, key: str) -> Any:
         """Return one variable."""
+        array = self.part(key, None)[None]
+        return as_masked(array) if self._masks else array
+
+    def digest(self) -> bytes:
+        """Return that of the header; empty for formats that have none of their own."""
         subset = self._files[self.paths[0]]
-        with subset.telling_of_skipping():
-            return _as_read(self.paths[0], as_array(subset.read(key)))[None]
+        known = next((key for key in subset.meta if key != META and key not in subset.faults), None)
+        return b"" if known is None else subset.source.handle(known).stamp.digest
+
+    def part(self, key: str, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or the part that an index selects, as an array or MaskedArray."""
+        subset = self._files[self.paths[0]]
+        try:
+            return as_array(subset.read(key, index))
+        except UnsupportedError:
+            with subset.telling_of_skipping():
+                raise
 
 
 class DatasetPiece:
@@ -69,17 +94,20 @@ class DatasetPiece:
 
     def __init__(self, path: str, dataset: Mapping[str, Any]):
         self.paths = [path]
+        self.noted: Sequence[Mapping[str, Any]] = [{}]
         meta = metadata_of(dataset)
         self._arrays = arrays_of(dataset, meta)
         self.meta = self.first = describe(self._arrays, meta)
 
     def read(self, key: str) -> Any:
         """Return one variable."""
-        return _as_read(self.paths[0], self._arrays[key])[None]
+        array = self._arrays[key][None]
+        return as_masked(array) if drivers.find_existing(self.paths[0]).masks else array
 
 
-def _as_read(path: str, array: Any) -> Any:
-    return as_masked(array) if drivers.find_existing(path).masks else array
+def name_of(paths: Sequence[str]) -> str:
+    """Return what a message calls some files in a row, in one of which something is wrong."""
+    return paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
 
 
 class UnpackedPiece:
@@ -87,6 +115,7 @@ class UnpackedPiece:
 
     def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
         self.paths = piece.paths
+        self.noted = piece.noted
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
         self.first: Metadata = {**piece.first, **{key: packing.unpacked_meta(piece.first[key]) for key in packed}}
         self._piece = piece

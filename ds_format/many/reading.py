@@ -7,14 +7,18 @@ import contextlib
 import functools
 import gc
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import drivers
 from ..dataset import META, Dataset
 from ..files import read
 from ..kernels.files import batch
+from ..kernels.files.portable import signed
 from ..names import unescape
 from ..subset import Path, keys_of, open_subset, say_missing
 from .opened_files import OpenFiles
@@ -124,15 +128,46 @@ def read_many(
         if dim is None:
             return [dataset for _, dataset in datasets(found, _raise, keys, unpack, skip_unsupported)]
         with opened(skip_unsupported) as files:
-            return merge_pieces(list(pieces(found, _raise, files, keys, dim)), dim, keys=keys, unpack=unpack)
+            every = list(pieces(found, _raise, files, keys, dim, in_runs=True))
+            return merge_pieces(every, dim, keys=keys, unpack=unpack)
 
 
 def _raise(path: str, error: Exception) -> None:
     raise error
 
 
+class Batch(NamedTuple):
+    """Some files in a row."""
+
+    paths: Sequence[str]
+    contents: Iterable[Content]
+    read: Any
+    """What was read of those that are ds files."""
+
+    def stamps(self) -> NDArray[np.int64]:
+        """Return which files these are.
+
+        Returns
+        -------
+        (n, 3) ndarray of int64
+            Size in bytes, time of the last change in ns since 1970, and inode; zeros if the system refuses a file.
+        """
+        found = np.frombuffer(self.read.stamps(), np.int64).reshape(-1, 3)
+        if len(found) == len(self.paths):
+            return found
+        rows = iter(found.tolist())
+        each = [next(rows) if path.endswith(".ds") else stamp_of(path) for path in self.paths]
+        return np.array(each, np.int64)
+
+
 def contents(paths: Sequence[str], threads: int | None) -> Iterator[tuple[str, Content]]:
-    """Yield each path with the content of the file, in order; batches are read ahead by threads.
+    """Yield each path with the content of the file, in order; see `batches`."""
+    for found in batches(paths, threads):
+        yield from zip(found.paths, found.contents, strict=True)
+
+
+def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
+    """Yield the contents of files, in order; batches are read ahead by threads.
 
     Parameters
     ----------
@@ -140,27 +175,37 @@ def contents(paths: Sequence[str], threads: int | None) -> Iterator[tuple[str, C
     threads : int, optional
         How many; by default as many as there are processors, but no more than four.
     """
-    batches = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
+    names = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    if n_threads == 1 or len(batches) < 2:
-        for names in batches:
-            yield from zip(names, _read_batch(names), strict=True)
+    if n_threads == 1 or len(names) < 2 or not any(path.endswith(".ds") for path in paths):
+        yield from map(_read_batch, names)
         return
     with ThreadPoolExecutor(n_threads) as pool:
-        ahead = collections.deque(pool.submit(_read_batch, names) for names in batches[: AHEAD * n_threads])
-        for i, names in enumerate(batches):
-            batch_contents = ahead.popleft().result()
-            if i + AHEAD * n_threads < len(batches):
-                ahead.append(pool.submit(_read_batch, batches[i + AHEAD * n_threads]))
-            yield from zip(names, batch_contents, strict=True)
+        ahead = collections.deque(pool.submit(_read_batch, some) for some in names[: AHEAD * n_threads])
+        for i in range(len(names)):
+            found = ahead.popleft().result()
+            if i + AHEAD * n_threads < len(names):
+                ahead.append(pool.submit(_read_batch, names[i + AHEAD * n_threads]))
+            yield found
 
 
-def _read_batch(names: Sequence[str]) -> Iterable[Content]:
-    if all(name.endswith(".ds") for name in names):
-        return batch.read_files(list(names), SMALL_SIZE)
-    some = [name for name in names if name.endswith(".ds")]
-    found = dict(zip(some, batch.read_files(some, SMALL_SIZE), strict=True))
-    return [found.get(name) for name in names]
+def _read_batch(paths: Sequence[str]) -> Batch:
+    if all(path.endswith(".ds") for path in paths):
+        found = batch.read_files(list(paths), SMALL_SIZE)
+        return Batch(paths, found, found)
+    some = [path for path in paths if path.endswith(".ds")]
+    read = batch.read_files(some, SMALL_SIZE)
+    by_path: dict[str, Content] = dict(zip(some, read, strict=True))
+    return Batch(paths, [by_path.get(path) for path in paths], read)
+
+
+def stamp_of(path: str) -> tuple[int, int, int]:
+    """Return of a file that is not read here what `Batch.stamps` returns."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_size, status.st_mtime_ns, signed(status.st_ino)
 
 
 def datasets(
@@ -219,17 +264,19 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def opened(skip_unsupported: bool = False) -> OpenFiles:
+def opened(skip_unsupported: bool = False, most: int | None = None) -> OpenFiles:
     """Return what opens those files of which pieces are more than their bytes."""
-    return OpenFiles(functools.partial(open_subset, skip_unsupported=skip_unsupported))
+    return OpenFiles(functools.partial(open_subset, skip_unsupported=skip_unsupported), most)
 
 
 def pieces(
     files: Iterable[tuple[str, Content]],
     skip: Skip,
     opened_files: OpenFiles,
-    keys: Collection[str] | None = None,
+    keys: Container[str] | None = None,
     dim: str | None = None,
+    attributes: Collection[str] = (),
+    in_runs: bool = False,
 ) -> Iterator[Piece]:
     """Yield files as pieces of a merged dataset: ds files that are read in one piece in runs, others each by itself.
 
@@ -240,29 +287,43 @@ def pieces(
         Called with the path of a file that cannot be read, and the error.
     opened_files : OpenFiles
         See `opened`.
-    keys : collection of str, optional
+    keys : container of str, optional
         Of the variables that are wanted; all by default.
     dim : str, optional
         Dimension to merge along, where variables without it are taken from the first file.
+    attributes : collection of str, optional
+        Keys of attributes of the dataset that are to be noted of each file.
+    in_runs : bool
+        Whether files of other formats come in runs, too, where the driver has `alike_files`.
     """
     run: Any = None
+    run_of: Any = None
     for path, content in files:
         try:
-            if run is not None and content.__class__ is bytearray and run.add(path, content):
+            if hasattr(run, "add") and content.__class__ is bytearray and run.add(path, content):
                 continue
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             driver = drivers.of_existing(path)
             data = driver.read_file(path) if content is None and hasattr(driver, "read_file") else content
-            if run is not None and content is None and data is not None and run.add(path, data):
+            if hasattr(run, "add") and content is None and data is not None and run.add(path, data):
                 continue
-            piece = SourcePiece(path, opened_files, keys) if data is None else driver.AlikeFiles(path, data, keys, dim)
+            if driver is run_of and data is None and hasattr(run, "add_file") and run.add_file(path):
+                continue
+            piece: Any = None
+            if data is not None:
+                piece = driver.AlikeFiles(path, data, keys, dim, attributes)
+            elif in_runs and hasattr(driver, "alike_files"):
+                piece = driver.alike_files(path, keys, dim, attributes)
+            is_run = piece is not None
+            if piece is None:
+                piece = SourcePiece(path, opened_files, keys, attributes)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
             continue
         if run is not None:
             yield run
-        run = None if data is None else piece
+        run, run_of = (piece, driver) if is_run else (None, None)
         if run is None:
             yield piece
     if run is not None:

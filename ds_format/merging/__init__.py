@@ -5,8 +5,24 @@ common      what variables must have in common: types, units, packing
 assemble    arrays, allocated once and filled part by part
 """
 
-from .assemble import assemble, blank
-from .common import DECIDING
+from .assemble import Filler, Target, assemble, blank, joined
+from .common import DECIDING, Convert, reconcile
 from .plan import Input, MergePlan, Part, Way, converted, make, size_along
 
-__all__ = ["DECIDING", "Input", "MergePlan", "Part", "Way", "assemble", "blank", "converted", "make", "size_along"]
+__all__ = [
+    "DECIDING",
+    "Convert",
+    "Filler",
+    "Input",
+    "MergePlan",
+    "Part",
+    "Target",
+    "Way",
+    "assemble",
+    "blank",
+    "converted",
+    "joined",
+    "make",
+    "reconcile",
+    "size_along",
+]

@@ -77,34 +77,68 @@ class _Array:
         self.plan = plan
         if plan.shape is None:
             return
-        self.values = blank(plan.shape, plan.type)
-        self.mask: NDArray[np.bool_] | None = None
-        self.is_masked = False
         covered = sum(part.n for part in plan.parts)
-        if plan.way is not Way.FIRST and covered < plan.shape[plan.axis]:
-            self.mask = np.ones(plan.shape, np.bool_)
+        is_gappy = plan.way is not Way.FIRST and covered < plan.shape[plan.axis]
+        self.target = Target(plan.shape, plan.type, is_gappy)
+        self.is_masked = False
 
     def put(self, part: Part, stack: Any) -> None:
-        self.is_masked |= isinstance(stack, np.ma.MaskedArray)
+        if isinstance(stack, np.ma.MaskedArray):
+            self.is_masked = True
+            if np.ma.getmask(stack) is np.ma.nomask:
+                stack = np.ndarray.view(stack, np.ndarray)  # of which parts are had faster
         data = part_values(self.plan, part, stack)
         at = (slice(None),) * self.plan.axis + (slice(part.start, part.start + part.n),)
         if self.plan.way is Way.FIRST:
             at = ()
+        self.target.put(at, data)
+
+    def finish(self) -> Any:
+        if self.plan.shape is None:
+            return None
+        values, mask = self.target.values, self.target.mask
+        if mask is not None and mask.any():
+            return np.ma.MaskedArray(values, mask, copy=False)
+        if not self.plan.shape:
+            return values[()]
+        return as_masked(values) if self.is_masked else values
+
+
+class Target:
+    """An array that is filled part by part.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    type_name : str or None
+        Of the ds type.
+    is_gappy : bool
+        Whether what is not put is missing.
+
+    Attributes
+    ----------
+    values : ndarray
+    mask : ndarray of bool or None
+        None: no value is missing so far.
+    """
+
+    def __init__(self, shape: Sequence[int], type_name: str | None, is_gappy: bool = False):
+        self.values = blank(shape, type_name)
+        self.mask: NDArray[np.bool_] | None = np.ones(self.values.shape, np.bool_) if is_gappy else None
+
+    def put(self, at: Any, data: Any) -> None:
+        """Put an array or MaskedArray to its place."""
+        if data.__class__ is np.ndarray:  # NumPy takes longer to find that out
+            if self.mask is not None:
+                self.mask[at] = False
+            self.values[at] = data
+            return
         mask = np.ma.getmask(data)
         if mask is not np.ma.nomask and self.mask is None and mask.any():
             self.mask = np.zeros(self.values.shape, np.bool_)
         if self.mask is not None:
             self.mask[at] = mask
         self.values[at] = np.ma.getdata(data)
-
-    def finish(self) -> Any:
-        if self.plan.shape is None:
-            return None
-        if self.mask is not None and self.mask.any():
-            return np.ma.MaskedArray(self.values, self.mask, copy=False)
-        if not self.plan.shape:
-            return self.values[()]
-        return as_masked(self.values) if self.is_masked else self.values
 
 
 def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
@@ -130,11 +164,22 @@ def part_values(plan: MergePlan, part: Part, stack: Any) -> Any:
         return stack[:1].reshape(plan.shape)
     if plan.way is Way.STACK:
         return stack
+    return joined(stack, plan.axis)
+
+
+def joined(stack: Any, axis: int) -> Any:
+    """Return the arrays of a stack one behind the other along an axis.
+
+    Parameters
+    ----------
+    stack : (count, *shape) array or MaskedArray
+    axis : int
+        Of one of them.
+    """
     if len(stack) == 1:
         return stack[0]
-    # one dataset after another along the axis
-    moved = np.moveaxis(np.ma.getdata(stack), 0, plan.axis)
-    shape = (*moved.shape[: plan.axis], part.n, *moved.shape[plan.axis + 2 :])
+    moved = np.moveaxis(np.ma.getdata(stack), 0, axis)
+    shape = (*moved.shape[:axis], len(stack) * stack.shape[axis + 1], *moved.shape[axis + 2 :])
     if np.ma.getmask(stack) is np.ma.nomask:
         return moved.reshape(shape)
-    return np.ma.MaskedArray(moved.reshape(shape), np.moveaxis(np.ma.getmaskarray(stack), 0, plan.axis).reshape(shape))
+    return np.ma.MaskedArray(moved.reshape(shape), np.moveaxis(np.ma.getmaskarray(stack), 0, axis).reshape(shape))

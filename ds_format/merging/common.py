@@ -16,7 +16,7 @@ from ..names import unescape
 from ..packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
 
 Convert = Callable[[Any], Any]
-"""Values as they are stored → values as they are merged."""
+"""Values as they are stored → values as they are merged. It can be pickled."""
 Meta = Mapping[str, Any]
 DECIDING = (".dims", ".size", ".type", "units", "calendar", *ATTRIBUTES, *RECORDS)
 """What of the metadata of a variable decides how its values are merged. The rest, but for `.missing`, is only kept."""
@@ -105,12 +105,15 @@ def _differ(metas: Sequence[Meta], names: Sequence[str]) -> bool:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    return left is right or bool(np.array_equal(left, right))
+    if left is right or (type(left) is str and type(right) is str):
+        return bool(left == right)
+    return bool(np.array_equal(left, right))
 
 
 def _counter(meta: Meta, units: str, calendar: str | None, packed: bool) -> Convert:
-    def count(values: Any) -> Any:
-        plain = unpack(values, meta) if packed else values
-        return timeaxis.convert(plain, meta["units"], meta.get("calendar"), units, calendar)
+    return partial(_count, meta=meta, units=units, calendar=calendar, packed=packed)
 
-    return count
+
+def _count(values: Any, meta: Meta, units: str, calendar: str | None, packed: bool) -> Any:
+    plain = unpack(values, meta) if packed else values
+    return timeaxis.convert(plain, meta["units"], meta.get("calendar"), units, calendar)

@@ -4,7 +4,19 @@ wanted      `sel`, `range_`, `at`, `between` → one index for each dimension
 index       what an index selects, checked and applied
 """
 
-from .index import Index, as_slice, bounds, count, is_whole, normalize, shape_of, shifted, split_axis, take
+from .index import (
+    Index,
+    as_slice,
+    bounds,
+    count,
+    flat_positions,
+    is_whole,
+    normalize,
+    shape_of,
+    shifted,
+    split_axis,
+    take,
+)
 from .wanted import resolve
 
 __all__ = [
@@ -12,6 +24,7 @@ __all__ = [
     "as_slice",
     "bounds",
     "count",
+    "flat_positions",
     "is_whole",
     "normalize",
     "resolve",

@@ -153,6 +153,21 @@ def shifted(item: Index, start: int) -> Index:
     return item - start
 
 
+def flat_positions(index: Sequence[Index], shape: Sequence[int]) -> NDArray[np.int64]:
+    """Return where in an array of a shape, stored in C order, each value lies that a normalized index selects.
+
+    Returns
+    -------
+    (N,) int64
+        In C order of what is selected; one 0 without dimensions.
+    """
+    positions = np.zeros(1, np.int64)
+    for item, n in zip(index, shape, strict=True):
+        along = np.array([item] if isinstance(item, int) else item, np.int64)
+        positions = (positions[:, None] * n + along).reshape(-1)
+    return positions
+
+
 def split_axis(index: Sequence[Index], shape: Sequence[int], item_size: int, seek_size: int) -> int:
     """Choose how to read a part of an array that is stored in C order.
 

@@ -1,0 +1,160 @@
+"""Many files converted: from what is asked for to a record of each file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from ... import drivers
+from ...conversion import Progress
+from ...subset import Path, Selector
+from .bookkeeping import Each, How, Run
+from .inputs import find
+from .plan import check_folder, planned, planned_one, suffix_of
+from .records import Conversion
+from .wanted import Selected, Wanted
+
+
+def convert_many(
+    paths: Path | Iterable[Path],
+    outdir: Path,
+    *,
+    to: str = "ds",
+    variables: str | Sequence[str] | None = None,
+    sel: Selector = None,
+    range_: Selector = None,
+    at: Selector = None,
+    between: Selector = None,
+    jd: bool = False,
+    skip_unsupported: bool = False,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    fail_fast: bool = False,
+    verify: bool = False,
+    dry_run: bool = False,
+    report: Path | None = None,
+    progress: Progress | None = None,
+    each: Each | None = None,
+    **options: Any,
+) -> list[Conversion]:
+    """Convert many files to another format, each to a file of its own.
+
+    Each output is whole or absent. What is wrong with one file does not keep others from being converted; the records
+    say which failed, and why.
+
+    Parameters
+    ----------
+    paths : str, bytes or PathLike, or iterable of them
+        Files, folders, and patterns with `*`, `?`, `[...]` and `**`. Of folders, and among what a pattern matches,
+        files of known suffixes are taken. Links to folders are not followed there, and what begins with a dot is left
+        out.
+    outdir : str, bytes or PathLike
+        The folder of the outputs, which is made. Files keep their folders below the one that was given, or below the
+        part of a pattern before its first wildcard.
+    to : str
+        Suffix of the outputs, which tells their format.
+    variables, sel, range_, at, between, jd, skip_unsupported
+        As `ds_format.convert`.
+    executor : concurrent.futures.Executor, optional
+        Who converts, instead of this process: processes, or a dask client's `get_executor()`. The files must be where
+        its workers see them under the same paths.
+    jobs : int, optional
+        How many files are converted at once: by threads if all are large and read without a library, else by processes.
+        By default 1, in this process.
+    resume : bool
+        Leave out what is done: by a journal in `outdir` that has size and time of each input, what was asked for, and
+        the size of the output. Other outputs are replaced, and what killed runs have left is removed.
+    overwrite : bool
+        Convert all, and replace outputs that exist. Without this and `resume`, they are an error.
+    fail_fast : bool
+        End with the first file that fails.
+    verify : bool
+        Read each output back and compare it, before it gets its name.
+    dry_run : bool
+        Write nothing: the records say what would be done.
+    report : str, bytes or PathLike, optional
+        A JSON file to be written in the end: an array with an object for each input.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all, both of the inputs.
+    each : callable, optional
+        Called with the record of each file as soon as there is one.
+    **options
+        Of the driver of the outputs.
+
+    Returns
+    -------
+    list of Conversion
+        A record for each input, in order.
+
+    Raises
+    ------
+    MissingError, DriverError
+        If a pattern matches nothing, a folder has no file of a known suffix, or there is no such format or option.
+    FileExistsError
+        If outputs exist.
+    UnsupportedError
+        If two inputs would become one output, or an output would replace an input.
+    BusyError
+        If another run writes to `outdir`.
+    OSError
+        If `outdir` cannot be written to.
+
+    Examples
+    --------
+    >>> import os
+    >>> from ds_format import read, write
+    >>> os.makedirs("archive/2026")
+    >>> for month in ("01", "02"):
+    ...     write(f"archive/2026/{month}.ds", {"x": [int(month)]})
+    >>> for one in convert_many("archive/**/*.ds", "tables", to="csv", jobs=2):
+    ...     print(one.input, one.status, one.output)
+    archive/2026/01.ds converted tables/2026/01.csv
+    archive/2026/02.ds converted tables/2026/02.csv
+    """
+    words = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
+    selectors = {"sel": sel, "range_": range_, "at": at, "between": between}
+    given = {name: value for name, value in selectors.items() if value}
+    names = (variables,) if isinstance(variables, str) else None if variables is None else tuple(variables)
+    return run(
+        [os.fsdecode(word) for word in words],
+        os.fsdecode(outdir),
+        suffix_of(to),
+        Selected(names, given, jd, skip_unsupported, options),
+        How(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
+    )
+
+
+def run(words: Sequence[str], outdir: str, suffix: str, wanted: Wanted, how: How) -> list[Conversion]:
+    """Convert many files to a folder; parameters and errors as `convert_many`."""
+    how.check()
+    check_options(suffix, wanted.options)
+    check_folder(outdir)
+    inputs, links = find(words, outdir)
+    if links:
+        more = f", and {len(links) - 1} more" if len(links) > 1 else ""
+        warnings.warn(f"{links[0]}: a link to a folder is not followed{more}", stacklevel=3)
+    return Run(planned(inputs, outdir, suffix), outdir, suffix, wanted, how).run()
+
+
+def run_one(path: str, output: str, wanted: Wanted, how: How) -> list[Conversion]:
+    """Convert one file; parameters and errors as `convert_many`, but there is no journal to resume by."""
+    how.check()
+    check_options(output, wanted.options)
+    return Run(planned_one(path, output), None, os.path.splitext(output)[1], wanted, how).run()
+
+
+def check_options(output: str, options: Iterable[str]) -> None:
+    """Check that a file can be created with options.
+
+    Raises
+    ------
+    DriverError
+        If the format has no such option.
+    """
+    driver = drivers.find(output)
+    drivers.check_creation(driver, output, list(options), driver.creation)

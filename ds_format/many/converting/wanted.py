@@ -1,0 +1,64 @@
+"""What is wanted of each file, in terms that can travel to another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from ...conversion import Progress, convert
+from ...subset import Subset, open_subset
+
+
+class Wanted(Protocol):
+    """A part of any file. It can be pickled."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Of the driver of the target."""
+        ...
+
+    @property
+    def jd(self) -> bool:
+        """Whether times become Julian dates."""
+        ...
+
+    def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
+        """Write the part of one file to another; options and errors as `ds_format.convert`."""
+        ...
+
+    def opened(self, source: str) -> Any:
+        """Return a context that has the part of a file open, as a `Subset`."""
+        ...
+
+    def told(self) -> Mapping[str, Any]:
+        """Return all that decides what is written, but for the suffix of the target."""
+        ...
+
+
+class Selected(NamedTuple):
+    """The same variables and positions of each file; see `ds_format.convert`."""
+
+    variables: tuple[str, ...] | None
+    selectors: Mapping[str, Any]
+    """`sel`, `range_`, `at` and `between`."""
+    jd: bool
+    skip_unsupported: bool
+    options: Mapping[str, Any]
+    """Of the driver of the target."""
+
+    def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
+        """See `Wanted`."""
+        how: dict[str, Any] = {"jd": self.jd, "skip_unsupported": self.skip_unsupported, "progress": progress}
+        convert(source, target, self.variables, **self.selectors, **how, **self.options, **options)
+
+    @contextmanager
+    def opened(self, source: str) -> Iterator[Subset]:
+        """See `Wanted`."""
+        how: dict[str, Any] = {"jd": self.jd, "skip_unsupported": self.skip_unsupported}
+        with open_subset(source, self.variables, **self.selectors, **how) as part:
+            yield part
+
+    def told(self) -> Mapping[str, Any]:
+        """See `Wanted`."""
+        return self._asdict()

@@ -1,0 +1,104 @@
+"""The hidden files of a run in the folder of its outputs: lock, journal, and what is not whole yet.
+
+Outputs are made in a folder of the run, on the file system where they belong, and moved from there to their names. So
+there is one place where something may be left by a run that was killed, and whoever has the lock removes it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+
+from ...lock import Lock
+from ...opened import Opened
+from ...workfolder import WorkFolder
+from .journal import Journal
+
+LOCK = ".ds-convert.lock"
+JOURNAL = ".ds-convert.jsonl"
+WORK = ".ds-convert.tmp"
+
+
+class Workspace(Opened):
+    """The folder of the outputs while a run writes there.
+
+    Parameters
+    ----------
+    outdir : str
+        It is made if it does not exist.
+
+    Attributes
+    ----------
+    journal : Journal
+    work : str
+        The folder of what is not whole yet, as an absolute path; see `begin`.
+
+    Raises
+    ------
+    BusyError
+        If another run writes there.
+    OSError
+        If that is not possible.
+    """
+
+    def __init__(self, outdir: str):
+        self.outdir = os.path.abspath(outdir)
+        os.makedirs(self.outdir, exist_ok=True)
+        self._lock = Lock(os.path.join(self.outdir, LOCK), outdir)
+        self.work = ""
+        try:
+            self.journal = Journal(os.path.join(self.outdir, JOURNAL))
+        except BaseException:
+            self._lock.release(remove=True)
+            raise
+
+    def begin(self) -> None:
+        """Remove what killed runs have left, and make the folder of this one.
+
+        What outlived its run, and still writes there, finds its folder gone.
+        """
+        top = os.path.join(self.outdir, WORK)
+        if os.path.lexists(top) and (os.path.islink(top) or not os.path.isdir(top)):
+            os.unlink(top)  # not ours: what is behind a link stays, and a pipe is not opened
+        shutil.rmtree(top, ignore_errors=True)
+        self.work = os.path.join(top, f"{os.getpid():x}-{time.monotonic_ns():x}")
+        os.makedirs(self.work, 0o700)
+
+    def close(self) -> None:
+        """Leave only the journal."""
+        try:
+            self.journal.close()
+            shutil.rmtree(os.path.join(self.outdir, WORK), ignore_errors=True)
+        finally:
+            self._lock.release(remove=True)
+
+    def folds_case(self) -> bool:
+        """Whether names that differ in case alone are one here."""
+        return os.path.exists(os.path.join(self.outdir, LOCK.upper()))
+
+
+class Beside(Opened):
+    """The place of a single output: a folder beside it, and no journal.
+
+    Parameters
+    ----------
+    output : str
+    """
+
+    journal = None
+
+    def __init__(self, output: str):
+        self._folder = WorkFolder(os.path.abspath(output), "convert")
+        self.work = self._folder.path
+
+    def begin(self) -> None:
+        """Nothing is left to be done."""
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._folder.close()
+
+    def folds_case(self) -> bool:
+        """There is one name."""
+        return False

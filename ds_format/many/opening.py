@@ -1,0 +1,198 @@
+"""Many files as one dataset, whose variables are read when they are indexed, or at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codec.encode import describe
+from ..dataset import META, as_array, dims
+from ..drivers.base import Metadata
+from ..errors import DsError, UnsupportedError
+from ..merging import Filler, MergePlan, Way, make
+from ..names import unescape
+from ..packing import is_packed, unpacked_meta
+from .concatenation import ABSENT, AS_IT_IS, Concatenation, One
+from .pieces import name_of
+from .scanning import Scanned, Wanted, scan
+from .watched import WatchedFiles
+
+PROPERTIES = (".dims", ".size", ".type", ".missing")
+
+
+class ManyFiles(NamedTuple):
+    """Many files as one dataset."""
+
+    meta: Metadata
+    """As a Source has it."""
+    lazy: Mapping[str, Concatenation | One]
+    """Variables that are read when they are indexed, by key."""
+    held: Mapping[str, Any]
+    """The others that have data: arrays or masked arrays, by key."""
+    files: WatchedFiles
+    lengths: NDArray[np.int64]
+    """(n,): how many positions of the dimension each file has."""
+
+
+def open_files(
+    paths: Sequence[str],
+    wanted: Wanted,
+    threads: int | None = None,
+    sortby: str | None = None,
+    later: int | None = None,
+) -> ManyFiles:
+    """Open files as one dataset, in one pass.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Absolute; at least one.
+    wanted : Wanted
+    threads : int, optional
+        As `reading.batches`.
+    sortby : str, optional
+        Key of a variable by whose values files are put in order. Within them nothing is moved.
+    later : int, optional
+        How many threads read a variable when it is indexed.
+
+    Raises
+    ------
+    DsError, OSError
+        As `scan`; UnsupportedError also if files cannot be put in order.
+    """
+    if sortby is not None and wanted.at_once is not None:
+        wanted = replace(wanted, at_once=wanted.at_once | {sortby})
+    many = _opened(scan(paths, wanted, threads), wanted)
+    many = many._replace(lazy={key: one.read_by(later) for key, one in many.lazy.items()})
+    return many if sortby is None else _ordered(many, _order(many, wanted.dim, sortby), wanted.dim)
+
+
+def _opened(scanned: Scanned, wanted: Wanted) -> ManyFiles:
+    stacked = [unescape(key) for key in scanned.stacked]
+    plans, merged = make(scanned.inputs, wanted.dim, None, stacked, jd=False)
+    meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
+    meta[META] = {key: value for key, value in scanned.first[META].items() if key not in wanted.attributes}
+    held = _arrays(plans, scanned)
+    starts, ends = _first_files(scanned), np.cumsum(scanned.lengths)
+    unread = [plan for plan in plans if plan.shape is not None and plan.key not in held]
+    lazy = {plan.key: _lazy(plan, scanned, starts, ends) for plan in unread}
+    for key in wanted.attributes:
+        if key in meta:
+            raise UnsupportedError(
+                "both a variable and an attribute of the dataset have this name", variable=unescape(key)
+            )
+        held[key] = _attribute(key, scanned)
+        meta[key] = {".dims": [wanted.dim], **describe({key: held[key]}, {})[key]}
+    return ManyFiles(meta, lazy, held, scanned.files, scanned.lengths)
+
+
+def _entry(plan: MergePlan, merged: Mapping[str, Any], scanned: Scanned) -> dict[str, Any]:
+    """Return the metadata of a variable: those of the first file, but for what unpacking changes."""
+    entry = scanned.first[plan.key]
+    if any(part.convert is not None for part in plan.parts):
+        parts = {id(found): found for part in plan.parts if (found := scanned.inputs[part.input].meta[plan.key])}
+        if any(is_packed(found, found.get(".type")) for found in parts.values()):
+            entry = unpacked_meta(entry)
+    return {**entry, **{name: merged[name] for name in PROPERTIES if name in merged}}
+
+
+def _arrays(plans: Sequence[MergePlan], scanned: Scanned) -> dict[str, Any]:
+    """Return the values that were read at once, each in one array."""
+    known = {key for held in scanned.held for key in held}
+    filler = Filler([plan for plan in plans if plan.key in known and plan.shape is not None], len(scanned.inputs))
+    starts = _first_files(scanned)
+    for i, held in enumerate(scanned.held):
+        try:
+            filler.add(i, held.__getitem__)
+        except DsError as error:
+            raise error.at(path=name_of(scanned.files.paths[starts[i] : starts[i + 1]]))
+        held.clear()
+    return {key: as_array(array) for key, array in filler.arrays().items()}
+
+
+def _first_files(scanned: Scanned) -> NDArray[np.int64]:
+    """Return where the files of each input begin, and where the last ones end."""
+    return np.cumsum([0, *(given.repeat for given in scanned.inputs)])
+
+
+def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Concatenation | One:
+    """Return a variable that is read when it is indexed."""
+    type_name, shape = plan.type or "float64", plan.shape or ()
+    if plan.way is Way.FIRST:
+        files = scanned.files.some([int(starts[plan.parts[0].input])])
+        end, none = np.ones(1, np.int64), np.zeros(1, np.int32)
+        return One(Concatenation(plan.key, files, end, none, (None,), 0, True, (1, *shape), type_name, plan.missing))
+    numbers: NDArray[np.int32] = np.full(len(scanned.files.paths), ABSENT, np.int32)
+    conversions: list[Any] = [None]
+    known: dict[int, int] = {}
+    for part in plan.parts:
+        number = AS_IT_IS
+        if part.convert is not None:
+            entry = id(scanned.inputs[part.input].meta[plan.key])  # the same object, where they are the same
+            number = known.setdefault(entry, len(conversions))
+            if number == len(conversions):
+                conversions.append(part.convert)
+        numbers[starts[part.input] : starts[part.input + 1]] = number
+    is_new = plan.way is Way.STACK
+    return Concatenation(
+        plan.key,
+        scanned.files,
+        ends,
+        numbers,
+        tuple(conversions),
+        plan.axis,
+        is_new,
+        shape,
+        type_name,
+        plan.missing,
+    )
+
+
+def _attribute(key: str, scanned: Scanned) -> Any:
+    """Return an attribute of the dataset as a variable."""
+    values = [noted.get(key) for noted in scanned.noted]
+    try:
+        array = as_array([value.item() if isinstance(value, np.generic) else value for value in values])
+        if array.ndim != 1:
+            raise UnsupportedError(f"found values of {array.ndim - 1} dimensions, expected one value per file")
+        repeat = np.ma.repeat if isinstance(array, np.ma.MaskedArray) else np.repeat
+        return repeat(array, scanned.lengths)
+    except DsError as error:
+        error.message = f"attribute of the dataset as a variable: {error.message}"
+        raise error.at(variable=unescape(key))
+
+
+def _order(many: ManyFiles, dim: str, sortby: str) -> list[int]:
+    """Return in which order the least values of files ascend; those that have none come last."""
+    array = many.held.get(sortby)
+    if array is None or dims(sortby, many.meta[sortby], array.ndim) != [dim]:
+        message = f'cannot sort by it, expected a variable whose only dimension is "{dim}"'
+        raise UnsupportedError(message, variable=unescape(sortby))
+    starts = np.cumsum(many.lengths) - many.lengths
+    each = zip(starts.tolist(), many.lengths.tolist(), strict=True)
+    values = [array[start : start + n].min() if n else None for start, n in each]
+    unknown = [value is None or value is np.ma.masked or value != value for value in values]
+    return sorted(range(len(values)), key=lambda i: (True, 0) if unknown[i] else (False, values[i]))
+
+
+def _ordered(many: ManyFiles, order: list[int], dim: str) -> ManyFiles:
+    """Return the same with the files in another order."""
+    if order == sorted(order):
+        return many
+    lengths = many.lengths[order]
+    starts = (np.cumsum(many.lengths) - many.lengths)[order]
+    positions = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    files, ends = many.files.some(order), np.cumsum(lengths)
+    lazy = {
+        key: one if isinstance(one, One) else replace(one, files=files, ends=ends, numbers=one.numbers[order])
+        for key, one in many.lazy.items()
+    }
+    held = {}
+    for key, array in many.held.items():
+        names = dims(key, many.meta[key], array.ndim)
+        held[key] = array.take(positions, axis=names.index(dim)) if dim in names else array
+    return many._replace(lazy=lazy, held=held, files=files, lengths=lengths)

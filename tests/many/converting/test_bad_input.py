@@ -1,0 +1,236 @@
+"""Files that cannot be converted: no damaged output stands under a final name, and the others are converted."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ds_format
+from ds_format import convert_many
+from ds_format.errors import DsError
+from ds_format.many.converting import journal
+from ds_format.many.converting.bookkeeping import How
+from ds_format.many.converting.running import run
+
+from .conftest import Make, dataset, names
+from .faulty import Faulty
+
+ROOT = Path(__file__).parents[3]
+
+
+def text(path: Path) -> None:
+    path.write_text("time,temperature\n0,5\n")
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 20)
+
+
+def cut_in_the_header(path: Path) -> None:
+    os.truncate(path, 30)
+
+
+def damaged(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4:60] = b"\xff" * 56
+    path.write_bytes(data)
+
+
+def folder_of_that_name(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(("suffix", "jobs"), [("nc", 1), ("nc", 2), ("ds", 1), ("json", 1)])
+@pytest.mark.parametrize("spoil", [text, empty, truncated, cut_in_the_header, damaged, link_to_nothing, pipe])
+def test_one_bad_file(spoil: Any, suffix: str, jobs: int, make: Make) -> None:
+    paths = make(f"in/a.{suffix}", f"in/bad.{suffix}", f"in/c.{suffix}")
+    spoil(Path(paths[1]))
+    records = convert_many(paths, "out", to="bpk", jobs=jobs)
+    assert [one.status for one in records] == ["converted", "failed", "converted"]
+    cause = records[1].cause
+    assert cause
+    assert "\n" not in cause
+    assert ".ds-convert" not in cause
+    assert os.getcwd() not in cause
+    assert names("out") == ["a.bpk", "c.bpk"]
+    assert ds_format.read("out/c.bpk")["n"] == 2
+
+
+def test_an_older_output_stays(make: Make) -> None:
+    make("in/a.nc")
+    convert_many("in", "out")
+    before = Path("out/a.ds").read_bytes()
+    text(Path("in/a.nc"))
+    for how in ("resume", "overwrite"):
+        assert convert_many("in", "out", **{how: True})[0].status == "failed"  # type: ignore[arg-type]
+    assert Path("out/a.ds").read_bytes() == before
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_input_that_changes_meanwhile(jobs: int, make: Make) -> None:
+    make("in/a.nc", "in/changing.nc", "in/z.nc")
+    make("out/changing.ds")
+    before = Path("out/changing.ds").read_bytes()
+    records = run(["in"], "out", ".ds", Faulty(), How(jobs=jobs, overwrite=True))
+    assert [one.cause for one in records] == [None, "the file was changed while it was converted", None]
+    assert names("out") == ["a.ds", "changing.ds", "z.ds"]
+    assert Path("out/changing.ds").read_bytes() == before
+
+
+@pytest.mark.parametrize("n", [2, 40])
+def test_a_file_that_kills_its_process(n: int, make: Make) -> None:
+    paths = make(*(f"in/{i:02}.nc" for i in range(n)), "in/05killer.nc", "in/07once.nc", "in/08leaver.nc")
+    records = run(["in"], "out", ".ds", Faulty(), How(jobs=2))
+    assert {one.input: one.cause for one in records if one.cause is not None} == {
+        "in/05killer.nc": "the process that converted it was killed by signal 9 (SIGKILL)",
+        "in/08leaver.nc": "the process that converted it ended with status 3",
+    }
+    assert len(names("out")) == len(paths) - 2
+    assert ds_format.read("out/07once.ds")["n"] == n + 1
+
+
+def test_what_a_library_prints_is_not_taken_for_an_answer(make: Make) -> None:
+    make("in/printing.nc", "in/a.nc")
+    assert {one.status for one in run(["in"], "out", ".ds", Faulty(), How(jobs=2))} == {"converted"}
+
+
+def test_warnings_travel(make: Make) -> None:
+    make("in/warning.nc", "in/a.nc")
+    with pytest.warns(UserWarning, match=r"^out/warning.ds: look out$"):
+        records = run(["in"], "out", ".ds", Faulty(), How(jobs=2))
+    assert [one.warnings for one in records] == [(), ("out/warning.ds: look out",)]
+
+
+def test_processes_that_cannot_start(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    make("in/a.nc", "in/b.nc")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(DsError, match="a process that was to convert files ended at its start, with status 1"):
+        convert_many("in", "out", jobs=2)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        convert_many("in", "out", jobs=2)
+    assert names("out") == []
+
+
+def test_a_full_disk(make: Make) -> None:
+    make("in/a.ds", "in/c.ds")
+    ds_format.write("in/b.ds", {"x": [0.0] * 100_000})
+    os.mkdir("out")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", "out"], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted")
+    try:
+        records = convert_many("in", "out", jobs=2)
+        assert [one.cause for one in records] == [None, "out/b.ds: No space left on device", None]
+        assert names("out") == ["a.ds", "c.ds"]
+    finally:
+        subprocess.run(["umount", "out"], check=True)
+
+
+def test_a_disk_that_is_full_from_some_size_on(make: Make) -> None:
+    """The limit of the system for the size of files, instead of that of a disk."""
+    make("in/a.ds", "in/c.ds")
+    ds_format.write("in/b.ds", {"x": [0.0] * 100_000})
+    code = "import ds_format; print([one.cause for one in ds_format.convert_many('in', 'out', jobs=2)])"
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=limit,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout == "[None, 'out/b.ds: File too large', None]\n"
+    assert names("out") == ["a.ds", "c.ds"]
+
+
+def test_a_journal_that_cannot_be_written_is_said_once(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    make("in/a.ds", "in/b.ds", "in/c.ds")
+    added = journal.Journal.add
+    calls = []
+
+    def add(self: journal.Journal, some: Any) -> None:
+        calls.append(some)
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        added(self, some)
+
+    monkeypatch.setattr(journal.Journal, "add", add)
+    with pytest.warns(UserWarning, match="the journal cannot be written: No space left on device") as told:
+        records = convert_many("in", "out")
+    assert len(told) == 1
+    assert {one.status for one in records} == {"converted"}
+    assert {one.status for one in convert_many("in", "out", resume=True)} == {"skipped"}
+
+
+def test_a_journal_is_not_torn_by_a_full_disk(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    make("in/a.ds")
+    convert_many("in", "out")
+    before = Path("out/.ds-convert.jsonl").read_bytes()
+    one = journal.Journal("out/.ds-convert.jsonl")
+    written = os.write
+
+    def write(fd: int, data: bytes) -> int:
+        if len(data) < 50:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written(fd, data[:-20])
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OSError, match="No space"):
+        one.add(one.done.values())
+    one.close()
+    assert Path("out/.ds-convert.jsonl").read_bytes() == before
+
+
+def test_memory_is_bounded(folder: Path) -> None:
+    """A file of 600 MB, converted by a process that may grow by 256 MB beyond what it has imported."""
+    n = 75_000_000
+    with open("large.ds", "wb") as file:
+        x = {".size": [n], ".type": "float64", ".offset": 0, ".len": 8 * n, ".endian": "b"}
+        file.write(f"ds-1.0\n{json.dumps({'x': x, '.': {}})}\n".encode())
+        for _ in range(60):
+            np.zeros(n // 60).tofile(file)
+    code = """
+import resource, sys, ds_format, ds_format.many.converting.running, ds_format.drivers.ds
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+[one] = ds_format.convert_many("large.ds", "out", verify=True)
+print(one.status, one.cause, peak() - before < 256 * 1024)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "converted None True\n"
+
+
+def test_datasets_of_the_tests_are_alike() -> None:
+    assert dataset(3)["n"] == 3

@@ -1,0 +1,183 @@
+"""Runs that end before all is done: outputs are whole or absent, and what is done is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ds_format
+
+from ...listening import listen
+from .conftest import Make, names
+
+ROOT = Path(__file__).parents[3]
+N = 60
+
+CODE = """
+import sys
+from ds_format.cli import main
+from ds_format.many.converting import wanted
+from tests.many.converting.faulty import Faulty
+if {slow}:
+    from ds_format.cli import convert
+    convert._wanted = lambda request, output: Faulty()
+sys.exit(main())
+"""
+
+
+def start(*words: str, slow: bool = False) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", CODE.format(slow=slow), "convert", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+
+
+def wait_for(condition: str, n: int = 1) -> None:
+    for _ in range(1200):
+        if len(list(Path().glob(condition))) >= n:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{condition} did not come about")
+
+
+def processes_of(session: int) -> set[int]:
+    """All processes of a session that are left."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.add(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def check_outputs() -> int:
+    """Check that what stands there is whole, and return how much that is."""
+    left = names("out")
+    for name in left:
+        assert not name.startswith(".")
+        assert ds_format.verify(f"out/{name}") == []
+    return len(left)
+
+
+def journaled() -> set[str]:
+    path = Path("out/.ds-convert.jsonl")
+    return {json.loads(line)["output"] for line in path.read_text().splitlines()} if path.exists() else set()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_workers_and_leaves_no_temporary_file(number: signal.Signals, jobs: str, make: Make) -> None:
+    make("in/a.ds", "in/slow.ds", "in/x.ds")
+    process = start("in", "out", "jobs:", jobs, slow=True)
+    wait_for("out/.ds-convert.tmp/*/*.ds")
+    wait_for("out/[ax].ds", int(jobs))  # the rest of them comes after the slow one
+    time.sleep(0.5)
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == -number
+    assert (out, err.count("\n")) == ("", 1), err
+    assert err.startswith("ds convert: ended early: ")
+    assert err.endswith(" converted; --resume goes on\n")
+    assert processes_of(process.pid) == set()
+    assert "slow.ds" not in names("out")
+    assert journaled() == set(names("out"))
+    check_outputs()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ctrl_c_at_any_moment(seed: int, make: Make) -> None:
+    make(*(f"in/{i:03}.nc" for i in range(N)))
+    chance = random.Random(seed)
+    n_before = 0
+    for _ in range(3):
+        process = start("in", "out", "jobs:", "2", "--resume", "-q")
+        time.sleep(chance.uniform(0.2, 1.5))
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode in (-signal.SIGINT, 0), err
+        assert "Traceback" not in err or "KeyboardInterrupt" in err  # while Python starts
+        assert processes_of(process.pid) == set()
+        if Path("out").exists():
+            n_now = check_outputs()
+            assert n_now >= n_before
+            assert journaled() <= set(names("out"))
+            assert n_now - len(journaled()) <= 2  # moved to its name in the very moment
+            n_before = n_now
+    process = start("in", "out", "jobs:", "2", "--resume")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert check_outputs() == N
+
+
+def test_a_killed_run_is_cleaned_up_by_the_next_one(make: Make) -> None:
+    make("in/a.ds", "in/slow.ds", "in/x.ds")
+    process = start("in", "out", "jobs:", "2", slow=True)
+    wait_for("out/.ds-convert.tmp/*/*.ds")
+    wait_for("out/a.ds")
+    process.kill()
+    process.communicate(timeout=60)
+    assert Path("out/.ds-convert.tmp").is_dir()
+    again = start("in", "out", "jobs:", "2", "--resume")
+    _, err = again.communicate(timeout=60)
+    assert again.returncode == 0, err
+    assert names("out") == ["a.ds", "slow.ds", "x.ds"]
+    check_outputs()
+    for _ in range(1200):  # a process whose program was killed ends when it has something to tell
+        if not processes_of(process.pid):
+            break
+        time.sleep(0.05)
+    assert processes_of(process.pid) == set()
+    assert check_outputs() == 3
+
+
+def test_a_killed_worker_is_replaced(make: Make) -> None:
+    make(*(f"in/{i}.ds" for i in range(5)), "in/slow.ds")
+    process = start("in", "out", "jobs:", "2", slow=True)
+    wait_for("out/[0-4].ds", 5)  # a process that still starts would be killed with a file of its own
+    for n in range(1, 3):  # the process that converts the file, and the next one
+        wait_for("out/.ds-convert.tmp/*/*.ds", n)
+        for pid in processes_of(process.pid) - {process.pid}:
+            os.kill(pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "ds convert: in/slow.ds: the process that converted it was killed by signal 9 (SIGKILL)\n" in err
+    assert names("out") == [f"{i}.ds" for i in range(5)]
+
+
+def test_two_runs_into_one_folder(make: Make) -> None:
+    make("in/a.ds", "in/slow.ds")
+    process = start("in", "out", slow=True)
+    wait_for("out/.ds-convert.tmp/*/*.ds")
+    second = start("in", "out", "--resume")
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 1
+    assert err.startswith(f"ds convert: out: somebody else is writing to it: pid={process.pid}, ")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert names("out") == ["a.ds"]
+
+
+def test_a_report_is_written_of_an_ended_run(make: Make) -> None:
+    make("in/a.ds", "in/slow.ds")
+    process = start("in", "out", "report:", "report.json", slow=True)
+    wait_for("out/a.ds")
+    wait_for("out/.ds-convert.tmp/*/*.ds")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert [one["status"] for one in json.loads(Path("report.json").read_text())] == ["converted", "cancelled"]
