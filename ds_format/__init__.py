@@ -25,13 +25,16 @@ if TYPE_CHECKING:
         FormatError,
         IntegrityError,
         MissingError,
+        ReplacedError,
         TruncatedError,
         UnsafeError,
         UnsupportedError,
         VersionError,
     )
-    from .files import from_netcdf, open, read, to_netcdf, write
+    from .files import from_netcdf, open, read, to_netcdf
     from .lazy import File, Variable
+    from .many.converting.records import Conversion
+    from .many.converting.running import convert_many
     from .many.folders import index, readdir
     from .many.merging import merge_files
     from .many.reading import read_many
@@ -72,6 +75,10 @@ if TYPE_CHECKING:
     )
     from .timeaxis import time_dt
     from .verification import verify
+    from .writing import write
+    from .xarray_.many import open_many as open_many
+    from .xarray_.reading import to_xarray as to_xarray
+    from .xarray_.writing import from_xarray as from_xarray
 
 _OPS = (
     *("apply", "attr", "attrs", "copy", "dim", "dims", "find", "findall", "get_attrs", "get_dims", "get_meta"),
@@ -80,8 +87,8 @@ _OPS = (
     "with_mode",
 )
 _ERRORS = (
-    *("BusyError", "DriverError", "DsError", "FormatError", "IntegrityError", "MissingError", "TruncatedError"),
-    *("UnsafeError", "UnsupportedError", "VersionError"),
+    *("BusyError", "DriverError", "DsError", "FormatError", "IntegrityError", "MissingError", "ReplacedError"),
+    *("TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
 )
 _MODULES = {
     "conversion": ("convert",),
@@ -89,8 +96,10 @@ _MODULES = {
     "drivers.base": ("Problem",),
     "drivers.loss": ("LossWarning",),
     "errors": _ERRORS,
-    "files": ("from_netcdf", "open", "read", "to_netcdf", "write"),
+    "files": ("from_netcdf", "open", "read", "to_netcdf"),
     "lazy": ("File", "Variable"),
+    "many.converting.records": ("Conversion",),
+    "many.converting.running": ("convert_many",),
     "many.folders": ("index", "readdir"),
     "many.reading": ("read_many",),
     "many.merging": ("merge_files",),
@@ -98,6 +107,11 @@ _MODULES = {
     "ops": _OPS,
     "timeaxis": ("time_dt",),
     "verification": ("verify",),
+    "writing": ("write",),
+    # not in __all__, since not everybody has xarray
+    "xarray_.many": ("open_many",),
+    "xarray_.reading": ("to_xarray",),
+    "xarray_.writing": ("from_xarray",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cli.functions", "drivers": "drivers"}
@@ -105,6 +119,7 @@ _ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cli.functions", "dri
 
 __all__ = [
     "BusyError",
+    "Conversion",
     "Dataset",
     "DriverError",
     "DsError",
@@ -114,6 +129,7 @@ __all__ = [
     "LossWarning",
     "MissingError",
     "Problem",
+    "ReplacedError",
     "TruncatedError",
     "UnsafeError",
     "UnsupportedError",
@@ -125,6 +141,7 @@ __all__ = [
     "attrs",
     "cmd",
     "convert",
+    "convert_many",
     "copy",
     "dim",
     "dims",

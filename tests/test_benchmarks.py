@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import json
 import sys
 import time
@@ -23,7 +24,7 @@ from benchmarks.cases.many import has_xarray
 from benchmarks.runner import Bench, Case, SkippedError, run, run_case
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Result, Trial, Way, measure
-from benchmarks.ways import BARE, FASTZDS, NETCDF, OURS, REFERENCE, XARRAY, calls, scaled
+from benchmarks.ways import BARE, FASTZDS, HIDEFIX, NETCDF, OURS, REFERENCE, XARRAY, calls, scaled
 from benchmarks.worker import Worker, WorkerError
 
 TINY = Sizes(
@@ -37,10 +38,14 @@ TINY = Sizes(
     kernel=6_400,
     converted=2_000_000,
     larger=2_000_000,
+    archive=3,
+    classic=100_000,
+    compressed=40_000,
     many=20,
     claimed=3,
     folder=6,
     merged=200_000,
+    chunked=80_000,
     slab=4_000,
     samples=20,
     keys=30,
@@ -77,6 +82,8 @@ def test_every_case_runs_and_its_rivals_take_part(name: str, stand_in: Worker, t
     absent = {REFERENCE, FASTZDS} if name == "ds ls x.ds" else {FASTZDS}  # the stand-in need not be installed
     if not has_xarray():
         absent.add(XARRAY)
+    if importlib.util.find_spec("hidefix") is None:
+        absent.add(HIDEFIX)
     for claim in all_claims():
         for bound in claim.bounds:
             if bound.case == name and claim.kind != "at most":
@@ -154,7 +161,7 @@ def test_the_tables_of_documents_are_replaced() -> None:
 
 
 def test_the_short_tables() -> None:
-    shown = readme.short_table(readme.SHORT[1], {"read tiny": RESULT}).splitlines()
+    shown = readme.short_table(readme.SHORT[3], {"read tiny": RESULT}).splitlines()
     assert shown[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
     assert {line.count("|") for line in shown} == {6}
     for short in readme.SHORT:

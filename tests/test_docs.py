@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -28,7 +29,8 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 
 FENCED = re.compile(
-    r"(?:^<!-- not run: (?P<reason>.+) -->\n)?^```(?P<language>.*)\n(?P<code>(?:.*\n)*?)```$", re.MULTILINE
+    r"(?:^<!-- (?:not run: (?P<reason>.+)|needs: (?P<needs>.+)) -->\n)?^```(?P<language>.*)\n(?P<code>(?:.*\n)*?)```$",
+    re.MULTILINE,
 )
 NOT_CODE = (
     *("text", "json", "{eval-rst}", "{layers}", "{toctree}"),
@@ -43,6 +45,8 @@ class Block(NamedTuple):
     """Of the document, before the first one of the code."""
     reason: str | None
     """Why it is not run."""
+    needs: str
+    """Modules without which it is not run."""
     output: tuple[int, int] | None
     """Where in the document stands what it prints, if it says so."""
 
@@ -55,7 +59,7 @@ def blocks(text: str) -> Iterator[Block]:
         shown = behind is not None and behind["language"] == "text" and not text[match.end() : behind.start()].strip()
         line = text.count("\n", 0, match.start("code"))
         output = behind.span("code") if behind is not None and shown else None
-        yield Block(match["language"], match["code"], line, match["reason"], output)
+        yield Block(match["language"], match["code"], line, match["reason"], match["needs"] or "", output)
 
 
 @pytest.fixture
@@ -79,7 +83,7 @@ def test_blocks_run(path: Path, pytestconfig: pytest.Config) -> None:
     old = new = path.read_text()
     names: dict[str, Any] = {"__name__": path.stem}
     for block in blocks(old):
-        if block.reason or block.language in NOT_CODE:
+        if block.reason or block.language in NOT_CODE or not all(map(is_installed, block.needs.split(", "))):
             continue
         where = f"{path.name}, line {block.line}"
         assert block.language in ("python", "sh"), where
@@ -91,6 +95,10 @@ def test_blocks_run(path: Path, pytestconfig: pytest.Config) -> None:
             new = new[:start] + printed + new[end:]
     if new != old:
         path.write_text(new)
+
+
+def is_installed(module: str) -> bool:
+    return not module or importlib.util.find_spec(module) is not None
 
 
 def run_python(block: Block, where: str, names: dict[str, Any]) -> str:

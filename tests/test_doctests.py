@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +63,9 @@ def public() -> Iterator[tuple[str, Any]]:
         value = getattr(ds_format, name)
         if inspect.isfunction(value):
             yield name, value
+    if importlib.util.find_spec("xarray") is not None:
+        for name in ("from_xarray", "open_many", "to_xarray"):
+            yield name, getattr(ds_format, name)
 
 
 def test_every_public_function_has_an_example() -> None:

@@ -50,6 +50,7 @@ class CommandRow(NamedTuple):
 COMMANDS = {
     "attrs": CommandRow("ds_format.cli.attrs", "Print attributes."),
     "cat": CommandRow("ds_format.cli.cat", "Print data."),
+    "convert": CommandRow("ds_format.cli.convert", "Convert many files, each to its own.", writes=True),
     "dim": CommandRow("ds_format.cli.dim", "Print the size of a dimension."),
     "dims": CommandRow("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
     "inspect": CommandRow("ds_format.cli.inspect_", "Print what is in a BinPickle file."),

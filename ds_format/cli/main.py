@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import modes
+from .. import messages, modes
 from .._version import __version__
 from ..visible import visible
-from . import arguments, commands, messages, output
+from . import arguments, commands, output
 from .arguments import Request, UsageError
 
 

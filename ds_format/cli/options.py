@@ -25,6 +25,22 @@ LAYOUTS = ("1.0", "2.0.1")
 LAYOUT = Option("layout", "Of a ds file: 1.0 (the default), or 2.0.1, which older programs read.", "VERSION")
 """An option of commands that write datasets."""
 
+SKIP_UNSUPPORTED = Option(
+    "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
+)
+DIM = Option(
+    "dim",
+    "For samples (.msgpack) and documents (.zds): the dimension along which they are made. By default an "
+    "unlimited one, else that which is the first one of most variables.",
+    "NAME",
+)
+KEY = Option(
+    "key",
+    "For samples and documents: the variable whose values become their keys. By default these are numbers.",
+    "VAR",
+)
+"""Options of commands that convert."""
+
 _FORMS = {option.name: option.value for option in READ}
 
 

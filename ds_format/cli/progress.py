@@ -12,6 +12,9 @@ DELAY = 2.0
 _INTERVAL = 0.1
 """Seconds between two drawings."""
 
+LINE_INTERVAL = 10.0
+"""Seconds between two plain lines."""
+
 _WIDTH = 80
 """Columns of a terminal that does not say how many it has."""
 
@@ -23,9 +26,19 @@ class Progress:
     ----------
     stream : file
         A terminal.
+
+    Attributes
+    ----------
+    note : str
+        What else is told: files that are done.
+    is_watched : bool
+        Whether somebody sees it.
     """
 
+    is_watched = True
+
     def __init__(self, stream: TextIO):
+        self.note = ""
         self._stream = stream
         self._start = monotonic()
         self._next = self._start + DELAY
@@ -44,7 +57,7 @@ class Progress:
             return
         self._next = now + _INTERVAL
         self._shown = True
-        line = render(done, total, now - self._start, _columns(self._stream) - 1)
+        line = render(done, total, now - self._start, _columns(self._stream) - 1, self.note)
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
 
@@ -56,19 +69,67 @@ class Progress:
             self._stream.flush()
 
 
-def render(done: int, total: int, seconds: float, width: int) -> str:
+class Lines:
+    """Plain lines, for what is no terminal: one now and then.
+
+    Parameters
+    ----------
+    stream : file
+    label : str
+        What each line begins with.
+
+    Attributes
+    ----------
+    note, is_watched
+        As of `Progress`; nobody is bothered before the first line.
+    """
+
+    is_watched = False
+
+    def __init__(self, stream: TextIO, label: str):
+        self.note = ""
+        self._stream = stream
+        self._label = label
+        self._start = monotonic()
+        self._next = self._start + LINE_INTERVAL
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say how many bytes are done, and how many there are in all."""
+        now = monotonic()
+        if now >= self._next:
+            self._next = now + LINE_INTERVAL
+            self.is_watched = True
+            self._stream.write(f"{self._label}: {_facts(done, total, now - self._start, self.note).strip()}\n")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        """There is nothing to be taken away."""
+
+
+def render(done: int, total: int, seconds: float, width: int, note: str = "") -> str:
     """Return the bar as text of at most `width` characters."""
-    share = min(done / total, 1.0) if total > 0 else 0.0
-    rate = done / seconds if seconds > 0 else 0.0
-    facts = f"{share:4.0%}  {_size(done)} of {_size(total)}  {_size(rate)}/s"
-    if rate and done < total:
-        left = round((total - done) / rate)
-        facts += f"  {left // 60}:{left % 60:02} left"
+    facts = _facts(done, total, seconds, note)
+    if note and len(facts) > width:
+        facts = _facts(done, total, seconds, "")
     room = min(width - len(facts) - 4, 40)
     if room < 5:
         return facts[:width]
-    full = int(share * room)
+    full = int(_share(done, total) * room)
     return f"[{'#' * full}{'.' * (room - full)}]  {facts}"
+
+
+def _share(done: int, total: int) -> float:
+    return min(done / total, 1.0) if total > 0 else 0.0
+
+
+def _facts(done: int, total: int, seconds: float, note: str) -> str:
+    rate = done / seconds if seconds > 0 else 0.0
+    facts = f"{_share(done, total):4.0%}  {note + '  ' if note else ''}{_size(done)} of {_size(total)}  {_size(rate)}/s"
+    if rate and done < total:
+        left = round((total - done) / rate)
+        hours = f"{left // 3600}:" if left >= 3600 else ""
+        facts += f"  {hours}{left // 60 % 60:0{2 if hours else 1}}:{left % 60:02} left"
+    return facts
 
 
 def _size(n: float) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..conversion import write_subset
-from ..subset import open_subset
-from . import metadata, options, pst
+from . import options, pst
 from .arguments import Request, UsageError, text
-from .commands import Command, Option
-from .patterns import Changer
+from .commands import Command
+from .selecting import matching
 
 COMMAND = Command(
     usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
@@ -29,21 +27,10 @@ COMMAND = Command(
         ("OUTPUT", "The file to write."),
     ),
     options=(
-        Option(
-            "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
-        ),
-        Option(
-            "dim",
-            "For samples (.msgpack) and documents (.zds): the dimension along which they are made. By default an "
-            "unlimited one, else that which is the first one of most variables.",
-            "NAME",
-        ),
+        options.SKIP_UNSUPPORTED,
+        options.DIM,
         options.LAYOUT,
-        Option(
-            "key",
-            "For samples and documents: the variable whose values become their keys. By default these are numbers.",
-            "VAR",
-        ),
+        options.KEY,
     ),
     examples=(
         ("Convert a NetCDF file:", "ds select input.nc output.ds"),
@@ -73,18 +60,6 @@ def run(request: Request) -> Iterable[Any]:
         raise UsageError("invalid number of arguments")
     *wanted, source, target = paths
     pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
-    indexes = options.positions([*pairs, *options.objects(request, "sel")])
-    selectors = options.reading(request)
     creation = {**options.writing(request, target), **options.recording(request, target)}
-    with open_subset(source, skip_unsupported=bool(request.options.get("skip-unsupported"))) as whole:
-        entries = metadata.contents(whole.meta).variables
-        finder = Changer(source, request)
-        variables = None
-        if wanted:
-            variables = list(dict.fromkeys(finder.find(wanted, list(entries), "variable")))
-            finder.settle(changes=bool(variables))
-        dims = list(metadata.sizes(entries.values()))
-        selectors["sel"] = {dim: i for name, i in indexes.items() for dim in finder.require(name, dims, "dimension")}
-        part = whole.part(variables, **selectors, jd=options.are_times_converted(request))
-        write_subset(part, target, request.progress, **creation)
+    matching(request, wanted, pairs, creation).convert(source, target, request.progress)
     return ()

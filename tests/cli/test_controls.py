@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format import display
-from ds_format.cli import messages, output
+from ds_format import display, messages
+from ds_format.cli import output
 from ds_format.visible import visible
 
 ROOT = Path(__file__).parents[2]

@@ -33,6 +33,8 @@ NAMES = (
     "data.msgpack",
     "store.zds",
     "data.bpk",
+    "archive/2026/january.nc",
+    "archive/february.nc",
 )
 """Files that examples read."""
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]
@@ -105,6 +107,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dataset["."][name] = {".dims": names, "units": "K", "long_name": name}
     dataset["."]["time"]["units"] = "hours since 2026-01-01"
     dataset["."]["."] = {"title": "T"}
+    (folder / "archive" / "2026").mkdir(parents=True)
     for name in NAMES:
         files.write(folder / name, dataset)
     for name in ("a", "b"):

@@ -6,8 +6,8 @@ import errno
 
 import pytest
 
-from ds_format.cli.messages import describe
 from ds_format.errors import FormatError, MissingError
+from ds_format.messages import describe
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ds_format.cli import select_
+from ds_format.cli import selecting
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -48,8 +48,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         source, variables, sel = part
         found.append((source, target, variables, sel or None))
 
-    monkeypatch.setattr(select_, "open_subset", Whole)
-    monkeypatch.setattr(select_, "write_subset", record)
+    monkeypatch.setattr(selecting, "open_subset", Whole)
+    monkeypatch.setattr(selecting, "write_subset", record)
     return found
 
 
@@ -139,7 +139,7 @@ def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.Monkey
         seen.append(skip_unsupported)
         return Whole(path, skip_unsupported=skip_unsupported)
 
-    monkeypatch.setattr(select_, "open_subset", opened)
+    monkeypatch.setattr(selecting, "open_subset", opened)
     for flags in ([], ["--skip-unsupported"]):
         assert ds("select", *flags, "i", "o").status == 0
         assert ds(*flags, "select", "i", "o").status == 0
@@ -148,6 +148,6 @@ def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.Monkey
 
 def test_nobody_watches_without_a_terminal(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(select_, "write_subset", lambda part, target, progress: seen.append(progress))
+    monkeypatch.setattr(selecting, "write_subset", lambda part, target, progress: seen.append(progress))
     assert ds("select", "i", "o").status == 0
     assert seen == [None]

@@ -1,12 +1,12 @@
-"""An exception → what is said about it on stderr."""
+"""An exception → what is said about it: on stderr, and in reports of many files."""
 
 from __future__ import annotations
 
 import errno
 import os
 
-from ..errors import DsError
-from ..visible import visible
+from .errors import DsError
+from .visible import visible
 
 
 def one_line(text: str) -> str:

@@ -1,0 +1,92 @@
+"""Which part of a file a command line means: patterns of names, and positions along dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ..conversion import Progress, write_subset
+from ..subset import Subset, open_subset
+from . import metadata, options
+from .arguments import Request
+from .patterns import Changer
+
+
+class Matching(NamedTuple):
+    """What is wanted of any file. It can be sent to another process."""
+
+    wanted: tuple[str, ...]
+    """Names of variables, or patterns; all without any."""
+    indexes: Mapping[str, options.Index]
+    """Positions along dimensions, whose names may be patterns, too."""
+    selectors: Mapping[str, Any]
+    """`range_`, `at` and `between`."""
+    jd: bool
+    """Whether times become Julian dates, to be written in other units."""
+    skip_unsupported: bool
+    fixed: bool
+    """Whether names are no patterns."""
+    options: Mapping[str, Any]
+    """Of creating a file."""
+
+    @contextmanager
+    def opened(self, source: str) -> Iterator[Subset]:
+        """Open the part of a file.
+
+        Raises
+        ------
+        MissingError
+            If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
+        """
+        with open_subset(source, skip_unsupported=self.skip_unsupported) as whole:
+            entries = metadata.contents(whole.meta).variables
+            finder = Changer(source, Request("", [], {"F": self.fixed}))
+            variables = None
+            if self.wanted:
+                variables = list(dict.fromkeys(finder.find(self.wanted, list(entries), "variable")))
+                finder.settle(changes=bool(variables))
+            dims = list(metadata.sizes(entries.values()))
+            sel = {dim: i for name, i in self.indexes.items() for dim in finder.require(name, dims, "dimension")}
+            yield whole.part(variables, sel=sel, **self.selectors, jd=self.jd)
+
+    def convert(self, source: str, target: str, progress: Progress | None, **more: Any) -> None:
+        """Write the part of a file to another one."""
+        with self.opened(source) as part:
+            write_subset(part, target, progress, **self.options, **more)
+
+    def told(self) -> Mapping[str, Any]:
+        """Return all that decides what is written, but for the suffix of the target."""
+        return self._asdict()
+
+
+def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], creation: Mapping[str, Any]) -> Matching:
+    """Return what a request wants of files.
+
+    Parameters
+    ----------
+    request : Request
+    wanted : list of str
+        Names of variables.
+    pairs : list of dict
+        `DIM: INDEX` pairs beside those of the option `sel`.
+    creation : dict
+        Options of creating files.
+
+    Raises
+    ------
+    ArgumentError
+        If an option is not of the form that its help shows.
+    """
+    indexes = options.positions([*pairs, *options.objects(request, "sel")])
+    selectors = options.reading(request)
+    selectors.pop("sel", None)
+    return Matching(
+        tuple(wanted),
+        indexes,
+        selectors,
+        options.are_times_converted(request),
+        bool(request.options.get("skip-unsupported")),
+        bool(request.options.get("F")),
+        creation,
+    )

@@ -1,0 +1,77 @@
+"""The engine "ds" of xarray. What it needs is imported when a file is opened."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import stat
+from typing import Any
+
+from xarray.backends import BackendEntrypoint
+
+MARKS = (b"ds-", b"{")
+"""How a ds file begins: with its version, or, in the older layout, with its header. So do other files of JSON."""
+SUFFIX = ".ds"
+OPENED_BY = 'the engine "ds"'
+
+
+class DsBackendEntrypoint(BackendEntrypoint):
+    """Opens ds files, lazily, in any number of threads and processes, and leaves none of them open.
+
+    Beside the options that xarray has for all engines:
+
+    group : str
+        Which group to open.
+    default_fill : {"value", "missing"}
+        How numbers are shown that nobody wrote in the NetCDF file which a ds file was made of, and which are masked in
+        it: as what the NetCDF library puts there, or as NaN.
+    """
+
+    description = "Open ds files (.ds) of ds_format"
+    supports_groups = True
+    open_dataset_parameters = (
+        "filename_or_obj",
+        "mask_and_scale",
+        "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "drop_variables",
+        "use_cftime",
+        "decode_timedelta",
+        "default_fill",
+        "group",
+    )
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Whether a path is that of a regular file that begins as a ds file does."""
+        if not isinstance(filename_or_obj, (str, os.PathLike)):
+            return False
+        path = os.path.expanduser(filename_or_obj)
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return False
+            with open(path, "rb") as file:
+                first = file.read(len(MARKS[0]))
+        except (OSError, ValueError):
+            return False
+        return first == MARKS[0] or (first.startswith(MARKS[1]) and os.fsdecode(path).lower().endswith(SUFFIX))
+
+    def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> Any:
+        """Open one group of a file as a dataset; see `ds_format.xarray_.engine.open_dataset`."""
+        engine = _engine()
+        return engine.open_dataset(filename_or_obj, engine.reading.asked(OPENED_BY, options), group)
+
+    def open_groups_as_dict(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> dict[str, Any]:
+        """Open all groups of a file, each as a dataset; see `ds_format.xarray_.engine.open_groups`."""
+        engine = _engine()
+        groups: dict[str, Any] = engine.open_groups(filename_or_obj, engine.reading.asked(OPENED_BY, options), group)
+        return groups
+
+    def open_datatree(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> Any:
+        """Open all groups of a file as a tree; see `ds_format.xarray_.engine.open_datatree`."""
+        engine = _engine()
+        return engine.open_datatree(filename_or_obj, engine.reading.asked(OPENED_BY, options), group)
+
+
+def _engine() -> Any:
+    return importlib.import_module("ds_format.xarray_.engine")

@@ -1,0 +1,129 @@
+"""Names with slashes → groups: `a/b/x` is the variable x of the group b in the group a."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..dataset import META, dims
+from ..drivers.base import Metadata
+from ..drivers.settings import names
+from ..errors import DsError, MissingError, UnsupportedError
+from ..names import escape, unescape
+from ..nearest import hint
+from ..packing import RECORDS
+
+SEPARATOR = "/"
+NO_NAMES = frozenset({"", ".", ".."})
+"""What no group can be called."""
+
+
+class Group(NamedTuple):
+    """What of a file belongs to one group."""
+
+    prefix: str
+    """What the names of the file begin with: empty for the root, else `a/b/`."""
+    meta: Metadata
+    """As of a file of its own, by names without the prefix."""
+    keys: dict[str, str]
+    """Key in `meta` → key in the file."""
+
+
+def paths(meta: Metadata) -> list[str]:
+    """Return the paths of all groups, the root first, each before those in it: `/`, `/a`, `/a/b`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the name of a group is empty, or stands for another group.
+    """
+    found = {"": None}
+    of_variables = (unescape(key).split(SEPARATOR)[:-1] for key in meta if key != META)
+    empty = (name.split(SEPARATOR) for record in RECORDS for name in names(meta.get(META, {}).get(record), "groups"))
+    for parts in (*of_variables, *empty):
+        if not NO_NAMES.isdisjoint(parts):
+            group = SEPARATOR.join(parts)
+            raise UnsupportedError(f'the group "{group}": a tree of xarray has no such group; rename what is in it')
+        found.update({SEPARATOR.join(parts[: i + 1]): None for i in range(len(parts))})
+    return [SEPARATOR + group for group in found]
+
+
+def group(meta: Metadata, path: str | None, file: str) -> Group:
+    """Return one group of a file.
+
+    Parameters
+    ----------
+    meta : Metadata
+        Of the file.
+    path : str or None
+        Of the group, with or without a slash before; None: the root.
+    file : str
+        Path of the file, for messages.
+
+    Raises
+    ------
+    MissingError
+        If there is no such group.
+    UnsupportedError
+        If the name of a group is empty, or stands for another group, or two dimensions of a variable have one name in
+        this group and the groups around it.
+    """
+    if not (path is None or isinstance(path, str)):
+        raise TypeError(f"group: found {path!r}, expected text")
+    wanted = (path or "").strip(SEPARATOR)
+    try:
+        known = paths(meta)
+    except DsError as error:
+        raise error.at(path=file)
+    if SEPARATOR + wanted not in known:
+        given = [name[1:] for name in known[1:]]
+        message = f'group "{wanted}" not found{hint(wanted, given)}'
+        raise MissingError(message, path=file)
+    prefix = wanted + SEPARATOR if wanted else ""
+    keys = {}
+    own: Metadata = {}
+    for key, entry in meta.items():
+        name = unescape(key)
+        if key == META or not name.startswith(prefix) or SEPARATOR in name[len(prefix) :]:
+            continue
+        short = escape(name[len(prefix) :])
+        keys[short] = key
+        own[short] = _with_short_dims(key, entry, prefix, file)
+    own[META] = _attributes(meta.get(META, {}), prefix, {name[1:] for name in known[1:]})
+    return Group(prefix, own, keys)
+
+
+def _with_short_dims(key: str, entry: dict[str, Any], prefix: str, file: str) -> dict[str, Any]:
+    """Return the metadata of a variable, its dimensions called as in the group."""
+    if entry.get(".size") is None:
+        return entry
+    given = dims(key, entry, len(entry[".size"]))
+    short = [_short(name, prefix) for name in given]
+    twice = next((name for i, name in enumerate(short) if name in short[:i] and given[i] not in given[:i]), None)
+    if twice is not None:
+        message = f'its dimensions {given} have the name "{twice}" twice in this group, which xarray cannot hold'
+        raise UnsupportedError(message, path=file, variable=unescape(key))
+    return {**entry, ".dims": short}
+
+
+def _short(name: str, prefix: str) -> str:
+    """Return the name of a dimension of the group, or of one around it."""
+    around, _, last = name.rpartition(SEPARATOR)
+    return last if around and prefix.startswith(around + SEPARATOR) else name
+
+
+def _attributes(entry: Mapping[str, Any], prefix: str, groups: set[str]) -> dict[str, Any]:
+    """Return the attributes of a group; properties are those of the file."""
+    found = {}
+    for key, value in entry.items():
+        if key.startswith("."):
+            found[key] = value
+            continue
+        name = unescape(key)
+        around = name.rpartition(SEPARATOR)[0]
+        if around not in groups:
+            around = ""
+        own = prefix[:-1] if prefix else ""
+        if around == own:
+            found[escape(name[len(prefix) :])] = value
+    return found

@@ -1,0 +1,256 @@
+"""Many files as one dataset of xarray."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import importlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xarray import Dataset
+from xarray.core import indexing
+
+from ..dataset import META
+from ..drivers.base import Readable
+from ..errors import DsError, MissingError
+from ..many.opening import ManyFiles, open_files
+from ..many.scanning import Wanted
+from ..names import escape, unescape
+from ..nearest import hint
+from ..subset import Path, keys_of
+from . import groups
+from .arrays import Held
+from .chunks import lengths_of_chunks
+from .reading import Options, dataset, with_indexes
+
+
+def open_many(
+    paths: Path | Iterable[Path],
+    dim: str,
+    *,
+    chunks: Any = None,
+    threads: int | None = None,
+    load: bool = False,
+    join: str = "exact",
+    compat: str = "equals",
+    missing: str = "error",
+    sortby: str | None = None,
+    decode_times: Any = True,
+    mask_and_scale: Any = True,
+    variables: str | Iterable[str] | None = None,
+    drop_variables: str | Iterable[str] | None = None,
+    stack: Iterable[str] | None = None,
+    attributes: str | Iterable[str] = (),
+    **decoding: Any,
+) -> Dataset:
+    """Open many files as one dataset of xarray.
+
+    Files are opened one after another, each once, and no object of xarray is made of any. What they must have in common
+    is compared: names, dimensions, types, sizes of other dimensions, units, calendars, packing. Times and packed
+    numbers are decoded file by file where these differ: times become those of the units of the first file, numbers what
+    they stand for. Order and duplicates are kept.
+
+    Parameters
+    ----------
+    paths : str, PathLike, or iterable of these
+        Of any supported formats, or a pattern as of `glob.glob`, where `**` is any number of folders: what it matches
+        is sorted.
+    dim : str
+        Dimension along which files are put together: one that they have, or a new one. Along a new one variables are
+        stacked, but for grid mappings, coordinates that have dimensions, and their bounds. Those that do not get longer
+        must have the same values in each file.
+    chunks : dict, int or "auto", optional
+        None: variables are read when they are indexed. Else they are arrays of dask, one task for each group of files:
+        of so many files, or as many as have so many positions of `dim` as a dict says of it; it may have other
+        dimensions, too. "auto" or `{}`: as many files as dask wants bytes in a chunk, but no more than 1000.
+    threads : int, optional
+        How many threads read; by default as many as there are processors, but no more than four. Tasks read in one.
+    load : bool
+        Whether to read everything now, in the same pass.
+    join : {"exact", "override"}
+        Whether index coordinates must be the same in each file, or are those of the first one.
+    compat : {"equals", "override"}
+        Whether all variables that do not get longer must be the same in each file, or are those of the first one. So it
+        is with units that cannot be converted to each other, as those of other variables than times.
+    missing : {"error", "fill"}
+        What a variable or an attribute is in files that lack it: an error, or missing.
+    sortby : str, optional
+        Name of a variable along `dim` by which the dataset is sorted. Files are put in order first, so that chunks stay
+        groups of files.
+    decode_times, mask_and_scale : bool or dict
+        As of the engine "ds", as are all of `**decoding`.
+    variables, drop_variables : str or iterable of str, optional
+        Names of the only variables that are wanted, and of those that are not.
+    stack : iterable of str, optional
+        Names of the only variables that get a new dimension.
+    attributes : str or iterable of str, optional
+        Names of attributes of the dataset that become variables along `dim`. All others are those of the first file.
+    **decoding
+        `decode_timedelta`, `use_cftime`, `concat_characters`, `decode_coords` and `default_fill`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of the variables that are in no group. It holds no file open, and can be pickled.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError
+        If a file cannot be read; FileNotFoundError, too, if there is no file.
+    MissingError
+        If a file lacks a variable, or an attribute that is asked for; the message names both. If a variable that is
+        asked for is in no file.
+    UnsupportedError
+        If files do not fit together; the message names the first file that does not, and the variable.
+    ReplacedError
+        When a variable is read: if a file is not the one any more that was opened.
+
+    Examples
+    --------
+    >>> import ds_format as ds
+    >>> for day in range(3):
+    ...     meta = {
+    ...         "time": {".dims": ["time"], "units": f"hours since 2000-01-0{day + 1}"},
+    ...         "rain": {".dims": ["time"]},
+    ...     }
+    ...     ds.write(f"rain{day}.ds", {"time": [0, 12], "rain": [day, day + 0.5], ".": meta})
+    >>> rain = open_many("rain*.ds", "time")["rain"]
+    >>> rain.sel(time="2000-01-02").values
+    array([1. , 1.5])
+    >>> str(rain.time.values[-1])
+    '2000-01-03T12:00:00.000000000'
+    """
+    _check("join", join, ("exact", "override"))
+    _check("compat", compat, ("equals", "override"))
+    _check("missing", missing, ("error", "fill"))
+    _check_types(dim, sortby, threads)
+    if load and chunks is not None:
+        raise ValueError("load and chunks: found both, expected at most one of them")
+    options = _options({"decode_times": decode_times, "mask_and_scale": mask_and_scale, **decoding})
+    found = _found(paths)
+    wanted = Wanted(
+        dim,
+        None if variables is None else frozenset(keys_of(variables)),
+        frozenset(keys_of(drop_variables or ())),
+        None if stack is None else frozenset(keys_of(stack)),
+        tuple(keys_of(attributes)),
+        compat == "override",
+        join == "override",
+        missing == "fill",
+        None if load else frozenset(),
+    )
+    key = None if sortby is None else escape(sortby)
+    many = open_files(found, wanted, threads, key, later=threads if chunks is None else 1)
+    _check_names(wanted, many)
+    opened = _dataset(many, options, found[0])
+    if sortby is not None and not _is_sorted(opened, sortby):
+        opened = opened.sortby(sortby)
+    if load:
+        return opened.load()
+    if chunks is None:
+        return _cached(opened)
+    chunked: Dataset = opened.chunk(
+        lengths_of_chunks(opened, dim, many.lengths, chunks),
+        name_prefix="open_many-",
+        token=_token(many, wanted, options, sortby),
+    )
+    return chunked
+
+
+def _check(name: str, value: Any, known: Sequence[str]) -> None:
+    if value not in known:
+        expected = " or ".join(f'"{one}"' for one in known)
+        raise ValueError(f"{name}: found {value!r}, expected {expected}{hint(str(value), known)}")
+
+
+def _check_types(dim: Any, sortby: Any, threads: Any) -> None:
+    if not isinstance(dim, str) or not dim:
+        raise TypeError(f"dim: found {dim!r}, expected the name of a dimension")
+    if not (sortby is None or isinstance(sortby, str)):
+        raise TypeError(f"sortby: found {sortby!r}, expected the name of a variable")
+    if not (threads is None or (isinstance(threads, (int, np.integer)) and threads >= 1)):
+        raise ValueError(f"threads: found {threads!r}, expected 1 or more, or None")
+
+
+def _check_names(wanted: Wanted, many: ManyFiles) -> None:
+    """Refuse names of variables that are in no file; those to be left out may be in none."""
+    for name, keys in (("variables", wanted.only), ("stack", wanted.stack)):
+        unknown = sorted((keys or frozenset()) - many.meta.keys())
+        if unknown:
+            known = [unescape(key) for key in many.meta if key != META]
+            variable = unescape(unknown[0])
+            raise MissingError(f"in none of the files, but in `{name}`{hint(variable, known)}", variable=variable)
+
+
+def _options(decoding: Mapping[str, Any]) -> Options:
+    known = [name for name in Options.__dataclass_fields__ if name != "drop_variables"]
+    for name in decoding:
+        if name not in known:
+            raise TypeError(f"open_many() has no parameter {name!r}{hint(name, known)}")
+    return Options(**decoding)
+
+
+def _found(paths: Path | Iterable[Path]) -> list[str]:
+    """Return the absolute paths of files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        pattern = os.path.expanduser(os.fsdecode(paths))
+        names = [pattern]
+        if glob.has_magic(pattern) and not os.path.exists(pattern):
+            names = sorted(glob.glob(pattern, recursive=True))
+            if not names:
+                raise FileNotFoundError(errno.ENOENT, "no file matches the pattern", pattern)
+    else:
+        names = [os.fsdecode(path) for path in paths]
+        if not names:
+            raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
+    folder = os.getcwd()
+    return [name if name[:1] == os.sep else os.path.join(folder, name) for name in names]
+
+
+def _dataset(many: ManyFiles, options: Options, path: str) -> Dataset:
+    root = groups.group(many.meta, None, path)
+
+    def readable(name: str) -> Readable | None:
+        if name in many.held:
+            return Held(many.held[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
+        return many.lazy.get(name)
+
+    try:
+        return with_indexes(dataset(root, readable, options))
+    except DsError as error:
+        raise error.at(path=path)  # whose attributes they are
+
+
+def _is_sorted(opened: Dataset, name: str) -> bool:
+    values = opened[name].values
+    try:
+        return bool((values[:-1] <= values[1:]).all())
+    except TypeError as error:
+        raise DsError(f"cannot sort by it: {error}", variable=unescape(name)) from None
+
+
+def _cached(opened: Dataset) -> Dataset:
+    """Let variables keep what was read of them as a whole, as those of `xarray.open_dataset` do."""
+    for name, variable in opened.variables.items():
+        if name not in opened.xindexes:
+            lazy = indexing.CopyOnWriteArray(variable._data)  # noqa: SLF001 - `data` would read it
+            variable.data = indexing.MemoryCachedArray(lazy)  # type: ignore[no-untyped-call]
+    return opened
+
+
+def _token(many: ManyFiles, wanted: Wanted, options: Options, sortby: str | None) -> str:
+    """Return what makes the names of tasks: the same if the same files are opened in the same way."""
+    tokenize = importlib.import_module("dask.base").tokenize
+    asked = [sorted(value) if isinstance(value, frozenset) else value for value in vars(wanted).values()]
+    decoding = [getattr(options, field) for field in Options.__dataclass_fields__]
+    token: str = tokenize(many.files.token(), asked, decoding, sortby, np.__version__)
+    return token

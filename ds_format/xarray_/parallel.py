@@ -1,0 +1,306 @@
+"""Dask arrays into one ds file, without a lock: each task writes its own bytes.
+
+The graph has one task per chunk, which dask joins with those that compute the chunk, and a tree above them that tells
+how much was written to which file. What has no size of its own before it is computed, text and masked values, is
+computed whole, one variable after another, and appended; booleans too, whose chunks share bytes. All is in one graph,
+so that nothing is computed twice.
+
+Any task may be done again, elsewhere: see `drivers.ds.shared`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codec.encode import properties_of, type_of
+from ..drivers.base import Metadata
+from ..drivers.ds.regions import Part, Region, are_apart
+from ..drivers.ds.shared import Appended, Made, SharedFile
+from ..dtypes import TYPES
+from ..errors import DsError, UnsupportedError
+from ..names import unescape
+
+STRINGS = "OUST"
+"""Kinds of dtypes that text may have."""
+NOTHING = np.empty((), object)
+"""What dask is told of results that are no arrays."""
+
+
+def write(
+    path: Any,
+    meta: Metadata,
+    arrays: Mapping[str, Any],
+    *,
+    compute: bool = True,
+    durable: bool = False,
+    version: str = "1.0",
+) -> Any:
+    """Write a ds file of which some arrays are dask arrays.
+
+    It works with all schedulers of dask, and with `dask.distributed` if all workers see the same folder, and with
+    `compute` this process does, too. The file appears under its name when it is whole.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    meta : Metadata
+        `.missing` is true of variables of which values may be missing.
+    arrays : dict
+        Key → dask array, ndarray, MaskedArray, or None for a variable without data.
+    compute : bool
+        Whether to write now. Then nothing is left after an error or an interrupt.
+    durable : bool
+        Flush file and folder to the disk at the end.
+    version : str
+        Of the format: `1.0` or `2.0.1`.
+
+    Returns
+    -------
+    Delayed or None
+        Without `compute`, what writes the file when it is computed; the arrays that are no dask arrays are part of it.
+        Nothing is on the disk before. If that fails, a hidden file may stay in the folder: the name of the file with a
+        dot in front and a number and `.tmp` behind; it may be removed when nothing is written any more.
+
+    Raises
+    ------
+    UnsupportedError
+        If the format cannot hold an array, or sizes of chunks are not known; it names file and variable.
+    DsError
+        If a task gives another shape or type than its array promises.
+    OSError
+        If the file cannot be written, or a worker does not see it.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import ds_format as ds
+    >>> from ds_format.xarray_.parallel import write
+    >>> write("squares.ds", {"x": {".dims": ["i"]}}, {"x": da.arange(1000, chunks=100) ** 2})
+    >>> ds.read("squares.ds")["x"][-1]
+    np.int64(998001)
+    """
+    described = _described(path, meta, arrays)
+    eager, lazy = {}, {}
+    for key, array in arrays.items():
+        if not isinstance(array, da.Array):
+            eager[key] = array
+        elif 0 in array.shape:
+            eager[key] = np.empty(array.shape, array.dtype)
+        else:
+            lazy[key] = _without_empty(array)
+    in_place = [key for key, array in lazy.items() if _is_in_place(described[key], array)]
+    file = SharedFile(path, described, in_place, version=version, durable=durable)
+    if not compute:
+        created = dask.delayed(create_file, pure=False)(file, eager)
+        first = da.from_delayed(created, (), meta=NOTHING)
+        steps = _steps(file, lazy, first)
+        return _called(partial(finish_file, file, list(steps)), first, *steps.values()).to_delayed().item()
+    try:
+        made = file.create(eager)
+        steps = _steps(file, lazy, da.from_delayed(dask.delayed(made, traverse=False), (), meta=NOTHING))
+        finish_file(file, list(steps), made, *dask.compute(*steps.values()))
+    except BaseException:
+        file.remove()
+        raise
+    return None
+
+
+def _described(path: Any, meta: Metadata, arrays: Mapping[str, Any]) -> Metadata:
+    """Return the metadata of all variables with what a plan wants to know of them."""
+    out: Metadata = {}
+    for key, array in arrays.items():
+        entry = meta.get(key, {})
+        properties = _promised if isinstance(array, da.Array) else properties_of
+        try:
+            out[key] = {**entry, **properties(array, entry.get(".type"))}
+        except DsError as error:
+            raise error.at(path=os.fsdecode(path), variable=unescape(key))
+        if isinstance(array, da.Array):
+            out[key][".missing"] = entry.get(".missing") is True
+    out["."] = dict(meta.get(".", {}))
+    return out
+
+
+def _promised(array: da.Array, hint: str | None) -> dict[str, Any]:
+    """Return what a dask array says of itself."""
+    if any(math.isnan(n) for n in array.shape):
+        raise UnsupportedError("found chunks of unknown size; `compute_chunk_sizes` of the array finds out their sizes")
+    return {".size": list(array.shape), ".type": type_of(np.empty(0, array.dtype), hint).name}
+
+
+def _without_empty(array: da.Array) -> da.Array:
+    """Return an array without chunks that have no values, which dask itself drops in some places."""
+    chunks = tuple(tuple(n for n in lengths if n) for lengths in array.chunks)
+    return array if chunks == array.chunks else array.rechunk(chunks)
+
+
+def _is_in_place(entry: Mapping[str, Any], array: da.Array) -> bool:
+    """Whether every chunk of an array can be written by itself."""
+    is_string = TYPES[entry[".type"]].is_string
+    return not is_string and not entry[".missing"] and are_apart(entry[".type"], array.shape, array.chunks)
+
+
+def _steps(file: SharedFile, lazy: Mapping[str, da.Array], made: da.Array) -> dict[str, da.Array]:
+    """Return what writes each array, one call or many, as one result without dimensions.
+
+    Parameters
+    ----------
+    file : SharedFile
+    lazy : dict of dask array
+        By key.
+    made : dask array
+        What `SharedFile.create` returns, without dimensions.
+    """
+    steps = {}
+    before = made
+    for key, array in lazy.items():
+        if key in file.regions:
+            steps[key] = _written(file.regions[key], array, made)
+        else:
+            whole = partial(append_variable, file, key, array.chunks, array.dtype)
+            steps[key] = before = _called(whole, made, before, blocks=array)
+    return steps
+
+
+def _written(region: Region, array: da.Array, made: da.Array) -> da.Array:
+    """Return what writes each chunk of an array to its place, and tells how many values it were: a Counter by files."""
+    each = partial(write_chunk, region, [(0, *accumulate(lengths)) for lengths in array.chunks])
+    if not array.ndim:
+        return _called(each, array, made)
+    counts = array.map_blocks(
+        each, made, chunks=tuple((1,) * n for n in array.numblocks), meta=np.empty((0,) * array.ndim, object)
+    )
+    return da.reduction(counts, np.sum, np.sum, dtype=object, name="write_chunk", meta=NOTHING)
+
+
+def _called(function: Callable[..., Any], *results: da.Array, blocks: da.Array | None = None) -> da.Array:
+    """Return one call of a function with results without dimensions, and all chunks of an array as nested lists."""
+    pairs: list[Any] = [item for result in results for item in (result, ())]
+    if blocks is not None:
+        pairs += [blocks, tuple(range(blocks.ndim))]
+    return da.blockwise(function, (), *pairs, dtype=object, meta=NOTHING)
+
+
+def create_file(file: SharedFile, arrays: Mapping[str, Any]) -> Made:
+    """Do the task that comes first: see `SharedFile.create`."""
+    return file.create(arrays)
+
+
+def write_chunk(
+    region: Region, edges: Sequence[Sequence[int]], block: Any, made: Any, block_id: tuple[int, ...] = ()
+) -> NDArray[Any]:
+    """Do the task of one chunk, and return a Counter, in an array of one value.
+
+    Parameters
+    ----------
+    region : Region
+    edges : sequence
+        Where the chunks begin along each dimension, and where the last one ends.
+    block : array_like
+        The chunk.
+    made : Made
+    block_id : tuple of int
+        Which chunk it is, along each dimension.
+    """
+    part: Part = tuple(slice(along[i], along[i + 1]) for along, i in zip(edges, block_id, strict=True))
+    identity = _item(made).identity
+    return _as_array(Counter({identity: region.write(part, block, identity)}), len(edges))
+
+
+def append_variable(
+    file: SharedFile,
+    key: str,
+    chunks: Sequence[Sequence[int]],
+    dtype: np.dtype[Any],
+    made: Any,
+    before: Any,
+    blocks: Any,
+) -> NDArray[Any]:
+    """Do the task of one whole variable, and return an Appended, in an array without dimensions.
+
+    Parameters
+    ----------
+    file : SharedFile
+    key : str
+    chunks : sequence
+        Lengths along each dimension.
+    dtype : dtype
+        As promised.
+    made : Made
+    before : Made or Appended
+        What lies in front of it.
+    blocks : nested lists of array_like
+    """
+    try:
+        array = _assembled(blocks, chunks, dtype)
+    except DsError as error:
+        raise error.at(path=file.path, variable=unescape(key))
+    return _as_array(file.append(_item(made), _item(before).end, key, array))
+
+
+def finish_file(file: SharedFile, keys: Sequence[str], made: Any, *results: Any) -> None:
+    """Do the task that comes last: see `SharedFile.finish`.
+
+    Parameters
+    ----------
+    file : SharedFile
+    keys : sequence of str
+        Variables that tasks have written.
+    made : Made
+    *results : Counter or Appended
+        Of each of the keys.
+    """
+    found = dict(zip(keys, map(_item, results), strict=True))
+    written = {key: result for key, result in found.items() if key in file.regions}
+    appended: dict[str, Appended] = {key: result for key, result in found.items() if key not in file.regions}
+    file.finish(_item(made), appended, written)
+
+
+def _as_array(value: Any, ndim: int = 0) -> NDArray[Any]:
+    """Return an array that holds one value, of any kind."""
+    out = np.empty((1,) * ndim, object)
+    out[(0,) * ndim] = value
+    return out
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.ndarray) else value
+
+
+def _assembled(blocks: Any, chunks: Sequence[Sequence[int]], dtype: np.dtype[Any]) -> Any:
+    """Return one array, masked if a chunk is, from all chunks in nested lists."""
+    values = np.empty([sum(lengths) for lengths in chunks], object if dtype.kind in STRINGS else dtype)
+    flags: NDArray[np.bool_] | None = None
+    for part, block in _parts(blocks, [list(pairwise((0, *accumulate(lengths)))) for lengths in chunks]):
+        wanted = tuple(item.stop - item.start for item in part)
+        if block.shape != wanted:
+            raise DsError(f"found a chunk of shape {block.shape}, expected {wanted}")
+        is_text = dtype.kind in STRINGS
+        if block.dtype.kind not in STRINGS if is_text else block.dtype.newbyteorder("=") != dtype.newbyteorder("="):
+            raise DsError(f"found a chunk of dtype {block.dtype}, expected {dtype}")
+        values[part] = np.ma.getdata(block)
+        if isinstance(block, np.ma.MaskedArray):
+            flags = np.zeros(values.shape, np.bool_) if flags is None else flags
+            flags[part] = np.ma.getmaskarray(block)
+    return values if flags is None else np.ma.MaskedArray(values, flags, copy=False)
+
+
+def _parts(blocks: Any, bounds: Sequence[Sequence[tuple[int, int]]]) -> Iterator[tuple[Part, Any]]:
+    """Yield each chunk with its place."""
+    if not bounds:
+        yield (), np.asanyarray(blocks)
+        return
+    for (start, stop), inner in zip(bounds[0], blocks, strict=True):
+        for part, block in _parts(inner, bounds[1:]):
+            yield (slice(start, stop), *part), block

@@ -1,0 +1,289 @@
+"""Metadata and what reads variables → a dataset of xarray."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from xarray import Coordinates, Dataset, Variable, conventions
+from xarray.backends import AbstractDataStore, StoreBackendEntrypoint
+from xarray.backends.common import NONE_VAR_NAME
+from xarray.core import indexing
+
+from ..codec.encode import describe
+from ..dataset import META, attrs, checked, dims
+from ..drivers.base import Metadata, Readable
+from ..drivers.library.missing import FILL_ATTRIBUTE
+from ..drivers.settings import setting
+from ..dtypes import TYPES
+from ..errors import DsError, UnsupportedError
+from ..names import escape, unescape
+from ..nearest import hint
+from ..packing import RECORDS
+from . import records
+from .arrays import Characters, Held, LazyArray
+from .groups import Group, group
+from .missing import MARK, view
+from .refusals import REFUSALS, Unscalable, refusal, unscalable
+
+NO_DATA = "ds_no_data"
+"""Key of the encoding of a scalar that stands for a variable without data: properties of that."""
+
+DEFAULT_FILLS = ("value", "missing")
+DECODING = (
+    "mask_and_scale",
+    "decode_times",
+    "concat_characters",
+    "decode_coords",
+    "use_cftime",
+    "decode_timedelta",
+)
+"""Options that are xarray's own."""
+FOR_EACH = ("mask_and_scale", "decode_times", "concat_characters", "decode_timedelta")
+"""Options that may be given for each variable."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How variables are decoded; all but the last are those of `xarray.open_dataset`."""
+
+    mask_and_scale: Any = True
+    decode_times: Any = True
+    concat_characters: Any = True
+    decode_coords: Any = True
+    drop_variables: Any = None
+    use_cftime: Any = None
+    decode_timedelta: Any = None
+    default_fill: str = "value"
+    """How what the NetCDF library puts into places that nobody wrote is shown: as this `value`, or as `missing`."""
+
+    def __post_init__(self) -> None:
+        if self.default_fill not in DEFAULT_FILLS:
+            raise ValueError(f'default_fill: found {self.default_fill!r}, expected "value" or "missing"')
+
+    def of(self, name: str) -> Options:
+        """Return those of one variable, where they are given for each."""
+        if not self._is_for_each:
+            return self
+        return replace(
+            self,
+            **{field: _item(getattr(self, field), name, field != "decode_timedelta" or None) for field in FOR_EACH},
+        )
+
+    @functools.cached_property
+    def _is_for_each(self) -> bool:
+        return any(isinstance(getattr(self, field), Mapping) for field in FOR_EACH)
+
+    @property
+    def dropped(self) -> Collection[str]:
+        """Names of variables that are left out."""
+        return [self.drop_variables] if isinstance(self.drop_variables, str) else list(self.drop_variables or ())
+
+
+def asked(who: str, options: Mapping[str, Any]) -> Options:
+    """Return options that somebody has given by their names.
+
+    Raises
+    ------
+    TypeError
+        If there is no such option; the message says who does not know it.
+    """
+    for name in options:
+        if name not in Options.__dataclass_fields__:
+            known = [*Options.__dataclass_fields__]
+            raise TypeError(f"{who} has no option {name!r}, expected one of {', '.join(known)}{hint(name, known)}")
+    return Options(**options)
+
+
+def _item(option: Any, name: str, default: Any) -> Any:
+    return option.get(name, default) if isinstance(option, Mapping) else option
+
+
+def dataset(
+    found: Group, readable: Callable[[str], Readable | None], options: Options, source: str | None = None
+) -> Dataset:
+    """Return a dataset whose variables are read when they are indexed.
+
+    Parameters
+    ----------
+    found : Group
+    readable : callable
+        Key in the file → what reads the variable.
+    options : Options
+    source : str, optional
+        Path of the file.
+
+    Raises
+    ------
+    UnsupportedError
+        If xarray cannot decode a variable; the message names it.
+    """
+    meta, root = found.meta, found.meta[META]
+    store = _Store(meta, lambda key: readable(found.keys[key]), options, source)
+    opened = _decoded(store, options, source)
+    opened.set_close(None)  # nothing is open, and what it would close cannot be pickled
+    for name, variable in opened.variables.items():
+        if FILL_ATTRIBUTE not in meta[escape(NONE_VAR_NAME if name is None else str(name))]:
+            variable.encoding.pop(FILL_ATTRIBUTE, None)  # for the coders of xarray alone
+    opened.encoding |= {name: root[name] for name in RECORDS if name in root}
+    opened.encoding["unlimited_dims"] = records.unlimited(root, found.prefix)
+    return opened
+
+
+def _decoded(store: _Store, options: Options, source: str | None) -> Dataset:
+    """Let xarray decode raw variables."""
+    asked = {field: getattr(options, field) for field in DECODING}
+    try:
+        return StoreBackendEntrypoint().open_dataset(store, **asked)
+    except DsError as error:
+        raise error.at(path=source)
+    except REFUSALS as error:
+        message = f"xarray cannot decode it: {refusal(error)}"
+        raise UnsupportedError(message, path=source, variable=_culprit(store, asked)) from error
+
+
+def _culprit(store: _Store, asked: dict[str, Any]) -> str | None:
+    """Return the name of the variable that cannot be decoded even by itself; None: they do not fit together."""
+    for name, variable in store.get_variables().items():
+        try:
+            conventions.decode_cf_variables({name: variable}, {}, **asked)
+        except REFUSALS:
+            return name
+    return None
+
+
+def with_indexes(opened: Dataset) -> Dataset:
+    """Return a dataset whose dimensions with coordinates are indexed, as `xarray.open_dataset` does at last."""
+    found = {name: coord.variable for name, coord in opened.coords.items() if coord.dims == (name,)}
+    return opened.assign_coords(Coordinates(found))
+
+
+class _Store(AbstractDataStore):
+    """Raw variables, for xarray to decode."""
+
+    def __init__(
+        self, meta: Metadata, readable: Callable[[str], Readable | None], options: Options, source: str | None
+    ):
+        self._meta = meta
+        self._readable = readable
+        self._options = options
+        self._source = {} if source is None else {"source": source}
+
+    def get_variables(self) -> dict[str, Variable]:
+        """Return the variables by their names."""
+        dropped = self._options.dropped
+        keys = {name: key for key in self._meta if key != META and (name := unescape(key)) not in dropped}
+        attributes = {name: attrs(self._meta[key]) for name, key in keys.items()}
+        if self._options.decode_times:
+            _give_units_to_bounds(attributes)
+        return {name: self._variable(name, key, attributes[name]) for name, key in keys.items()}
+
+    def _variable(self, name: str, key: str, attributes: dict[str, Any]) -> Variable:
+        entry, readable, options = self._meta[key], self._readable(key), self._options.of(name)
+        if readable is None or readable.shape is None:
+            return _without_data(entry, attributes)
+        shape = readable.shape
+        names = dims(key, entry, len(shape))
+        record = records.record_of(entry)
+        characters = setting(record, "char", dict)
+        if characters is not None and entry.get(".type") == "str" and not readable.missing:
+            return self._characters(name, names, characters, entry, readable, attributes)
+        times = bool(options.decode_times)
+        found = view(
+            name,
+            entry,
+            attributes,
+            readable.missing,
+            masks=bool(options.mask_and_scale),
+            times=times,
+            timedeltas=times if options.decode_timedelta is None else bool(options.decode_timedelta),
+            default_is_missing=options.default_fill == "missing",
+        )
+        encoding = {**found.encoding, **records.encoding_of(entry, shape), **self._source}
+        if found.encoding.get("dtype") == TYPES[entry[".type"]].code and MARK not in encoding:
+            encoding["dtype"] = records.stored_dtype(entry, encoding["dtype"])
+        shown = found.shown
+        wrong = unscalable(attributes, entry[".type"]) if options.mask_and_scale else None
+        if wrong is not None:
+            shown = Unscalable(name, wrong, attributes[wrong])
+        return _lazy(names, LazyArray(readable, shown, found.dtype), found.attrs, encoding)
+
+    def _characters(
+        self,
+        name: str,
+        names: list[str],
+        record: dict[str, Any],
+        entry: Mapping[str, Any],
+        readable: Readable,
+        attributes: dict[str, Any],
+    ) -> Variable:
+        """Return byte strings as the characters that they are in a NetCDF file."""
+        dim = record.get("dim")
+        length = setting(record, "size", int) if isinstance(dim, str) else None
+        names = [*names, str(dim)] if length is not None else names
+        array = LazyArray(readable, Characters(name, length), np.dtype("S1"), length)
+        encoding = {"dtype": array.dtype, **records.encoding_of(entry, array.shape), **self._source}
+        return _lazy(names, array, attributes, encoding)
+
+    def get_attrs(self) -> dict[str, Any]:
+        """Return the attributes of the dataset."""
+        return attrs(self._meta.get(META, {}))
+
+
+def _lazy(names: list[str], array: LazyArray, attributes: dict[str, Any], encoding: dict[str, Any]) -> Variable:
+    return Variable(names, indexing.LazilyIndexedArray(array), attributes, encoding, fastpath=True)
+
+
+def _without_data(entry: Mapping[str, Any], attributes: dict[str, Any]) -> Variable:
+    """Return a scalar in place of a variable without data, which is there for its attributes."""
+    kept = {name: entry[name] for name in (".dims", ".type", *RECORDS) if name in entry}
+    return Variable((), np.nan, attributes, {NO_DATA: kept})
+
+
+def _give_units_to_bounds(attributes: Mapping[str, dict[str, Any]]) -> None:
+    """Give bounds of times the units of these, as xarray does before it decodes them (CF conventions 1.12, 7.1)."""
+    for given in attributes.values():
+        bounds = attributes.get(str(given.get("bounds")))
+        if bounds is not None and "since" in str(given.get("units")):
+            bounds.setdefault("units", given["units"])
+            if "calendar" in given:
+                bounds.setdefault("calendar", given["calendar"])
+
+
+def to_xarray(d: Mapping[str, Any], **options: Any) -> Dataset:
+    """Return a dataset as one of xarray.
+
+    Parameters
+    ----------
+    d : dict
+        Dataset.
+    **options
+        As the engine "ds" has them: `mask_and_scale`, `decode_times`, `decode_timedelta`, `use_cftime`,
+        `concat_characters`, `decode_coords`, `drop_variables` and `default_fill`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Numbers without missing values are those of `d`, and not copied. A variable without data is a scalar, NaN.
+
+    Raises
+    ------
+    UnsupportedError
+        If the metadata do not fit the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rain = np.ma.MaskedArray([0, 1, 2], [False, True, False])
+    >>> x = to_xarray({"rain": rain, ".": {"rain": {".dims": ["day"], "units": "mm"}}})
+    >>> x["rain"].dims, x["rain"].values, x["rain"].attrs
+    (('day',), array([ 0., nan,  2.]), {'units': 'mm'})
+    """
+    arrays, given = checked(d)
+    meta: Metadata = {META: {}, **describe(arrays, given)}
+    whole = group(meta, None, "dataset")
+    held = {key: Held(array, meta[key].get(".type"), bool(meta[key].get(".missing"))) for key, array in arrays.items()}
+    return with_indexes(dataset(whole, held.__getitem__, asked("to_xarray()", options)).load())

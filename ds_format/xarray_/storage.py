@@ -1,0 +1,158 @@
+"""The keys of `encoding` that say how a file stores a variable → the records `.netcdf` and `.hdf5`.
+
+They are those of xarray's engines: `netcdf4`, `h5netcdf`, and of `zarr` what the others have, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..drivers.settings import COMPRESSIONS, HDF5, NETCDF
+from ..dtypes import PACKED
+from ..packing import is_packed
+from .missing import MARK
+from .reading import NO_DATA
+
+FILTERS = ("zlib", "zstd", "bzip2", "blosc", "szip")
+COMPRESSING = frozenset({*FILTERS, "compression", "complevel", "compression_opts", "shuffle"})
+LAYOUT = frozenset({"chunksizes", "chunks", "contiguous"})
+POSSIBLE = frozenset({
+    *COMPRESSING,
+    *LAYOUT,
+    *("fletcher32", "endian", "char_dim_name", "dtype", "_FillValue", "missing_value", "_Encoding", "_Unsigned"),
+    *("blosc_shuffle", "szip_coding", "szip_pixels_per_block"),
+    *("source", "original_shape", "preferred_chunks", "unlimited_dims", MARK, NO_DATA, NETCDF, HDF5),
+})
+"""Keys of `encoding` that are no words of the CF conventions, and which may be asked for."""
+
+
+def records(
+    encoding: Mapping[str, Any],
+    shape: Sequence[int],
+    growing: Sequence[bool],
+    *,
+    char: Mapping[str, Any] | None,
+    entry: Mapping[str, Any],
+) -> dict[str, dict[str, Any]]:
+    """Return the records of a variable, those that are not empty.
+
+    Parameters
+    ----------
+    encoding : dict
+        Of the variable. The records in it are what its standard keys do not contradict.
+    shape : sequence of int
+        In the file, that is with the dimension of characters.
+    growing : sequence of bool
+        Which dimensions are unlimited.
+    char : dict, optional
+        The setting `char`.
+    entry : dict
+        The attributes and `.type` of the variable.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in (NETCDF, HDF5):
+        given = encoding.get(name)
+        if name == NETCDF or isinstance(given, Mapping):
+            record = dict(given) if isinstance(given, Mapping) else {}
+            _put_filters(record, encoding, name)
+            _put_chunks(record, encoding, shape, growing)
+            _put_limits(record, shape)
+            found[name] = record
+    netcdf = found[NETCDF]
+    _put(netcdf, "char", None if char is None else dict(char))
+    if "dtype" in encoding:
+        enum = _enum(encoding["dtype"])
+        if enum is not None:
+            netcdf["enum"] = enum
+    packed = is_packed(entry, entry.get(".type"))
+    _put(netcdf, PACKED, True if packed else None)
+    return {name: record for name, record in found.items() if record}
+
+
+def _put(record: dict[str, Any], name: str, value: Any) -> None:
+    """Set a setting; None removes it."""
+    if value is None:
+        record.pop(name, None)
+    else:
+        record[name] = value
+
+
+def _put_filters(record: dict[str, Any], encoding: Mapping[str, Any], name: str) -> None:
+    if not COMPRESSING.isdisjoint(encoding):
+        for setting in ("compression", "level", "shuffle", "szip"):
+            record.pop(setting, None)
+        record.update(_compression(encoding, name))
+    if "fletcher32" in encoding:
+        _put(record, "fletcher32", True if encoding["fletcher32"] else None)
+    endian = encoding.get("endian")
+    if endian is None and isinstance(encoding.get("dtype"), np.dtype):
+        endian = {">": "big", "<": "little"}.get(encoding["dtype"].byteorder)
+    if endian is not None:
+        _put(record, "endian", "big" if endian == "big" else None)
+
+
+def _compression(encoding: Mapping[str, Any], name: str) -> dict[str, Any]:
+    compression = next((one for one in FILTERS if encoding.get(one)), None)
+    if isinstance(encoding.get("compression"), str):
+        compression = encoding["compression"]
+    if compression is None:
+        return {"shuffle": True} if encoding.get("shuffle") is True else {}
+    detail = encoding.get(compression)
+    level = encoding.get("complevel", encoding.get("compression_opts"))
+    level = int(level) if isinstance(level, (int, np.integer)) else 4  # the library's own
+    compression = COMPRESSIONS[name].get(compression, compression)
+    if compression in ("zlib", "gzip") and not level:
+        return {"shuffle": True} if encoding.get("shuffle") is True else {}
+    if compression == "blosc" and isinstance(detail, Mapping):
+        return {"compression": detail["compressor"], "shuffle": int(detail["shuffle"]), "level": level}
+    if compression.startswith("blosc"):
+        return {"compression": compression, "shuffle": int(encoding.get("blosc_shuffle", 1)), "level": level}
+    if compression == "szip":
+        coding, pixels = encoding.get("szip_coding", "nn"), encoding.get("szip_pixels_per_block", 8)
+        if isinstance(detail, Mapping):
+            coding, pixels = detail["coding"], detail["pixels_per_block"]
+        return {"compression": "szip", "szip": [str(coding), int(pixels)]}
+    shuffle = {"shuffle": True} if encoding.get("shuffle", True) else {}
+    return {"compression": compression, **shuffle, "level": level}
+
+
+def _put_chunks(
+    record: dict[str, Any], encoding: Mapping[str, Any], shape: Sequence[int], growing: Sequence[bool]
+) -> None:
+    if not LAYOUT.isdisjoint(encoding):
+        chunks = encoding.get("chunksizes", encoding.get("chunks"))
+        _put(record, "chunks", None if chunks is None else [int(n) for n in chunks])
+    if "chunks" in record:
+        chunks, original = record["chunks"], encoding.get("original_shape")
+        fits = len(chunks) == len(shape) and all(
+            0 < chunk <= n or grows for chunk, n, grows in zip(chunks, shape, growing, strict=True)
+        )
+        # what was cut out of a variable has other chunks, or none
+        if not fits or (original is not None and tuple(original) != tuple(shape)):
+            del record["chunks"]
+
+
+def _put_limits(record: dict[str, Any], shape: Sequence[int]) -> None:
+    """Leave out the limits of another shape, which say of HDF5 files what dimensions may grow to."""
+    limits = record.get("maxshape")
+    if limits is not None and not (
+        len(limits) == len(shape) and all(m is None or m >= n for m, n in zip(limits, shape, strict=True))
+    ):
+        del record["maxshape"]
+
+
+def _enum(dtype: Any) -> dict[str, Any] | None:
+    """Return the record of the enum type in the metadata of a dtype, as xarray keeps it there."""
+    metadata = dtype.metadata if isinstance(dtype, np.dtype) else None
+    if not metadata or not metadata.get("enum") or not metadata.get("enum_name"):
+        return None
+    members = {str(name): int(value) for name, value in metadata["enum"].items()}
+    return {"name": metadata["enum_name"], "type": dtype.name, "members": members}
+
+
+def refused(encoding: Collection[str]) -> list[str]:
+    """Return the keys that are left of an `encoding` when all has been coded, and which no file has a place for."""
+    return [key for key in encoding if key not in POSSIBLE]

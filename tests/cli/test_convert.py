@@ -1,0 +1,212 @@
+"""`ds convert`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import ds_format
+from ds_format.cli import progress
+from ds_format.cli.progress import Lines, render
+
+if TYPE_CHECKING:
+    from .conftest import Run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def archive(folder: Path) -> None:
+    """Files in folders, one of which is no NetCDF file."""
+    for i, name in enumerate(("a", "sub/b", "sub/c")):
+        path = Path("archive", f"{name}.ds")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        meta = {"x": {".dims": ["t"]}, "y": {".dims": ["t"]}}
+        ds_format.write(path, {"x": [i, 1, 2], "y": np.arange(3.0), ".": meta})
+
+
+def files(top: str = "out") -> list[str]:
+    paths = (path for path in Path(top).rglob("*") if path.is_file() and path.name != ".ds-convert.jsonl")
+    return sorted(path.relative_to(top).as_posix() for path in paths)
+
+
+@pytest.mark.usefixtures("archive")
+def test_many_files(ds: Run) -> None:
+    assert ds("convert", "archive/**/*.ds", "out/", "jobs:", "2") == (0, "", "")
+    assert files() == ["a.ds", "sub/b.ds", "sub/c.ds"]
+    status, out, err = ds("convert", "archive", "out")
+    assert (status, out) == (1, "")
+    assert err.startswith("ds convert: 3 outputs exist, the first is out/a.ds: `--resume` goes on")
+    assert ds("convert", "archive", "out", "--resume") == (0, "", "")
+    assert ds("convert", "-q", "archive", "out", "--overwrite") == (0, "", "")
+
+
+@pytest.mark.usefixtures("archive")
+def test_one_file(ds: Run) -> None:
+    assert ds("convert", "archive/a.ds", "one.json") == (0, "", "")
+    assert ds_format.read("one.json")["x"].tolist() == [0, 1, 2]
+    assert ds("convert", "archive/a.ds", "one.json") == (
+        1,
+        "",
+        "ds convert: one.json exists: `--overwrite` replaces it\n",
+    )
+    assert ds("convert", "archive/sub/c.ds", "one.json", "--overwrite", "--verify") == (0, "", "")
+    assert ds_format.read("one.json")["x"].tolist() == [2, 1, 2]
+    assert sorted(os.listdir()) == ["archive", "one.json"]
+    assert ds("convert", "nope.ds", "two.json") == (
+        1,
+        "",
+        "ds convert: nope.ds: File does not exist\nds convert: the file failed\n",
+    )
+    assert ds("convert", "archive/a.ds", "folder.ds/") == (0, "", "")
+    assert files("folder.ds") == ["a.ds"]
+
+
+@pytest.mark.usefixtures("archive")
+def test_parts(ds: Run) -> None:
+    assert ds("convert", "archive", "out", "to:", "json", "variables:", "[xz]", "sel:", "{", "t:", "0", "}")[0] == 0
+    assert [ds_format.read(f"out/{name}.json")["x"] for name in ("a", "sub/b", "sub/c")] == [0, 1, 2]
+    assert set(ds_format.read("out/a.json")) == {"x", "."}
+    ds("select", "x", "archive/a.ds", "expected.ds", "range:", "{", "t:", "{", "1", "none", "}", "}")
+    ds("convert", "archive", "part", "variables:", "x", "range:", "{", "t:", "{", "1", "none", "}", "}", "jobs:", "2")
+    assert Path("part/a.ds").read_bytes() == Path("expected.ds").read_bytes()
+    status, _, err = ds("convert", "archive/a.ds", "no", "variables:", "z")
+    assert (status, err) == (1, 'ds convert: archive/a.ds: variable "z" not found\nds convert: the file failed\n')
+    status, _, err = ds("convert", "archive/a.ds", "no", "sel:", "{", "tt:", "0", "}")
+    assert (status, err.splitlines()[0]) == (1, 'ds convert: archive/a.ds: dimension "tt" not found: did you mean t?')
+    assert ds("convert", "archive", "old", "layout:", "2.0.1")[0] == 0
+    assert Path("old/a.ds").read_bytes().startswith(b"{")
+
+
+@pytest.mark.usefixtures("archive")
+def test_failures_are_told_and_reported(ds: Run) -> None:
+    Path("archive/bad.nc").write_text("no NetCDF")
+    status, out, err = ds("convert", "archive", "out", "report:", "report.json")
+    assert (status, out) == (1, "")
+    failed, summary = err.splitlines()
+    assert failed.startswith("ds convert: archive/bad.nc: ")
+    assert summary == "ds convert: 3 converted, 1 failed"
+    told = json.loads(Path("report.json").read_text())
+    assert [one["status"] for one in told] == ["converted", "failed", "converted", "converted"]
+    status, out, _ = ds("convert", "-j", "archive", "out", "--resume")
+    assert [one["status"] for one in json.loads(out)] == ["skipped", "failed", "skipped", "skipped"]
+    status, out, err = ds("convert", "archive", "fast", "--fail-fast")
+    assert err.splitlines()[-1] == "ds convert: 1 converted, 1 failed, 2 cancelled"
+
+
+@pytest.mark.usefixtures("archive")
+def test_a_dry_run(ds: Run) -> None:
+    expected = "archive/a.ds out/a.nc\narchive/sub/b.ds out/sub/b.nc\narchive/sub/c.ds out/sub/c.nc\n"
+    assert ds("convert", "--dry-run", "archive", "out", "to:", "nc") == (0, expected, "")
+    assert not os.path.exists("out")
+
+
+@pytest.mark.usefixtures("archive")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["archive"], "invalid number of arguments"),
+        (["archive", "out", "jbos:", "2"], 'unrecognized option "jbos": did you mean jobs?'),
+        (["archive", "out", "--resme"], 'unrecognized option "resme": did you mean resume?'),
+        (["archive", "out", "jobs:", "0"], "jobs: expected a number of 1 or more, found 0"),
+        (["archive", "out", "jobs:", "two"], "jobs: expected a number of 1 or more, found two"),
+        (["archive", "out", "to:", "xls"], 'unknown file format "xls": expected one of '),
+        (["archive", "out", "to:", "5"], "to: invalid type: expected text, found 5"),
+        (["archive", "out", "report:", "{", "a", "}"], "report: invalid type: expected text, found { a }"),
+        (["archive", "out", "variables:", "{", "1", "}"], "variables: invalid type: expected a name or an array"),
+        (["archive", "out", "--resume", "--overwrite"], "resume and overwrite exclude each other"),
+        (["archive/*.cdf", "out"], "archive/*.cdf: no file matches this pattern"),
+        (["archvie", "out"], "archvie: File does not exist: did you mean archive?"),
+        (
+            ["archive/a.ds", "archive/sub/b.ds", "one.ds"],
+            "one.ds: expected a folder as the last word, for there may be",
+        ),
+        (["archive/*.ds", "one.ds"], "one.ds: expected a folder as the last word"),
+        (
+            ["archive/a.ds", "one.ds", "--resume"],
+            "one.ds: resume is possible with a folder as the last word, not with one",
+        ),
+        (["archive", "out", "layout:", "3"], "layout: expected 1.0 or 2.0.1, found 3"),
+        (["archive", "out", "dim:", "t"], 'the format ds has no option "dim"'),
+        (["archive/a.ds", "archive"], "archive/a.ds: it would be replaced by what archive/a.ds becomes"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done_is_said_before_anything_is_written(words: list[str], expected: str, ds: Run) -> None:
+    status, out, err = ds("convert", *words)
+    assert (status, out) == (1, "")
+    assert expected in err.splitlines()[0]
+    assert files() == [] or not os.path.exists("out")
+
+
+def test_a_scheduler(ds: Run, archive: None) -> None:
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is optional")
+    with distributed.LocalCluster(1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        assert ds("convert", "archive", "out", "scheduler:", address) == (0, "", "")
+    status, _, err = ds("convert", "archive", "out", "scheduler:", "nonsense://x", "--overwrite")
+    assert (status, err.count("\n")) == (1, 1)
+    assert err.startswith("ds convert: scheduler: nonsense://x: ")
+
+
+def test_plain_lines_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    written: list[str] = []
+
+    class Stream:
+        write = written.append
+
+        def flush(self) -> None: ...
+
+    lines = Lines(Stream(), "ds convert")  # type: ignore[arg-type]
+    lines.note = "30 files"
+    for i in range(25):
+        now[0] = 101.0 + i
+        lines(10**6 * i, 10**8)
+    assert written == [
+        "ds convert: 9%  30 files  9 MB of 100 MB  900 kB/s  1:41 left\n",
+        "ds convert: 19%  30 files  19 MB of 100 MB  950 kB/s  1:25 left\n",
+    ]
+    lines.clear()
+
+
+def test_the_bar_tells_hours_and_leaves_out_what_has_no_room() -> None:
+    assert render(10, 10**7, 1, 60, "3 files").endswith("  0%  3 files  10 B of 10 MB  10 B/s  277:46:39 left")
+    assert "files" not in render(10, 10**7, 1, 45, "3 files")
+
+
+@pytest.mark.usefixtures("archive")
+def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar, which is gone in the end, and messages on lines of their own."""
+    Path("archive/bad.nc").write_text("no NetCDF")
+    ours, theirs = pty.openpty()
+    code = "import sys; from ds_format.cli import main, progress; progress.DELAY = 0.0; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    words = ["convert", "archive", "out", "jobs:", "2"]
+    with subprocess.Popen([sys.executable, "-c", code, *words], stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+    os.close(ours)
+    assert process.returncode == 1
+    text = shown.decode()
+    assert " files  " in text
+    assert "\x1b[Kds convert: archive/bad.nc: " in text
+    assert text.endswith("\x1b[Kds convert: 3 converted, 1 failed\r\n")
+
+
+def _read(fd: int) -> Any:
+    try:
+        return os.read(fd, 10_000)
+    except OSError:
+        return b""

@@ -1,0 +1,254 @@
+"""The engine "ds": what xarray makes of a ds file."""
+
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+xr = pytest.importorskip("xarray", reason="xarray is not installed")
+
+import ds_format as ds  # noqa: E402
+from tests.xarray_ import nc_files  # noqa: E402
+
+ENCODED = ("dtype", "_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar", "chunksizes")
+VALUES = np.arange(5 * 6 * 7.0).reshape(5, 6, 7)
+
+
+@pytest.fixture
+def path(tmp_path):
+    where = tmp_path / "a.ds"
+    dataset = {
+        "x": VALUES,
+        "masked": np.ma.MaskedArray(VALUES, VALUES % 3 == 0),
+        "flags": VALUES % 2 == 0,
+        "text": np.array([f"t{i}" * (i % 3) for i in range(5)], object),
+        ".": {name: {".dims": ["i", "j", "k"]} for name in ("x", "masked", "flags")} | {"text": {".dims": ["i"]}},
+    }
+    ds.write(where, dataset)
+    return where
+
+
+def same_encoding(left, right):
+    for name in left.variables:
+        for key in ENCODED:
+            if key == "dtype" and left[name].dtype.kind in "UO":
+                continue  # text: the engine netcdf4 reads it when it opens a file, to learn its dtype
+            found, expected = right[name].encoding.get(key), left[name].encoding.get(key)
+            assert np.array_equal(np.asarray(found), np.asarray(expected)) or found == expected or found != found, (
+                name,
+                key,
+            )
+    assert right.encoding["unlimited_dims"] == left.encoding["unlimited_dims"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"mask_and_scale": False},
+        {"decode_times": False},
+        {"decode_cf": False},
+        {"decode_timedelta": True},
+        {"concat_characters": False},
+        {"decode_coords": "all"},
+        {"mask_and_scale": {"packed": False}, "decode_times": {"late": False}},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:variable .* has multiple fill values", "ignore:In a future version")
+def test_a_converted_file_is_what_the_netcdf_file_is(tmp_path, options):
+    nc_files.make(tmp_path / "a.nc")
+    ds.convert(tmp_path / "a.nc", tmp_path / "a.ds")
+    with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4", **options) as expected:
+        found = xr.open_dataset(tmp_path / "a.ds", engine="ds", **options)
+        xr.testing.assert_identical(found, expected)
+        for name in expected.variables:
+            assert found[name].dtype == expected[name].dtype or expected[name].dtype.kind == "U", name
+        same_encoding(expected, found)
+
+
+def test_groups_are_what_the_netcdf_file_has(tmp_path):
+    nc_files.make_groups(tmp_path / "a.nc")
+    ds.convert(tmp_path / "a.nc", tmp_path / "a.ds")
+    with xr.open_datatree(tmp_path / "a.nc", engine="netcdf4") as expected:
+        xr.testing.assert_identical(xr.open_datatree(tmp_path / "a.ds", engine="ds"), expected)
+        assert "/empty/too" in expected.groups
+    with xr.open_datatree(tmp_path / "a.nc", engine="netcdf4", group="a") as expected:
+        xr.testing.assert_identical(xr.open_datatree(tmp_path / "a.ds", engine="ds", group="a"), expected)
+    groups = xr.open_groups(tmp_path / "a.ds", engine="ds")
+    assert list(groups) == ["/", "/a", "/a/b", "/empty", "/empty/too"]
+    for name in groups:
+        with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4", group=name) as expected:
+            found = xr.open_dataset(tmp_path / "a.ds", engine="ds", group=name)
+            xr.testing.assert_identical(found, expected)
+            assert found.encoding["unlimited_dims"] == expected.encoding["unlimited_dims"]
+    with pytest.raises(ds.MissingError, match=r'a\.ds: group "emty" not found: did you mean empty'):
+        xr.open_dataset(tmp_path / "a.ds", engine="ds", group="emty")
+
+
+def test_two_dimensions_of_one_name(tmp_path):
+    ds.write(tmp_path / "a.ds", {"a/x": np.zeros((2, 3)), ".": {"a/x": {".dims": ["t", "a/t"]}}})
+    with pytest.raises(ds.UnsupportedError, match=r'variable "a/x".*the name "t" twice'):
+        xr.open_dataset(tmp_path / "a.ds", engine="ds", group="a")
+
+
+INDEXES = [
+    {"i": 2},
+    {"i": -1, "k": slice(None, None, -2)},
+    {"j": [4, 1, 1], "i": slice(1, 4)},
+    {"k": [6, 0], "j": [5, 5, 2], "i": [0, 4]},
+    {"i": []},
+    {"i": slice(3, 3)},
+    {"j": np.array([True, False, True, False, False, True])},
+    {"i": xr.Variable("p", [0, 4, 2]), "k": xr.Variable("p", [1, 1, 6])},
+    {"i": xr.Variable("p", [0, 4]), "j": slice(None, None, -1)},
+    {"i": xr.Variable(("p", "q"), [[0, 1], [4, 4]]), "j": 3},
+]
+
+
+@pytest.mark.parametrize("index", INDEXES, ids=str)
+@pytest.mark.parametrize("chunks", [None, {}, {"i": 2, "k": 3}], ids=str)
+def test_indexing(path, index, chunks):
+    if chunks is not None:
+        pytest.importorskip("dask", reason="dask is not installed")
+    expected = xr.load_dataset(path, engine="ds")
+    lazy = xr.open_dataset(path, engine="ds", chunks=chunks)
+    np.testing.assert_array_equal(expected["x"], VALUES)
+    np.testing.assert_array_equal(expected["masked"], np.where(VALUES % 3 == 0, np.nan, VALUES))
+    for name in expected:
+        own = {dim: item for dim, item in index.items() if dim in expected[name].dims}
+        xr.testing.assert_identical(lazy[name].isel(own).isel(own if not own else {}), expected[name].isel(own))
+
+
+def test_nothing_is_read_before_it_is_asked_for(path):
+    lazy = xr.open_dataset(path, engine="ds")
+    assert not any(lazy[name].variable._in_memory for name in lazy)
+    lazy["x"][0].load()
+    repr(lazy), lazy._repr_html_()
+    assert not any(lazy[name].variable._in_memory for name in lazy)
+
+
+def test_no_descriptor_stays_open(path):
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    opened = [xr.open_dataset(path, engine="ds") for _ in range(20)]
+    for one in opened:
+        one["x"][0].load()
+    assert not before or len(os.listdir("/proc/self/fd")) == before
+
+
+def test_one_dataset_in_many_threads(path):
+    lazy = xr.open_dataset(path, engine="ds", cache=False)
+    with ThreadPoolExecutor(8) as threads:
+        found = threads.map(lambda i: lazy["masked"][i % 5].values, range(200))
+    for i, values in enumerate(found):
+        np.testing.assert_array_equal(values, np.where(VALUES % 3 == 0, np.nan, VALUES)[i % 5])
+
+
+def test_values_can_be_changed_and_the_file_does_not(path):
+    before = path.read_bytes()
+    for lazy in (xr.open_dataset(path, engine="ds"), xr.load_dataset(path, engine="ds")):
+        lazy["x"][0, 0, 0] = -1
+        assert lazy["x"].values[0, 0, 0] == -1
+    assert path.read_bytes() == before
+
+
+def test_it_travels(path):
+    lazy = xr.open_dataset(path, engine="ds")
+    xr.testing.assert_identical(pickle.loads(pickle.dumps(lazy)), lazy)
+
+
+@pytest.mark.parametrize("change", [lambda p: ds.write(p, {"x": [1]}), lambda p: os.truncate(p, 500), os.unlink])
+def test_a_file_that_does_not_stay_is_an_error(path, change):
+    lazy = xr.open_dataset(path, engine="ds")
+    change(path)
+    with pytest.raises((ds.ReplacedError, FileNotFoundError), match=r"a\.ds"):
+        lazy["x"].load()
+
+
+def test_many_files_by_xarray(tmp_path):
+    pytest.importorskip("dask", reason="dask is not installed")
+    for i in range(3):
+        dataset = {"t": [2 * i, 2 * i + 1], "x": [0.5, i], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}}
+        ds.write(tmp_path / f"{i}.ds", dataset)
+    paths = sorted(map(str, tmp_path.glob("*.ds")))
+    found = xr.open_mfdataset(paths, engine="ds", parallel=True, combine="nested", concat_dim="t", data_vars="all")
+    assert found["t"].values.tolist() == [0, 1, 2, 3, 4, 5] and found["x"].values.tolist() == [0.5, 0, 0.5, 1, 0.5, 2]
+
+
+def test_files_are_told_by_what_they_are(path, tmp_path):
+    entrypoint = pytest.importorskip("ds_format.xarray_.entrypoint").DsBackendEntrypoint()
+    assert entrypoint.guess_can_open(path) and entrypoint.guess_can_open(str(path))
+    ds.write(tmp_path / "old.ds", {"x": [1]}, version="2.0.1")
+    assert entrypoint.guess_can_open(tmp_path / "old.ds")
+    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "b.ds").write_text("CDF")
+    os.mkdir(tmp_path / "meg.ds")
+    os.mkfifo(tmp_path / "pipe.ds")
+    for name in ("a.json", "b.ds", "meg.ds", "pipe.ds", "absent.ds"):
+        assert not entrypoint.guess_can_open(tmp_path / name)
+    assert not entrypoint.guess_can_open(b"ds-1.0\n") and not entrypoint.guess_can_open("a\0.ds")
+    assert xr.open_dataset(path)["x"].shape == (5, 6, 7)
+    for engine in (None, "ds"):
+        with pytest.raises(FileNotFoundError):
+            xr.open_dataset(tmp_path / "absent.ds", engine=engine)
+    with pytest.raises(TypeError, match="opens files by their paths: found BytesIO"):
+        xr.open_dataset(__import__("io").BytesIO(path.read_bytes()), engine="ds")
+    with pytest.raises(ds.FormatError, match=r"b\.ds"):
+        xr.open_dataset(tmp_path / "b.ds", engine="ds")
+
+
+def test_what_is_imported(path):
+    code = """
+import sys, ds_format
+assert not {"xarray", "dask", "numpy"} & set(sys.modules)
+import xarray
+before = set(sys.modules)
+import ds_format.xarray_.entrypoint as entrypoint
+new = {name for name in set(sys.modules) - before if not name.startswith("ds_format")}
+assert not new, new
+own = {name for name in sys.modules if name.startswith("ds_format")}
+assert own == {"ds_format", "ds_format._version", "ds_format.xarray_", "ds_format.xarray_.entrypoint"}, own
+xarray.backends.list_engines()
+others = set(sys.modules)
+entrypoint.DsBackendEntrypoint().guess_can_open(sys.argv[1])
+xarray.open_dataset(sys.argv[1], engine="ds")
+assert not {"netCDF4", "h5py"} & (set(sys.modules) - others)
+"""
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+def test_a_dropped_variable_is_not_read(path):
+    assert "x" not in xr.open_dataset(path, engine="ds", drop_variables=["x"])
+    assert "text" not in xr.open_dataset(path, engine="ds", drop_variables="text")
+
+
+def test_wrong_options(path):
+    with pytest.raises(ValueError, match="default_fill: found 'nan'"):
+        xr.open_dataset(path, engine="ds", default_fill="nan")
+
+
+def test_dask_names_are_those_of_the_file(path):
+    pytest.importorskip("dask", reason="dask is not installed")
+    first, again = (xr.open_dataset(path, engine="ds", chunks={}) for _ in range(2))
+    assert first["x"].data.name == again["x"].data.name
+
+
+def test_without_xarray():
+    code = """
+import sys
+sys.modules["xarray"] = None
+import ds_format
+from ds_format import *
+for name in ("open_many", "to_xarray", "from_xarray"):
+    try:
+        getattr(ds_format, name)
+    except ImportError as error:
+        assert error.name == "xarray" and "pip install 'ds-format-cython[xarray]'" in str(error), error
+    else:
+        raise SystemExit(name)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
