@@ -3,7 +3,7 @@ PYTHON ?= python
 
 build:        ; $(PYTHON) -m pip install --no-deps -e .
 test:         ; $(PYTHON) -m pytest
-lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels
+lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
 format:       ; ruff check --fix . && ruff format .
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
 bench:        ; $(PYTHON) -m benchmarks $(ARGS)

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from .cases.archive import READ_BY_TWO
+from .cases.open_many import NAME as OPEN_MANY
 from .cases.stations import HEADERS
 from .table import quantity, summary
 from .timing import Result
@@ -23,6 +25,7 @@ from .ways import (
     COPY,
     DATADINGS,
     H5NETCDF,
+    HIDEFIX,
     JSON_NPY,
     JSONL,
     LOOP,
@@ -31,6 +34,7 @@ from .ways import (
     NUMPY,
     OURS,
     PYTHON,
+    READ_MANY,
     REFERENCE,
     SQLITE,
     XARRAY,
@@ -82,6 +86,47 @@ SHORT = (
             Row('`ds.read_many(dim="time")`, merged', ('stations, read_many(dim="time"), headers differ',)),
             Row("write, whole or absent", ("stations, write, headers differ",)),
             Row("read from a disk, nothing cached", ("stations, from a disk",)),
+        ),
+    ),
+    Short(
+        "in xarray",
+        {'engine "ds"': OURS, ALONE: BARE, 'engine "netcdf4"': NETCDF, 'engine "h5netcdf"': H5NETCDF},
+        (
+            Row("open a file of fifty variables", ("xarray, open a file of fifty",)),
+            Row("open and load it", ("xarray, load a file of fifty",)),
+            Row(
+                "`ds.open_many(load=True)`, 2 000 files of 10 variables, per file",
+                (OPEN_MANY,),
+                {ALONE: (READ_MANY, "(`ds.read_many`)"), 'engine "netcdf4"': (XARRAY, "(`open_mfdataset`)")},
+            ),
+            Row("write 2 GB from two workers of a cluster", ("dask, write",), {ALONE: (BARE, "(one, half of it)")}),
+            Row("mean of 2 GB by dask", ("dask, mean",), {ALONE: (BARE, "(`np.memmap`)")}),
+        ),
+    ),
+    Short(
+        "NetCDF",
+        {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, "h5netcdf": H5NETCDF, "hidefix": HIDEFIX},
+        (
+            Row("read a report in a classic file", ("classic, read",)),
+            Row("`ds.read_many` of 2 000 such, per file", ("classic, read_many",)),
+            Row(
+                "`ds convert`, two jobs, of 3 000 such, per file",
+                ("archive of classic files, ds convert",),
+                {"netCDF4": (READ_BY_TWO, "(two processes, reading only)")},
+            ),
+            Row(
+                "the same of netCDF-4 files, per file",
+                ("archive of netCDF-4 files, ds convert",),
+                {"netCDF4": (READ_BY_TWO, "(two processes, reading only)")},
+            ),
+            Row(
+                "a classic file of 1 GB to ds",
+                ("classic of 1 GB, convert",),
+                {ALONE: (BARE, "(a copy)"), "netCDF4": (NETCDF, "(reading only)")},
+            ),
+            Row("read a compressed file of 500 MB", ("compressed, read",), {ALONE: (COPY, "(one copy)")}),
+            Row("one field of a hundred of it", ("compressed, read one field of a hundred",)),
+            Row("to ds", ("compressed, convert",), {"netCDF4": (NETCDF, "(reading only)")}),
         ),
     ),
     Short(

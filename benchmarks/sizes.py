@@ -24,6 +24,12 @@ class Sizes(NamedTuple):
     """Bytes of the file that is converted."""
     larger: int = 1_500_000_000
     """Bytes of the file that must not be held in memory."""
+    archive: int = 3_000
+    """Small NetCDF files that are converted."""
+    classic: int = 1_000_000_000
+    """Bytes of a classic file."""
+    compressed: int = 500_000_000
+    """Bytes, in memory, of a compressed variable."""
     many: int = 50_000
     """Tiny files that one call reads."""
     claimed: int = 100_000
@@ -32,6 +38,8 @@ class Sizes(NamedTuple):
     """Files of ten variables that are merged in memory."""
     merged: int = 1_000_000_000
     """Bytes of all files that are merged into one."""
+    chunked: int = 2_000_000_000
+    """Bytes of a dask array."""
     slab: int = 125_000_000
     """float64: 1 GB, of which a hundredth is read."""
     samples: int = 20_000
@@ -60,10 +68,14 @@ SMOKE = Sizes(
     kernel=500_000,
     converted=4_000_000,
     larger=0,
+    archive=60,
+    classic=16_000_000,
+    compressed=4_000_000,
     many=500,
     claimed=200,
     folder=20,
     merged=4_000_000,
+    chunked=4_000_000,
     slab=500_000,
     samples=300,
     keys=5_000,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import NamedTuple
 
+from .cases.archive import READ_BY_TWO
+from .cases.open_many import NAME as OPEN_MANY
 from .cases.program import HEADER_ONLY
 from .cases.stations import HEADERS
 from .timing import Result
@@ -16,6 +18,8 @@ from .ways import (
     COPY,
     DATADINGS,
     FASTZDS,
+    H5NETCDF,
+    HIDEFIX,
     JSONL,
     LOOP,
     NETCDF,
@@ -23,6 +27,7 @@ from .ways import (
     OURS,
     PICKLE,
     PYTHON,
+    READ_MANY,
     REFERENCE,
     SMALLER,
     SQLITE,
@@ -222,10 +227,24 @@ GOALS: tuple[Goal, ...] = (
         ),
     ),
     Goal(
+        "`ds.open_many(load=True)`, 2,000 files of 10 variables",
+        (
+            _claim("faster", XARRAY, {OPEN_MANY: 100}, "`xarray.open_mfdataset` of the same data as NetCDF, loaded"),
+            _claim("within", READ_MANY, {OPEN_MANY: 1.5}, "`ds.read_many(dim=)`"),
+        ),
+    ),
+    Goal(
         "`ds merge time a.ds … out.ds`, 1 GB in all",
         (
             _claim("within", CAT, {"ds merge": 1.5}, "`cat a.ds … >out`"),
             _claim("at most", "", {"ds merge, memory": 200}, "memory of the process"),
+        ),
+    ),
+    Goal(
+        "a dask array of 2 GB: written by two worker processes / its mean",
+        (
+            _claim("within", BARE, {"dask, write": 1.3}, "one process that writes half of it with `tofile`"),
+            _claim("within", BARE, {"dask, mean": 1.0}, "the same over `np.memmap`"),
         ),
     ),
     Goal(
@@ -285,6 +304,40 @@ GOALS: tuple[Goal, ...] = (
     Goal(
         "safe load of an object of 10,000 small arrays",
         (_claim("within", PICKLE, {"objects, load 10 000 small arrays": 2}, "the full unpickler"),),
+    ),
+    Goal(
+        "a small classic NetCDF file: `ds.read` / `ds.read_many` of 2,000",
+        (_claim("faster", NETCDF, {"classic, read": 15, "classic, read_many": 30}),),
+    ),
+    Goal(
+        "`ds convert`, two jobs, 3,000 small files: classic / netCDF-4",
+        (
+            _claim(
+                "within",
+                READ_BY_TWO,
+                {"archive of classic files, ds convert": 0.33, "archive of netCDF-4 files, ds convert": 1.15},
+                "two processes of netCDF4 that only read them",
+            ),
+        ),
+    ),
+    Goal(
+        "a classic NetCDF file of 1 GB → ds",
+        (_claim("within", BARE, {"classic of 1 GB, convert": 1.3}, "a copy of it"),),
+    ),
+    Goal(
+        "a compressed netCDF-4 file of 500 MB: read / one field of a hundred / convert",
+        (
+            _claim("faster", NETCDF, {"compressed, read": 2.8, "compressed, read one field of a hundred": 2}),
+            _claim("faster", NETCDF, {"compressed, convert": 2}, "netCDF4 only reads it"),
+            _claim("within", HIDEFIX, {"compressed, read": 1}),
+        ),
+    ),
+    Goal(
+        '`xarray.open_dataset(path, engine="ds")`, fifty variables: open / open and load',
+        (
+            _claim("faster", NETCDF, {"xarray, open a file of fifty": 2.5, "xarray, load a file of fifty": 3}),
+            _claim("faster", H5NETCDF, {"xarray, open a file of fifty": 20, "xarray, load a file of fifty": 20}),
+        ),
     ),
     Goal(
         f"`{' / '.join(name.removesuffix(' x.ds') for name in HEADER_ONLY)}`, wall time",

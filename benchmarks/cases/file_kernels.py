@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.kernels.files import files, ranges
+from ds_format.kernels.files import files, ranges, regions
 
 from ..data import floats
 from ..runner import Group
@@ -122,6 +122,26 @@ def write_at(n: int, folder: Path) -> tuple[Call, Call]:
     return ours, rival
 
 
+def write_ranges(n: int, folder: Path) -> tuple[Call, Call]:
+    """A buffer into a hundred ranges of an open file."""
+    fds = [os.open(folder / name, os.O_RDWR | os.O_CREAT) for name in ("ours", "rival")]
+    size = 8 * n // RANGES
+    offsets = np.arange(RANGES) * (2 * size)
+    values = floats(n).view("u1")[: RANGES * size]
+
+    def ours() -> Any:
+        return regions.write_ranges(fds[0], offsets, size, values)
+
+    def rival() -> Any:
+        put = 0
+        for i, offset in enumerate(offsets.tolist()):
+            put += os.pwrite(fds[1], values[i * size : (i + 1) * size].data, offset)
+        return put
+
+    _close_with(ours, *fds)
+    return ours, rival
+
+
 def copy_range(n: int, folder: Path) -> tuple[Call, Call]:
     """From file to file."""
     source = os.open(_file(n, folder), os.O_RDONLY)
@@ -163,6 +183,7 @@ GROUP = Group(
         Kernel("write_file", "open().writelines(), os.replace", write_file),
         Kernel("write_file, atomic=False", "open().writelines()", write_new_file),
         Kernel("write_at", "os.pwrite", write_at),
+        Kernel("write_ranges", "os.pwrite, 100 times", write_ranges),
         Kernel("copy_range", "os.pread, os.pwrite, 1 MiB at a time", copy_range),
     )),
 )

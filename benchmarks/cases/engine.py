@@ -1,0 +1,92 @@
+"""A file of fifty variables, opened by xarray."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ds_format as ds
+
+from ..data import Data, expect
+from ..runner import Bench, Case, Group, SkippedError
+from ..timing import Trial, Way
+from ..ways import H5NETCDF, NETCDF, OURS, each
+
+N_FIELDS = 47
+SHAPE = (24, 10, 10)
+
+
+def fields() -> Data:
+    """Return fields with coordinates and with attributes as climate models write them; some values are missing."""
+    dims = ["time", "lat", "lon"]
+    data: Data = {name: np.arange(n, dtype="f4") for name, n in zip(dims, SHAPE, strict=True)}
+    meta: dict[str, Any] = {name: {".dims": [name], "units": "degrees", "standard_name": name} for name in dims}
+    meta["time"].update(units="hours since 2000-01-01", calendar="standard")
+    for i in range(N_FIELDS):
+        values = np.random.default_rng(i).normal(280, 10, SHAPE).astype("f4")
+        data[f"v{i}"] = np.ma.MaskedArray(values, values > 295)
+        meta[f"v{i}"] = {
+            ".dims": dims,
+            "_FillValue": np.float32(1e20),
+            "units": "K",
+            "long_name": f"field number {i}",
+            "standard_name": "air_temperature",
+            "cell_methods": "time: mean",
+        }
+    meta["."] = {"Conventions": "CF-1.11", "title": "fields", "history": "written by a benchmark " * 8}
+    return {**data, ".": meta}
+
+
+def opened(bench: Bench, folder: Path, *, load: bool) -> Trial:
+    """Open a file, and perhaps load all of it."""
+    if importlib.util.find_spec("xarray") is None:
+        raise SkippedError("needs xarray")
+    data = fields()
+    paths = {OURS: str(folder / "x.ds"), NETCDF: str(folder / "x.nc")}
+    for path in paths.values():
+        ds.write(path, data)
+    repeat = max(bench.sizes.calls // 200, 1)
+    expected = {name: values for name, values in data.items() if name not in ("time", ".")}
+    xarray = importlib.import_module("xarray")
+
+    def way(name: str, engine: str, path: str) -> Way:
+        def check() -> None:
+            expect(name, _arrays(_load(xarray, engine, path)), expected)
+
+        note = f'xarray.open_dataset(path, engine="{engine}")' + (".load()" if load else "")
+        work = partial(_load if load else _open, xarray, engine)
+        return each(name, work, [path] * repeat, check, repeat, note=note)
+
+    engines = [(OURS, "ds", paths[OURS]), (NETCDF, "netcdf4", paths[NETCDF])]
+    if importlib.util.find_spec("h5netcdf") is not None:
+        engines.append((H5NETCDF, "h5netcdf", paths[NETCDF]))
+    return Trial([way(*engine) for engine in engines], n=repeat)
+
+
+def _open(xarray: Any, engine: str, path: str) -> None:
+    xarray.open_dataset(path, engine=engine).close()
+
+
+def _load(xarray: Any, engine: str, path: str) -> Any:
+    with xarray.open_dataset(path, engine=engine) as file:
+        return file.load()
+
+
+def _arrays(file: Any) -> Data:
+    return {name: np.ma.masked_invalid(file[name].values) for name in file.variables if name != "time"}
+
+
+GROUP = Group(
+    "A file in xarray",
+    "Fifty variables of float32, 47 of them of 2400 values with missing ones, with their attributes: opened and "
+    "closed, and loaded before.",
+    (
+        Case("xarray, open a file of fifty", partial(opened, load=False)),
+        Case("xarray, load a file of fifty", partial(opened, load=True)),
+    ),
+)

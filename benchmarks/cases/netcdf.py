@@ -1,0 +1,159 @@
+"""Large NetCDF files: a classic one converted, and a compressed one read, converted, and read in part."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ds_format as ds
+
+from ..data import expect
+from ..peers import NetCDF, read_netcdf, read_netcdf_part
+from ..runner import Bench, Case, Group, need_room
+from ..timing import Trial, Way, stopwatch
+from ..ways import BARE, COPY, H5NETCDF, HIDEFIX, NCCOPY, NETCDF, OURS, remove
+
+FIELDS = 100
+FIELD = 47
+"""Which is read alone."""
+WIDTH = 1000
+CLASSIC_CHUNK = 1 << 20
+
+
+def classic(bench: Bench, folder: Path) -> Trial:
+    """Convert a large classic file without missing values, beside a copy of it."""
+    size = bench.sizes.classic
+    need_room(folder, 4 * size)
+    source, target, copied = (str(folder / name) for name in ("x.nc", "x.ds", "copy.nc"))
+    steps = max(size // (8 * CLASSIC_CHUNK), 1)
+    random = np.random.default_rng(2)
+    with NetCDF(source, "w", format="NETCDF3_64BIT_OFFSET") as file:
+        file.createDimension("time", None)
+        file.createDimension("cell", CLASSIC_CHUNK)
+        for name in ("x", "y"):
+            file.createVariable(name, "f4", ("time", "cell"))
+        for step in range(steps):
+            for name in ("x", "y"):
+                file.variables[name][step] = random.random(CLASSIC_CHUNK, np.float32)
+
+    def check() -> None:
+        remove([target])
+        ds.convert(source, target)
+        found = ds.read(target, sel={"time": steps - 1})
+        expect(OURS, found["y"], read_netcdf_part(source, "y", steps - 1))
+
+    return Trial(
+        [
+            Way(OURS, stopwatch(lambda: ds.convert(source, target), lambda: remove([target])), check),
+            Way(
+                BARE,
+                stopwatch(lambda: shutil.copyfile(source, copied), lambda: remove([copied])),
+                lambda: None,
+                "shutil.copyfile",
+            ),
+            Way(NETCDF, stopwatch(lambda: read_netcdf(source)), lambda: None, "reads it only"),
+        ],
+        size=size,
+        repetitions=(1, 5),
+    )
+
+
+def compressed(what: str, bench: Bench, folder: Path) -> Trial:
+    """Read a compressed file, a field of it, or convert it."""
+    size = bench.sizes.compressed
+    need_room(folder, 4 * size)
+    path, target, copied = (str(folder / name) for name in ("x.nc", "x.ds", "copy.nc"))
+    lines = max(size // (4 * FIELDS * WIDTH), 1)
+    _write(path, lines)
+    index: Any = FIELD if what == "field" else ...
+    expected = read_netcdf_part(path, "x", index)
+    read = stopwatch(lambda: read_netcdf_part(path, "x", index))
+    theirs = Way(NETCDF, read, lambda: None, "reads it only" if what == "convert" else "")
+    if what == "convert":
+
+        def check() -> None:
+            remove([target])
+            ds.convert(path, target)
+            expect(OURS, ds.read(target)["x"], expected)
+
+        ours = Way(OURS, stopwatch(lambda: ds.convert(path, target), lambda: remove([target])), check)
+        return Trial([ours, theirs, *_nccopy(path, copied)], size=size, repetitions=(1, 5))
+    sel = None if what == "whole" else {"time": FIELD}
+
+    def checked() -> None:
+        expect(OURS, ds.read(path, ["x"], sel)["x"], expected)
+
+    ways = [Way(OURS, stopwatch(lambda: ds.read(path, ["x"], sel)), checked), theirs, *_others(path, index)]
+    if what == "whole":
+        ways.append(Way(COPY, stopwatch(np.array(expected).copy), lambda: None, "of the array, in memory"))
+    return Trial(ways, size=size if what == "whole" else size // FIELDS, repetitions=(1, 5))
+
+
+def _write(path: str, lines: int) -> None:
+    """Write fields of a float32 variable as models do: smooth, with noise, to three digits; shuffled and deflated."""
+    random = np.random.default_rng(3)
+    smooth = np.sin(np.linspace(0, 9, lines))[:, None] * np.cos(np.linspace(0, 9, WIDTH)) * 20 + 280
+    with NetCDF(path, "w") as file:
+        for name, n in (("time", FIELDS), ("y", lines), ("x_", WIDTH)):
+            file.createDimension(name, n)
+        chunks = (1, max(lines // 2, 1), WIDTH)
+        variable = file.createVariable(
+            "x", "f4", ("time", "y", "x_"), zlib=True, complevel=4, shuffle=True, chunksizes=chunks
+        )
+        for i in range(FIELDS):
+            noise: NDArray[np.float64] = random.normal(0, 0.5, (lines, WIDTH))
+            variable[i] = np.round(smooth + i / 10 + noise, 3)
+
+
+def _others(path: str, index: Any) -> Iterator[Way]:
+    if importlib.util.find_spec("h5netcdf") is not None:
+        h5netcdf: Any = importlib.import_module("h5netcdf")
+
+        def by_h5netcdf() -> Any:
+            with h5netcdf.File(path) as file:
+                return file.variables["x"][index]
+
+        yield Way(H5NETCDF, stopwatch(by_h5netcdf), lambda: None)
+    if importlib.util.find_spec("hidefix") is not None:
+        hidefix: Any = importlib.import_module("hidefix")
+
+        def by_hidefix() -> Any:
+            return hidefix.Index(path).dataset("x")[(slice(None),) * 3 if index is ... else (index,)]
+
+        def check() -> None:
+            expected = read_netcdf_part(path, "x", index)
+            expect(HIDEFIX, by_hidefix().reshape(expected.shape), expected)  # it drops axes of one value
+
+        yield Way(HIDEFIX, stopwatch(by_hidefix), check, "Index(path).dataset(name)[index]")
+
+
+def _nccopy(path: str, copied: str) -> Iterator[Way]:
+    program = shutil.which("nccopy")
+    if program is not None:
+        words = [program, "-d", "0", path, copied]
+        work = stopwatch(lambda: subprocess.run(words, check=True), lambda: remove([copied]))
+        yield Way(NCCOPY, work, lambda: None, "nccopy -d 0: to a NetCDF file that is not compressed")
+
+
+GROUP = Group(
+    "Large NetCDF files",
+    "A classic file of two float32 variables along an unlimited dimension, 1 GB, in which nothing is missing; and a "
+    "netCDF-4 file of a float32 variable of 100 fields, 500 MB in memory, shuffled and deflated at level 4, each field "
+    "in two chunks.",
+    (
+        Case("classic of 1 GB, convert", classic),
+        Case("compressed, read", partial(compressed, "whole")),
+        Case("compressed, read one field of a hundred", partial(compressed, "field")),
+        Case("compressed, convert", partial(compressed, "convert")),
+    ),
+    threads="ds_format may take as many threads as there are cores, hidefix, too",
+)
