@@ -33,6 +33,16 @@ class Dataset(dict[str, Any]):
     """A dict of data and, under `"."`, metadata; what `ds_format.read` returns.
 
     It is shown as a table of its variables; `dict.__repr__` shows the dict.
+
+    Examples
+    --------
+    >>> Dataset({"x": np.arange(3.0), ".": {"x": {".dims": ["t"], "units": "m"}, ".": {"title": "Three"}}})
+    <ds_format.Dataset: 1 variable, 24 B>
+    dims: t: 3
+      name  type     dims  size  units
+      x     float64  t: 3  24 B  m
+    attributes:
+      title: Three
     """
 
     __slots__ = ()

@@ -32,6 +32,15 @@ class DsError(Exception):
         The file. Layers that know no paths leave it out; the layer above fills it in with `at`.
     variable : str, optional
         The variable, by its unescaped name.
+
+    Examples
+    --------
+    >>> from ds_format import write
+    >>> try:
+    ...     write("error.ds", {"z": [1j]})
+    ... except DsError as error:
+    ...     print(error.path, error.variable, isinstance(error, ValueError))
+    error.ds z True
     """
 
     def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):

@@ -31,6 +31,15 @@ class Variable(Opened):
     attrs : dict
     type : str or None
         Its ds type.
+
+    Examples
+    --------
+    >>> from ds_format import open, write
+    >>> write("lazy.ds", {"t": [1, 2, 3], ".": {"t": {".dims": ["time"], "units": "s"}}})
+    >>> with open("lazy.ds") as file:
+    ...     t = file["t"]
+    ...     print(t, t.attrs, t[1:])
+    <ds_format.Variable 't' (time: 3) int64> {'units': 's'} [2 3]
     """
 
     def __init__(self, source: Source, key: str):
@@ -149,6 +158,14 @@ class File(Opened, Mapping[str, Variable]):
         Attributes of the dataset.
     meta : dict
         The metadata of all variables, as in a dataset.
+
+    Examples
+    --------
+    >>> from ds_format import open, write
+    >>> write("file.ds", {"t": [1, 2, 3], "n": 7, ".": {"t": {".dims": ["time"]}}})
+    >>> with open("file.ds") as file:
+    ...     print(list(file), file.dims, file["n"][...])
+    ['t', 'n'] {'time': 3} 7
     """
 
     def __init__(self, source: Source, path: str):
@@ -174,6 +191,13 @@ class File(Opened, Mapping[str, Variable]):
         return sizes
 
     def __getitem__(self, name: str) -> Variable:
+        """Return a variable. Nothing of its data is read.
+
+        Raises
+        ------
+        MissingError
+            If there is none of this name.
+        """
         key = escape(name)
         if key not in self.meta or key == META:
             raise MissingError("variable not found", path=self.path, variable=name)

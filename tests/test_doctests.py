@@ -1,4 +1,4 @@
-"""The examples in docstrings run, and every public function has one."""
+"""The examples in docstrings run, and every public function and class has one."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def public() -> Iterator[tuple[str, Any]]:
         yield f"ops.{name}", getattr(ops, name)
     for name in ds_format.__all__:
         value = getattr(ds_format, name)
-        if inspect.isfunction(value):
+        if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, Exception)):
             yield name, value
     if importlib.util.find_spec("xarray") is not None:
         for name in ("from_xarray", "open_many", "to_xarray"):
             yield name, getattr(ds_format, name)
 
 
-def test_every_public_function_has_an_example() -> None:
+def test_every_public_function_and_class_has_an_example() -> None:
     without = [name for name, value in public() if ">>> " not in (inspect.getdoc(value) or "").partition("Examples")[2]]
     assert without == []

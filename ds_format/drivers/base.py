@@ -131,6 +131,16 @@ class Handle(Readable, Protocol):
     """A variable of a file that is not open, made for travelling.
 
     Any number of threads may read at once. Each read opens the file, and compares its stamp.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from ds_format import open, write
+    >>> write("handle.ds", {"x": [1, 2, 3]})
+    >>> with open("handle.ds") as file:
+    ...     handle = file["x"].handle()
+    >>> pickle.loads(pickle.dumps(handle)).read()
+    array([1, 2, 3])
     """
 
     @property

@@ -13,7 +13,17 @@ HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTER
 
 
 class Stamp(NamedTuple):
-    """What was known of a file when it was opened."""
+    """What was known of a file when it was opened.
+
+    Examples
+    --------
+    >>> from ds_format import open, write
+    >>> write("stamp.ds", {"x": [1, 2, 3]})
+    >>> with open("stamp.ds") as file:
+    ...     stamp = file["x"].handle().stamp
+    >>> stamp.size == os.stat("stamp.ds").st_size
+    True
+    """
 
     size: int
     """In bytes."""
