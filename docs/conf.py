@@ -19,7 +19,7 @@ extensions = [
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"),
     *("myst_nb", "sphinx_design", "sphinx_gallery.gen_gallery"),
 ]
-exclude_patterns = ["_build", "gallery_src", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_screenshots", "gallery_src", "**.ipynb_checkpoints"]
 templates_path = ["_templates"]
 
 myst_heading_anchors = 3
