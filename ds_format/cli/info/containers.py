@@ -40,8 +40,8 @@ def of(name: str, path: str) -> Told:
     Returns
     -------
     dict
-        `format` and `size`; of samples `samples`, `bytes`, `first` and `index`; of documents `collections`; of an object
-        `object`, its tree, `mappable` and `buffers`.
+        `format` and `size`; of samples `samples`, `bytes`, `first` and `index`; of documents `collections`; of an
+        object `object`, its tree, `mappable` and `buffers`.
     bool
         Whether there is a dataset, too, whose metadata are known without reading all.
 

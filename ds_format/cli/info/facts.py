@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import drivers
 from ...dtypes import PACKED, TYPES
+from ...names import unescape
 from .. import metadata
 from . import formats
 
@@ -31,10 +32,11 @@ def of(path: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        `path`, `driver`, `format`, `size` in bytes, and of a container what `containers.of` tells. Where there is a dataset,
-        `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`, `shape`
-        (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether values
-        may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be read, or None; and `attributes`.
+        `path`, `driver`, `format`, `size` in bytes, and of a container what `containers.of` tells. Where there is a
+        dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
+        `shape` (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether
+        values may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be
+        read, or None; `groups`, of which some may be empty; and `attributes`.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], o
     contents = metadata.contents({key: dict(entry) for key, entry in meta.items()})
     entries = contents.variables
     record = meta.get(".", {})
-    told = {metadata.unescape(key): message for key, message in errors.items()}
+    told = {unescape(key): message for key, message in errors.items()}
     coordinates = _coordinates(entries)
     return {
         "dimensions": _dimensions(entries, record),
@@ -75,13 +77,14 @@ def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], o
             name: {**_variable(entry, own), "coordinate": name in coordinates, "error": told.get(name)}
             for name, entry in _in_order(meta, entries)
         },
+        "groups": _names(_stored(record).get("groups")),
         "attributes": contents.attributes,
     }
 
 
 def _in_order(meta: Iterable[str], entries: Mapping[str, dict[str, Any]]) -> Iterable[tuple[str, dict[str, Any]]]:
     """Return the variables in the order of the file."""
-    return ((name, entries[name]) for name in map(metadata.unescape, meta) if name in entries)
+    return ((name, entries[name]) for name in map(unescape, meta) if name in entries)
 
 
 def _variable(entry: Mapping[str, Any], own: str) -> dict[str, Any]:

@@ -21,6 +21,8 @@ ATTRIBUTES = 12
 """Most attributes of a variable that are told, unless all are wanted."""
 COLUMNS = (24, 8, 8)
 """Most columns of name, type and size that are aligned."""
+PADS = (str.ljust, str.ljust, str.rjust)
+"""How."""
 UNSURE = ("netcdf", "hdf5")
 """Drivers whose files say which values count as missing, but not whether there are any."""
 SENTINELS = ("_FillValue", "missing_value")
@@ -51,9 +53,9 @@ class _Page:
         self.add([[(text, "head")]], indent, indent + 2)
 
     def value(self, value: Any, limit: int) -> str:
-        found = shown(value, is_long=self.is_long, limit=max(limit, 16))
-        self.is_cut |= found.is_cut
-        return found.text
+        text, is_cut = shown(value, is_long=self.is_long, limit=max(limit, 16))
+        self.is_cut |= is_cut
+        return text
 
     def some(self, items: Mapping[str, Any], most: int) -> dict[str, Any]:
         """Return the first items, or all."""
@@ -116,6 +118,8 @@ def _groups(found: Mapping[str, Any]) -> list[_Group]:
         (group.coordinates if variable["coordinate"] else group.variables)[name] = variable
     for name, dimension in found["dimensions"].items():
         place(name).dimensions[name] = dimension
+    for name in found["groups"]:
+        place(f"{name}/x")
     prefixes = set(groups)
     for name, value in found["attributes"].items():
         prefix = name[: name.rfind("/") + 1]
@@ -159,13 +163,15 @@ def _add_variables(page: _Page, group: _Group, variables: Mapping[str, Any], n: 
     is_detailed = page.is_long or n <= DETAILED
     told = page.some(variables, LISTED)
     rows = [[*_cells(name, one, group)] for name, one in told.items()]
-    widths = [min(max(map(size_of, column)), most) for column, most in zip(zip(*rows, strict=True), COLUMNS)]
+    widths = [
+        min(max(map(size_of, column)), most) for column, most in zip(zip(*rows, strict=True), COLUMNS, strict=False)
+    ]
     for row, one in zip(rows, told.values(), strict=True):
-        name, kind, size = (_padded(*each) for each in zip(row, widths, (str.ljust, str.ljust, str.rjust)))
+        name, kind, size = (_padded(*each) for each in zip(row, widths, PADS, strict=False))
         rest = [row[3], [(", ".join(_notes(one, page.driver)), "note")]]
         units = one["attributes"].get("units")
         if not is_detailed and units is not None:
-            rest.append([(f"[{shown(units, limit=30).text}]", "")])
+            rest.append([(f"[{shown(units, limit=30)[0]}]", "")])
         page.add([name, kind, size, *(cell for cell in rest if size_of(cell))], indent, indent + 4, "  ")
         if one["error"] is not None:
             page.add([[(page.value(f"cannot be read: {one['error']}", 200), "error")]], indent + 4, indent + 4)
@@ -224,5 +230,8 @@ def _add_attributes(page: _Page, attributes: Mapping[str, Any], indent: int) -> 
 
 def _add_attribute(page: _Page, name: str, value: Any, indent: int) -> None:
     key = on_one_line(name)
-    text = page.value(value, page.width - indent - len(key) - 2)
-    page.add([[(key, "key"), (":", "")], [(text, "")]], indent, indent + 4)
+    texts = value.splitlines() if page.is_long and isinstance(value, str) else [value]
+    first, *others = [page.value(text, page.width - indent - len(key) - 2) for text in texts or [""]]
+    page.add([[(key, "key"), (":", "")], [(first, "")]], indent, indent + 4)
+    for text in others:
+        page.add([[(text, "")]], indent + 4, indent + 4)

@@ -16,15 +16,17 @@ ENTRIES = 20
 def told(found: Mapping[str, Any], *, is_long: bool) -> Iterator[Sequence[Cell]]:
     """Yield the cells of each line that tells of a container; of other files there are none."""
     if "samples" in found:
-        about = f"{found['samples']}, {bytes_of(found['bytes'])}"
+        about = f"{found['samples']}, {bytes_of(found['bytes'])} in all"
         yield _line("samples", f"{about}; {'an index' if found['index'] else 'no index: ds reindex makes one'}")
         if found["first"] is not None:
             yield _line("first key", found["first"]["key"])
             yield _line("first sample", _entries(found["first"]["entries"], is_long))
     for name, one in found.get("collections", {}).items():
+        n = one["documents"]
         index = "no index" if one["index"] is None else f"index of {bytes_of(one['index'])}"
         layout = "" if one["layout"] is None else f" as {'lines' if one['layout'] == 'jsonl' else 'files'}"
-        yield _line("collection", f"{name}: {one['documents']} documents{layout}, {bytes_of(one['bytes'])}; {index}")
+        about = f"{n} document{'s' if n != 1 else ''}{layout}, {bytes_of(one['bytes'])}"
+        yield _line("collection", f"{name}: {about}; {index}")
         if one["first"] is not None:
             yield _line("first document", _entries(one["first"], is_long))
     if "object" in found:

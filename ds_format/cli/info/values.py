@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...visible import on_one_line
 
@@ -12,16 +12,8 @@ MAX_ITEMS = 8
 """Items of an array, unless all are wanted."""
 
 
-class Shown(NamedTuple):
-    """A value as text."""
-
-    text: str
-    is_cut: bool
-    """Whether there is more of it."""
-
-
-def shown(value: Any, *, is_long: bool = False, limit: int = MAX_TEXT) -> Shown:
-    r"""Return a value as text, with escapes for what a terminal would obey.
+def shown(value: Any, *, is_long: bool = False, limit: int = MAX_TEXT) -> tuple[str, bool]:
+    r"""Return a value as text, with escapes for what a terminal would obey, and whether it was cut.
 
     Parameters
     ----------
@@ -34,8 +26,8 @@ def shown(value: Any, *, is_long: bool = False, limit: int = MAX_TEXT) -> Shown:
 
     Examples
     --------
-    >>> shown("made by\n\x1b[31mme").text, shown([1.0, 2.5]).text, shown(list(range(12))).text
-    ('made by \\x1b[31mme', '1.0, 2.5', '0, 1, 2, 3, 4, 5, 6, 7, ... 12 in all')
+    >>> shown("made by\n\x1b[31mme"), shown([1.0, 2.5]), shown(list(range(12)))
+    (('made by \\x1b[31mme', False), ('1.0, 2.5', False), ('0, 1, 2, 3, 4, 5, 6, 7, ... 12 in all', True))
     """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
@@ -46,8 +38,8 @@ def shown(value: Any, *, is_long: bool = False, limit: int = MAX_TEXT) -> Shown:
         text, is_cut = _of_items(value, is_long)
         text = on_one_line(text)
     if is_long or (len(text) <= limit and not is_cut):
-        return Shown(text, False)
-    return Shown(text if text.endswith(" in all") and len(text) <= limit else f"{text[: limit - 3]}...", True)
+        return text, False
+    return text if text.endswith(" in all") and len(text) <= limit else f"{text[: limit - 3]}...", True
 
 
 def _of_items(value: Any, is_long: bool) -> tuple[str, bool]:
