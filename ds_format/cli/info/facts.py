@@ -66,8 +66,7 @@ def of(path: str) -> dict[str, Any]:
 
 def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], own: str = "") -> dict[str, Any]:
     """Return what metadata tell; `own` is the property of this format, of which those of others are only memories."""
-    contents = metadata.contents({key: dict(entry) for key, entry in meta.items()})
-    entries = contents.variables
+    entries = metadata.contents({key: dict(entry) for key, entry in meta.items()}).variables
     record = meta.get(".", {})
     told = {unescape(key): message for key, message in errors.items()}
     coordinates = _coordinates(entries)
@@ -78,7 +77,7 @@ def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], o
             for name, entry in _in_order(meta, entries)
         },
         "groups": _names(_stored(record).get("groups")),
-        "attributes": contents.attributes,
+        "attributes": _attributes(record),
     }
 
 
@@ -98,9 +97,7 @@ def _variable(entry: Mapping[str, Any], own: str) -> dict[str, Any]:
         "missing": entry.get(".missing"),
         "packed": stored.get(PACKED) is True,
         "storage": {key: value for key, value in storage.items() if key != PACKED},
-        "attributes": {
-            key: _in_type(value, _type_of(entry, key)) for key, value in metadata.attributes(dict(entry)).items()
-        },
+        "attributes": _attributes(entry),
     }
 
 
@@ -124,18 +121,15 @@ def _size(entry: Mapping[str, Any], stored: Mapping[str, Any]) -> int | None:
     return None if kind is None else n * max(kind.size, 1)
 
 
-def _type_of(entry: Mapping[str, Any], key: str) -> Any:
+def _attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes, those in the precision of float32 so that they are told in it."""
     types = entry.get(".dtypes")
-    return types.get(key) if isinstance(types, dict) else None
-
-
-def _in_type(value: Any, told: Any) -> Any:
-    """Return a number of an attribute as short as its type allows: the file has it as float64."""
-    if (told[0] if isinstance(told, list) and told else told) != "float32":
-        return value
-    if isinstance(value, list):
-        return [formats.as_float32(item) for item in value]
-    return formats.as_float32(value)
+    found = metadata.attributes(dict(entry))
+    for key, told in types.items() if isinstance(types, dict) else ():
+        if key in found and (told[0] if isinstance(told, list) and told else told) == "float32":
+            value = found[key]
+            found[key] = list(map(formats.in_float32, value)) if isinstance(value, list) else formats.in_float32(value)
+    return found
 
 
 def _dimensions(entries: Mapping[str, dict[str, Any]], record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

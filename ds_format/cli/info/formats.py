@@ -59,21 +59,26 @@ def of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
     return "ds-1.0" if header.version == "1.0" else f"ds {header.version}", meta, faults
 
 
-def as_float32(value: Any) -> Any:
-    """Return the float with the fewest digits that is the same number in float32.
+class Float32(float):
+    """A number of float32, which a header has as float64. Its text has as few digits as tell it from others.
 
     Examples
     --------
-    >>> as_float32(0.10000000149011612), as_float32("a")
-    (0.1, 'a')
+    >>> print(Float32(0.10000000149011612))
+    0.1
     """
-    if not isinstance(value, float) or value != value or value in (float("inf"), -float("inf")):
-        return value
-    try:
-        wanted = struct.pack("f", value)
-        return next(short for short in (float(f"{value:.{n}g}") for n in range(6, 10)) if _packed(short) == wanted)
-    except (OverflowError, StopIteration):
-        return value
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        wanted = _packed(self)
+        shorter = (float(f"{self:.{n}g}") for n in range(6, 10))
+        return repr(next((one for one in shorter if _packed(one) == wanted), float(self)))
+
+
+def in_float32(value: Any) -> Any:
+    """Return a float as one of float32, and other values as they are."""
+    return Float32(value) if isinstance(value, float) else value
 
 
 def _packed(value: float) -> bytes:

@@ -27,10 +27,14 @@ def wrapped(cells: Sequence[Cell], width: int, *, indent: int = 0, hanging: int 
     gap : str
         Between two cells of a line; a line that ends with one keeps it without its blanks at the end.
 
+    Returns
+    -------
+    list of Line
+
     Examples
     --------
-    >>> wrapped([[("one", "")], [("two", "key")], [("three", "")]], 20, indent=2, hanging=4, gap="; ")
-    [[('  ', ''), ('one', ''), ('; ', ''), ('two', 'key'), (';', '')], [('    ', ''), ('three', '')]]
+    >>> wrapped([[("one", "")], [("two", "key")], [("three times", "")]], 20, indent=2, hanging=4, gap="; ")
+    [[('  ', ''), ('one', ''), ('; ', ''), ('two', 'key'), (';', '')], [('    ', ''), ('three times', '')]]
     """
     lines: list[Line] = []
     line: Line = [(" " * indent, "")] if indent else []
