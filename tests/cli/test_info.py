@@ -173,11 +173,11 @@ class TestText:
             group.createVariable("t", "f4", ("time", "lev")).units = "K"
             file.createGroup("empty")
         out = ds("info", "g.nc").out
-        _, group = out.split("group fc\n")
+        _, told = out.split("group fc\n")
         assert "group empty\n" in out
-        assert "  dimensions:\n    lev: 4\n  coordinates:\n    lev  float32  16 B  (lev: 4)\n" in group
-        assert "    t  float32  0 B  (time: 0, lev: 4)\n        units: K\n" in group
-        assert group.endswith("  attributes:\n    note: of the group\n")
+        assert "  dimensions:\n    lev: 4\n  coordinates:\n    lev  float32  16 B  (lev: 4)\n" in told
+        assert "    t  float32  0 B  (time: 0, lev: 4)\n        units: K\n" in told
+        assert told.endswith("  attributes:\n    note: of the group\n")
         assert json_of(ds, "g.nc")["groups"] == ["fc", "empty"]
 
     def test_coordinates_are_those_that_others_name(self, folder: Path, ds: Run) -> None:
