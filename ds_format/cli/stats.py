@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..advance import Advance
 from ..dataset import META
 from ..drivers.base import check_faults
 from ..names import unescape
-from ..stats import summarize
+from ..stats import n_passes, summarize
 from ..subset import item_size, open_subset
 from . import options
 from .arguments import ArgumentError, Request, count, text
@@ -65,4 +66,6 @@ def _summary(request: Request) -> dict[str, Any] | None:
         n_bytes = item_size(entry)
         for n in size:
             n_bytes *= n
-        return vars(summarize(lambda: source.blocks(key), n_bytes))
+        width = item_size(entry)
+        advance = Advance(request.progress, n_bytes * n_passes(n_bytes, width))
+        return vars(summarize(lambda: advance.over_arrays(source.blocks(key), width), n_bytes))
