@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from . import drivers
+from .advance import Progress
 from .creation import created
 from .dataset import META, as_array
 from .drivers.base import Sink, Source, check_faults
-from .subset import Path, Selector, Subset, item_size, open_subset
-
-Progress = Callable[[int, int], None]
+from .subset import Path, Selector, Subset, item_size, memory_size, open_subset
 
 SMALL_SIZE = 1 << 20
 """Bytes of all values in memory up to which a file is written in one step, by formats that do so."""
@@ -118,8 +116,3 @@ def counted(blocks: Iterable[Any], report: Callable[[int], None]) -> Iterator[An
         yield block
         n += block.size
         report(n)
-
-
-def memory_size(entry: Mapping[str, Any]) -> int:
-    """Return the bytes of memory that a variable takes, or is reckoned to."""
-    return item_size(entry) * math.prod(entry.get(".size") or ())

@@ -117,6 +117,11 @@ def summarize(blocks: Blocks, size: int) -> Summary:
     return Summary(moments.n_values, moments.low, moments.high, mean, median, std, p68, p95, p99)
 
 
+def n_passes(size: int, item_size: int) -> int:
+    """Return how often `summarize` goes through values of so many bytes in all, of so many bytes each."""
+    return 1 if size <= IN_MEMORY else 1 + math.ceil(8 * item_size / DIGIT)
+
+
 def _present(block: Any) -> NDArray[Any]:
     """Return the values of a block that are present, in one dimension."""
     mask = np.ma.getmask(block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -388,3 +389,8 @@ def item_size(entry: Mapping[str, Any]) -> int:
     """Return the bytes of memory that one value of a variable takes, or is reckoned to."""
     ds_type = TYPES.get(entry.get(".type") or "")
     return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
+
+
+def memory_size(entry: Mapping[str, Any]) -> int:
+    """Return the bytes of memory that a variable takes, or is reckoned to."""
+    return item_size(entry) * math.prod(entry.get(".size") or ())

@@ -12,15 +12,17 @@ import warnings
 from collections.abc import Iterator
 
 from . import drivers
+from .advance import Advance, Progress
 from .dataset import META, dims
 from .drivers.base import ERROR, WARNING, Problem, Source
 from .errors import DsError, FormatError
 from .names import unescape
+from .subset import item_size, memory_size
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
-def verify(path: Path, *, strict: bool = False) -> list[Problem]:
+def verify(path: Path, *, strict: bool = False, progress: Progress | None = None) -> list[Problem]:
     """Check a file of any supported format: read all of it, and list what is wrong.
 
     Memory stays bounded: data are read in blocks. Nothing about the file raises an error.
@@ -32,6 +34,8 @@ def verify(path: Path, *, strict: bool = False) -> list[Problem]:
     strict : bool
         Whether to warn also of what is allowed in a ds file but seldom meant: variables that share bytes, values that
         JSON does not have, names that are no text.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all. Containers are read first as files, and then as datasets.
 
     Returns
     -------
@@ -54,14 +58,15 @@ def verify(path: Path, *, strict: bool = False) -> list[Problem]:
     found = _Findings(os.fsdecode(path))
     source = None
     with found.of(None):
-        source = _opened(path, found, strict)
+        source = _opened(path, found, strict, progress)
     if source is not None:
         with found.of(None), contextlib.closing(source):
             _check_dims(source, found)
+            advance = Advance(progress, sum(memory_size(entry) for key, entry in source.meta.items() if key != META))
             for key in source.meta:
                 if key != META:
                     with found.of(unescape(key)):
-                        _read(source, key)
+                        _read(source, key, advance)
     places = {name: i for i, name in enumerate(found.names)}
     return sorted(dict.fromkeys(found.problems), key=lambda problem: places.get(problem.variable, -1))
 
@@ -96,12 +101,12 @@ class _Findings:
             self.add(variable, str(warning.message), WARNING)
 
 
-def _opened(path: Path, found: _Findings, strict: bool) -> Source | None:
+def _opened(path: Path, found: _Findings, strict: bool, progress: Progress | None) -> Source | None:
     """Return a file open, if its variables are to be read; what is beyond them is checked before."""
     driver = drivers.find_existing(path)
     module = drivers.load(driver)
     if hasattr(module, "check"):
-        checked: Source | None = module.check(path, found.problems.append, strict=strict)
+        checked: Source | None = module.check(path, found.problems.append, strict=strict, progress=progress)
         return checked
     return drivers.open_source(path, driver, skip_unsupported="skip_unsupported" in driver.options)
 
@@ -116,7 +121,7 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _read(source: Source, key: str) -> None:
+def _read(source: Source, key: str, advance: Advance) -> None:
     """Read one variable in blocks.
 
     Raises
@@ -128,7 +133,7 @@ def _read(source: Source, key: str) -> None:
     if size is None or 0 in size:
         source.read(key)
         return
-    n = sum(block.size for block in source.blocks(key))
+    n = sum(block.size for block in advance.over_arrays(source.blocks(key), item_size(source.meta[key])))
     if n != math.prod(size):
         raise FormatError(f"found {n} values, expected {math.prod(size)} as .size {list(size)} says")
 

@@ -25,5 +25,16 @@ def visible(text: str) -> str:
     return re.sub(_OBEYED, _escape, text)
 
 
+def on_one_line(text: str) -> str:
+    r"""Return text as `visible` does, with escapes also for LF and TAB: a line stays a line.
+
+    Examples
+    --------
+    >>> print(on_one_line("a\tb\x1b[31m"))
+    a\tb\x1b[31m
+    """
+    return text if text.isprintable() else visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def _escape(match: re.Match[str]) -> str:
     return ascii(match[0])[1:-1]

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..advance import Advance, Progress
 from ..errors import DsError, FormatError, IntegrityError
 from ..opened import Opened
 from . import checksums, machine
@@ -302,11 +303,16 @@ class BinPickleFile(Opened):
                 "max_size"
             )
 
-    def find_errors(self) -> list[str]:
+    def find_errors(self, progress: Progress | None = None) -> list[str]:
         """Look for all that is wrong with the file, without loading it and running nothing.
 
         Compares all checksums, and decodes what is encoded, one buffer at a time and never more than the index says
         and `max_size` allows.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the bytes done and the bytes in all.
 
         Returns
         -------
@@ -332,6 +338,7 @@ class BinPickleFile(Opened):
         except FormatError as error:
             is_bounded = False
             errors.append(error.message)
+        advance = Advance(progress, sum(entry.enc_length for entry in self.entries))
         for i, entry in enumerate(self.entries):
             try:
                 scan(source, i, entry, version)
@@ -341,6 +348,7 @@ class BinPickleFile(Opened):
                 errors.append(error.message)
             except MemoryError:
                 errors.append(f"entry {i}: no memory for {entry.dec_length} bytes")
+            advance.add(entry.enc_length)
         return errors
 
     def _opened(self) -> FileBytes:

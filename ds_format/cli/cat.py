@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import timeaxis
+from ..advance import Advance
 from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Source, check_faults
 from ..errors import UnsupportedError
@@ -65,7 +67,9 @@ def run(request: Request) -> Iterator[Any]:
             return
         _check(names, keys, source, path)
         how = timeaxis.to_iso if request.options.get("h") else timeaxis.to_julian if request.options.get("jd") else None
-        rows = _rows([keys[name] for name in names], source, how, path)
+        # what scrolls over a terminal shows by itself how far it is
+        advance = Advance(None if sys.stdout.isatty() else request.progress)
+        rows = _rows([keys[name] for name in names], source, how, path, advance)
         first = [*itertools.islice(rows, 1)]  # data that cannot be read shall not have a heading
         heading = [] if request.options.get("n") else [names]
         for row in itertools.chain(heading, first, rows):
@@ -86,7 +90,9 @@ def _check(names: Sequence[str], keys: dict[str, str], source: Source, path: str
             raise ArgumentError(f'{path}: incompatible dimensions: variables "{first}" and "{name}"')
 
 
-def _rows(keys: Sequence[str], source: Source, how: Callable[..., Any] | None, path: str) -> Iterator[list[Any]]:
+def _rows(
+    keys: Sequence[str], source: Source, how: Callable[..., Any] | None, path: str, advance: Advance
+) -> Iterator[list[Any]]:
     """Yield the values of all variables at each position along the first dimension; None for those without data."""
     entries = {key: source.meta[key] for key in keys}
     full = [key for key, entry in entries.items() if entry.get(".size") is not None]
@@ -103,11 +109,13 @@ def _rows(keys: Sequence[str], source: Source, how: Callable[..., Any] | None, p
     for n in shape[1:]:
         row_size *= n
     step = max(BLOCK_SIZE // max(row_size, 1), 1)
+    advance.total = shape[0] * row_size
     for start in range(0, shape[0], step):
         index = (range(start, min(start + step, shape[0])), *(range(n) for n in shape[1:]))
         columns = {key: convert[key](source.read(key, index)).tolist() for key in full}
         for i in range(len(index[0])):
             yield [columns[key][i] if key in columns else None for key in keys]
+        advance.add(len(index[0]) * row_size)
 
 
 def _converter(source: Source, key: str, how: Callable[..., Any] | None, path: str) -> Callable[[Any], Any]:

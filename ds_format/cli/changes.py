@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import files as whole
-from ..errors import DsError
+from ..advance import Advance, share_of
+from ..errors import DsError, UnsupportedError
 from ..ops import attrs
-from . import options
+from ..subset import open_subset
+from . import large, options
 from .arguments import Request, UsageError, text
 
 
@@ -32,13 +34,26 @@ def read(request: Request, source: Any) -> dict[str, Any]:
 
     Times are Julian dates if they are to be written in other units.
     """
-    timed = options.are_times_converted(request)
-    return whole.read(text(source, "INPUT"), jd=timed, unpack=False, **options.reading(request))
+    path, timed, selectors = text(source, "INPUT"), options.are_times_converted(request), options.reading(request)
+    if request.progress is not None:
+        with open_subset(path, jd=timed, masked=True, **selectors) as part:
+            total = large.size_of(part.meta)
+            if total >= large.SIZE:
+                return large.read(part, Advance(share_of(request.progress, 0, total, 2 * total), total))
+    return whole.read(path, jd=timed, unpack=False, **selectors)
 
 
 def write(request: Request, target: str, d: dict[str, Any]) -> None:
     """Write a dataset as the options of writing say."""
-    whole.write(target, d, **options.writing(request, target))
+    given = options.writing(request, target)
+    total = large.size_of_data(d)
+    if request.progress is None or total < large.SIZE:
+        whole.write(target, d, **given)
+        return
+    try:
+        large.write(target, d, Advance(share_of(request.progress, total, total, 2 * total), total), **given)
+    except UnsupportedError as error:
+        raise error.at(path=target)
 
 
 def attributes(d: dict[str, Any], variables: Iterable[str | None]) -> dict[str | None, list[str]]:

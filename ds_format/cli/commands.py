@@ -53,6 +53,7 @@ COMMANDS = {
     "convert": CommandRow("ds_format.cli.convert", "Convert many files, each to its own.", writes=True),
     "dim": CommandRow("ds_format.cli.dim", "Print the size of a dimension."),
     "dims": CommandRow("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
+    "info": CommandRow("ds_format.cli.info", "Print what is in files, on one screen."),
     "inspect": CommandRow("ds_format.cli.inspect_", "Print what is in a BinPickle file."),
     "ls": CommandRow("ds_format.cli.ls", "List the variables of a file."),
     "merge": CommandRow("ds_format.cli.merge", "Join files along a dimension.", writes=True),

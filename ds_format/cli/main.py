@@ -108,6 +108,8 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
 
         warnings.showwarning = show
         items = run(request._replace(progress=bar))
+        if bar is not None:
+            items = _part("progress").between(items, bar, sys.stdout)
         output.write(items, as_json=bool(options.get("j")), indent=not options.get("noindent"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from . import pst
 
 
 class Text(str):
-    """Something to be printed as it is, on a line of its own."""
+    """Something to be printed as it is, on a line of its own; with `-j` it is JSON, which a terminal gets in ASCII."""
 
     __slots__ = ()
 
@@ -36,10 +37,11 @@ def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -
         If stdout takes no more.
     """
     spaces = 4 if indent else None
+    is_seen = sys.stdout.isatty()
 
     def line(item: Any) -> str:
         if isinstance(item, Text):
-            return item
+            return _ascii(item) if as_json and is_seen else item
         return json.dumps(plain(item), indent=spaces) if as_json else pst.encode(plain(item), indent)
 
     put((line(item) + "\n" for item in items), as_is=as_json)
@@ -82,6 +84,11 @@ def plain(data: Any) -> Any:
     if isinstance(data, dict):
         return {str(key): plain(part) for key, part in data.items()}
     return data
+
+
+def _ascii(text: str) -> str:
+    r"""Return JSON text with `\u` escapes for what is not ASCII, of which a terminal would obey some."""
+    return re.sub("[^\\x00-\\x7e]", lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _utf8(text: str) -> bytes:

@@ -43,5 +43,5 @@ def run(request: Request) -> Iterator[Any]:
             f"compression: expected {' or '.join(COMPRESSIONS)}, found {pst.encode([compression], False)}"
         )
     folder, archive = text(request.words[0], "FOLDER"), text(request.words[1], "ARCHIVE")
-    importlib.import_module(HOME).pack(folder, archive, compression=compression)
+    importlib.import_module(HOME).pack(folder, archive, compression=compression, progress=request.progress)
     return iter(())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from time import monotonic
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
-DELAY = 2.0
+DELAY = 1.0
 """Seconds before the bar shows up."""
 
 _INTERVAL = 0.1
@@ -67,6 +68,17 @@ class Progress:
             self._shown = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+
+def between(items: Iterable[Any], bar: Progress, out: TextIO) -> Iterator[Any]:
+    """Yield items that are printed: the bar goes before each, and is drawn again below what a terminal then shows."""
+    is_seen = out.isatty()
+    for item in items:
+        bar.clear()
+        yield item
+        if is_seen:
+            out.flush()
+    bar.clear()
 
 
 class Lines:

@@ -41,4 +41,4 @@ def run(request: Request) -> Iterator[Any]:
         module = drivers.load(drivers.find_existing(path) if is_found else drivers.DRIVERS["datadings"])
         if not hasattr(module, "reindex"):
             raise DriverError("a file without an index: expected .msgpack, or the folder of a store", path=path)
-        yield [path, module.reindex(path, cut=bool(request.options.get("cut")))]
+        yield [path, module.reindex(path, cut=bool(request.options.get("cut")), progress=request.progress)]

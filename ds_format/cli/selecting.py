@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..conversion import Progress, write_subset
+from ..advance import Progress
+from ..conversion import write_subset
 from ..subset import Subset, open_subset
 from . import metadata, options
 from .arguments import Request

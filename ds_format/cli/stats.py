@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..advance import Advance
 from ..dataset import META
 from ..drivers.base import check_faults
 from ..names import unescape
-from ..stats import summarize
+from ..stats import n_passes, summarize
 from ..subset import item_size, open_subset
 from . import options
 from .arguments import ArgumentError, Request, count, text
@@ -30,7 +31,7 @@ COMMAND = Command(
 
 
 def run(request: Request) -> Iterator[Any]:
-    """Yield the statistics by name; nothing if there are no data.
+    """Yield the statistics by name; nothing, or with `-j` None, if there are no data.
 
     Raises
     ------
@@ -42,21 +43,29 @@ def run(request: Request) -> Iterator[Any]:
         If the variable does not exist, in strict mode.
     """
     count(request, 2, 2)
+    found = _summary(request)
+    if found is not None or request.options.get("j"):
+        yield found
+
+
+def _summary(request: Request) -> dict[str, Any] | None:
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
     with open_subset(path, unpack=True, **options.reading(request)) as source:
         keys = {unescape(key): key for key in source.meta if key != META}
         name = Finder(path, request).find_one(wanted, sorted(keys), "variable")
         if name is None:
-            return
+            return None
         key = keys[name]
         check_faults(source.faults, [key])
         entry = source.meta[key]
         size = entry.get(".size")
         if size is None or 0 in size:
-            return
+            return None
         if entry.get(".type") in ("str", "unicode"):
             raise ArgumentError(f'{path}: variable "{name}": statistics need numbers, found strings')
         n_bytes = item_size(entry)
         for n in size:
             n_bytes *= n
-        yield vars(summarize(lambda: source.blocks(key), n_bytes))
+        width = item_size(entry)
+        advance = Advance(request.progress, n_bytes * n_passes(n_bytes, width))
+        return vars(summarize(lambda: advance.over_arrays(source.blocks(key), width), n_bytes))

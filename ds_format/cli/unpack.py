@@ -35,5 +35,5 @@ def run(request: Request) -> Iterator[Any]:
         if type(value) is not int or value < 0:
             raise ArgumentError(f"{name}: expected a number of bytes, found {pst.encode([value], False)}")
     archive, folder = text(request.words[0], "ARCHIVE"), text(request.words[1], "FOLDER")
-    importlib.import_module(HOME).unpack(archive, folder, **limits)
+    importlib.import_module(HOME).unpack(archive, folder, **limits, progress=request.progress)
     return iter(())

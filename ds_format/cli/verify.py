@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
+from ..advance import share_of
 from ..drivers.base import ERROR, Problem
 from ..errors import DsError
 from ..verification import verify
@@ -48,9 +50,11 @@ def run(request: Request) -> Iterator[Any]:
     strict = bool(request.options.get("strict"))
     paths = [text(word, "argument") for word in request.words]
     every: list[dict[str, Any]] = []
-    failed = 0
-    for path in paths:
-        problems = verify(path, strict=strict)
+    failed = done = 0
+    sizes = [size_of(path) if request.progress is not None else 0 for path in paths]
+    for path, size in zip(paths, sizes, strict=True):
+        problems = verify(path, strict=strict, progress=share_of(request.progress, done, size, sum(sizes)))
+        done += size
         failed += any(strict or problem.severity == ERROR for problem in problems)
         if request.options.get("j"):
             every += [problem._asdict() for problem in problems]
@@ -60,6 +64,17 @@ def run(request: Request) -> Iterator[Any]:
         yield every
     if failed:
         raise DsError(f"{failed} of {len(paths)} files failed" if len(paths) > 1 else "the file failed")
+
+
+def size_of(path: str) -> int:
+    """Return the bytes of a file, or of all files in a folder; 0 if there is none."""
+    if os.path.isdir(path):
+        inner = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+        return sum(map(size_of, inner))
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _line(problem: Problem) -> list[str | None]:

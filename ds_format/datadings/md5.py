@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..advance import Advance
 from ..errors import TruncatedError
 from ..kernels.files import ranges
 from ..regular import open_binary
@@ -61,14 +62,14 @@ def new() -> hashlib._Hash:
     return hashlib.md5(usedforsecurity=False)
 
 
-def of_file(path: str, size: int | None = None) -> str:
+def of_file(path: str, size: int | None = None, advance: Advance | None = None) -> str:
     """Return the checksum of a file or its first bytes, as 32 hexadecimal digits, reading it in blocks."""
     with open_binary(path, 0) as file:
-        return of_open(file.fileno(), os.fstat(file.fileno()).st_size if size is None else size).hexdigest()
+        return of_open(file.fileno(), os.fstat(file.fileno()).st_size if size is None else size, advance).hexdigest()
 
 
-def of_open(fd: int, size: int) -> hashlib._Hash:
-    """Return the checksum of the first bytes of an open file.
+def of_open(fd: int, size: int, advance: Advance | None = None) -> hashlib._Hash:
+    """Return the checksum of the first bytes of an open file; `advance` is told how far it is.
 
     Raises
     ------
@@ -82,6 +83,8 @@ def of_open(fd: int, size: int) -> hashlib._Hash:
         if ranges.read_at(fd, start, piece) < len(piece):
             raise TruncatedError(f"the file became shorter than {size} bytes while it was read")
         sum_.update(piece)
+        if advance is not None:
+            advance.add(len(piece))
     return sum_
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..advance import Advance, Progress
 from ..errors import FormatError
 from ..kernels.files.presence import exists
 from ..target import naming
@@ -14,7 +15,7 @@ from . import format, journal, keys, legacy, md5, parts, publish, scan
 from .claim import Claim
 
 
-def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
+def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Progress | None = None) -> int:
     """Make the index files of a dataset anew.
 
     The places of the samples come from the data. The keys are the entries `key` of the samples; where one has none, all
@@ -30,6 +31,8 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
         samples are kept, or a copy that was not finished.
     durable : bool
         Flush the files to the disk.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all; the data are read twice.
 
     Returns
     -------
@@ -61,9 +64,10 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
     os.stat(journal.place(name, ""))
     claim = Claim(name, durable=durable, keeps_tail=True)
     try:
-        names, ends = _samples(name, cut)
+        advance = Advance(progress)
+        names, ends = _samples(name, cut, advance)
         size = int(ends[-1]) if len(ends) else 0
-        index = publish.encode(name, names, ends, md5.of_file(name, size))
+        index = publish.encode(name, names, ends, md5.of_file(name, size, advance))
         if exists(name + format.LEGACY_INDEX):
             index[format.MD5] = _legacy_sums(name, index[format.MD5])
         with naming(name):
@@ -78,12 +82,17 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False) -> int:
     return len(names)
 
 
-def _samples(path: str, cut: bool) -> tuple[list[str], Any]:
+def _samples(path: str, cut: bool, advance: Advance) -> tuple[list[str], Any]:
     """Return the keys of all samples, and where they end, (n,) int64."""
     every = scan.Messages(path)
     if not every.size and _n_keys(path):
         raise FormatError("is empty, but its index has samples", path=path)
-    blocks = list(every)
+    advance.total, end = 2 * every.size, 0
+    blocks = []
+    for block in every:
+        blocks.append(block)
+        advance.add(every.end - end)
+        end = every.end
     ends = np.concatenate([block.ends for block in blocks]) if blocks else np.empty(0, np.int64)
     if not cut:
         every.check_whole()

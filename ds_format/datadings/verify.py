@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..advance import Advance, Progress
 from ..errors import DsError
 from ..kernels.datadings.hashes import hash_strings
 from ..kernels.datadings.lookup import Lookup
@@ -36,7 +37,7 @@ class Finding(NamedTuple):
         return f"{self.file}: {self.message}"
 
 
-def verify(path: Any, *, samples: bool = True) -> list[Finding]:
+def verify(path: Any, *, samples: bool = True, progress: Progress | None = None) -> list[Finding]:
     """Check a dataset: sizes, structure, checksums, keys, hashes, filter, and all samples.
 
     Memory is bounded by the size of the index files. No file but those of the dataset is opened, whatever `.md5` names.
@@ -47,6 +48,8 @@ def verify(path: Any, *, samples: bool = True) -> list[Finding]:
         The data file.
     samples : bool
         Decode all samples and compare their keys.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all; the data are read twice, if samples are.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def verify(path: Any, *, samples: bool = True) -> list[Finding]:
     total = os.stat(journal.place(name, "")).st_size
     known = journal.read(name)
     size = opening.counted(known, total, _load(name, format.OFFSETS))
-    findings = list(_findings(name, size, samples))
+    findings = list(_findings(name, size, samples, Advance(progress, (1 + samples) * size)))
     if known is not None:
         findings.append(Finding(journal.hidden(name, journal.JOURNAL), _unfinished(known, total - size)))
     return findings
@@ -90,7 +93,7 @@ def _load(path: str, suffix: str) -> Any:
     return parts.load_if(journal.place(path, suffix))
 
 
-def _findings(path: str, size: int, samples: bool) -> Iterator[Finding]:
+def _findings(path: str, size: int, samples: bool, advance: Advance) -> Iterator[Finding]:
     spans, names = None, None
     try:
         spans, key_file = _offsets_and_keys(path, size)
@@ -106,9 +109,9 @@ def _findings(path: str, size: int, samples: bool) -> Iterator[Finding]:
         yield Finding(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
     if names is not None:
         yield from _check_keys(path, names)
-    yield from _check_sums(path, size)
+    yield from _check_sums(path, size, advance)
     if samples and spans is not None:
-        yield from _check_samples(path, spans, names, size)
+        yield from _check_samples(path, spans, names, size, advance)
 
 
 def _finding(error: DsError, path: str) -> Finding:
@@ -185,7 +188,7 @@ def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Fin
         yield Finding(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
 
 
-def _check_sums(path: str, size: int) -> Iterator[Finding]:
+def _check_sums(path: str, size: int, advance: Advance) -> Iterator[Finding]:
     own, name = path + format.MD5, os.path.basename(path)
     data = _load(path, format.MD5)
     if data is None:
@@ -203,12 +206,12 @@ def _check_sums(path: str, size: int) -> Iterator[Finding]:
         elif expected is None:
             yield Finding(own, f"has no checksum of {name + suffix}")
         else:
-            found = md5.of_file(place, None if suffix else size)
+            found = md5.of_file(place, None) if suffix else md5.of_file(place, size, advance)
             if found != expected:
                 yield Finding(path + suffix, f"has the checksum {found}, expected {expected}")
 
 
-def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iterator[Finding]:
+def _check_samples(path: str, spans: Any, names: Keys | None, size: int, advance: Advance) -> Iterator[Finding]:
     """Decode the samples one by one, and compare their keys."""
     n_found = 0
     with open_binary(journal.place(path, "")) as file:
@@ -216,6 +219,7 @@ def _check_samples(path: str, spans: Any, names: Keys | None, size: int) -> Iter
             block = spans[first : first + BLOCK + 1].tolist()
             for i, start in enumerate(block[:-1]):
                 reason = _sample_fault(file, start, min(block[i + 1], size), first + i, names)
+                advance.add(max(block[i + 1] - start, 0))
                 if reason is None:
                     continue
                 n_found += 1

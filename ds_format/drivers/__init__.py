@@ -22,8 +22,8 @@ class Driver(NamedTuple):
     """Of file names, in lower case."""
     module: str
     """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts
-    (`read` may return None: this file takes the long way), and `check(path, report, strict=...) -> Source | None`,
-    which reports what is wrong with a file beyond its variables, and opens it if these are still to be read."""
+    (`read` may return None: this file takes the long way), and `check(path, report, strict=..., progress=...)`, which
+    reports what is wrong with a file beyond its variables, and returns a Source if these are still to be read."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
     needs: str | None = None

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from ..codec.line import find_end, parse
+from ..codec.line import Header, find_end, parse
 from ..errors import DsError
 from ..kernels.files import opening, ranges
 
@@ -69,7 +69,20 @@ def meta(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is wrong.
     """
-    return _read(path)[0]
+    return read(path)[1]
+
+
+def read(path: Any) -> tuple[Header, dict[str, dict[str, Any]]]:
+    """Return what the header of a ds file says of its variables, and the metadata; see `meta`.
+
+    Raises
+    ------
+    OSError
+        As the system says.
+    FormatError
+        If the header is wrong.
+    """
+    return _read(path)[:2]
 
 
 def entries(path: Any) -> dict[str, dict[str, Any]]:
@@ -82,17 +95,17 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
     FormatError
         If the header is wrong.
     """
-    line = _read(path)[1]
+    line = _read(path)[2]
     out = json.loads(line[line.index(b"{") :])
     return {key: entry if isinstance(entry, dict) else {"": entry} for key, entry in out.items()}
 
 
-def _read(path: Any) -> tuple[dict[str, dict[str, Any]], bytearray]:
-    """Return the metadata of a file, and its version line and JSON line as they stand."""
+def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytearray]:
+    """Return the header and the metadata of a file, and its version line and JSON line as they stand."""
     try:
         fd, _, data = open_line(path)
         _close(fd)
         end = find_end(data, whole=True)
-        return parse(data, end)[1], data[:end]
+        return *parse(data, end), data[:end]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))

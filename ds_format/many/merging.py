@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import drivers
-from ..conversion import Progress, counted, memory_size
+from ..advance import Progress
+from ..conversion import counted
 from ..creation import created
 from ..dataset import META, as_array
 from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
 from ..errors import DsError
 from ..merging import Input, MergePlan, Part, Way, blank, converted, make
-from ..subset import Path, Selector, Subset, item_size, open_subset
+from ..subset import Path, Selector, Subset, item_size, memory_size, open_subset
 from .opened_files import OpenFiles
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ..advance import Advance
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from .faults import SHOWN, Faults
@@ -69,8 +70,8 @@ class Scan:
         self._silent = {kernel.ESCAPED_ID, kernel.SUPERSEDED} if updates else {kernel.ESCAPED_ID}
         self._told: Counter[int] = Counter()
 
-    def run(self, faults: Faults) -> Table:
-        """Add all lines, tell of faults, and return the table, in file order.
+    def run(self, faults: Faults, advance: Advance | None = None) -> Table:
+        """Add all lines, tell of faults, and return the table, in file order; `advance` is told how far it is.
 
         Raises
         ------
@@ -87,6 +88,8 @@ class Scan:
                     self._tell(fault, data, base, faults)
             self._line += data.count(b"\n")
             base = end
+            if advance is not None:
+                advance.add(len(data))
         for kind, n in self._told.items():
             if n > SHOWN:
                 faults.tell(region.path, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")

@@ -68,6 +68,8 @@ def run(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
         ["meta", "-j", "base.ds"],
         ["size", "t*e", "base.ds"],
         ["type", "time", "base.ds", "-s"],
+        ["info", "base.ds"],
+        ["info", "-j", "base.ds"],
         ["--help"],
         ["--help", "type"],
         ["ls"],

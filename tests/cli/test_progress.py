@@ -21,7 +21,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_short_work_has_no_bar(clock: list[float]) -> None:
     stream = io.StringIO()
     with Progress(stream) as bar:
-        for _ in range(15):
+        for _ in range(9):
             clock[0] += 0.1
             bar(1, 2)
     assert stream.getvalue() == ""

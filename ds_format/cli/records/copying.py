@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
+from ...advance import Advance
 from ...datadings.order import QuasiShuffler, Shuffler
 from ...drivers.loss import LossWarning
 from .. import pst
@@ -20,25 +21,14 @@ Pairs = Iterable[tuple[str, bytes]]
 """Keys and messages, or lines."""
 
 
-class _Progress:
-    """Adds up the bytes that are done."""
-
-    def __init__(self, request: Request, sources: Sequence[Any]):
-        self._progress = request.progress
-        self._total = sum(source.data_size for source in sources)
-        self._done = 0
-
-    def add(self, n: int) -> None:
-        """Say that so many more bytes are done."""
-        self._done += n
-        if self._progress is not None:
-            self._progress(self._done, self._total)
+def _advance(request: Request, sources: Sequence[Any]) -> Advance:
+    return Advance(request.progress, sum(source.data_size for source in sources))
 
 
-def _copy(request: Request, pairs: Pairs, target: str, of: Any, progress: _Progress, *, is_whole: bool = True) -> None:
+def _copy(request: Request, pairs: Pairs, target: str, of: Any, advance: Advance, *, is_whole: bool = True) -> None:
     with formats.find(target).writer(target, of, is_whole, formats.layout_of(request)) as writer:
         for key, message in pairs:
-            progress.add(writer.write(key, message))
+            advance.add(writer.write(key, message))
 
 
 def _one_to_one(request: Request) -> tuple[str, str]:
@@ -58,7 +48,7 @@ def sample(request: Request) -> Iterable[Any]:
         if not 0 <= n <= len(reader):
             raise ArgumentError(f"{source}: expected a number up to {len(reader)} samples, found {n}")
         order = Shuffler(reader, integer(request, "seed")) if strategy == "random" else reader
-        _copy(request, order.iter(0, n, yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
+        _copy(request, order.iter(0, n, yield_key=True, raw=True), target, reader, _advance(request, [reader]))
     return ()
 
 
@@ -75,7 +65,7 @@ def shuffle(request: Request) -> Iterable[Any]:
     with formats.reader(request, source) as reader:
         seed = integer(request, "seed")
         order = QuasiShuffler(reader, **sizes, seed=seed) if sizes else Shuffler(reader, seed)
-        _copy(request, order.iter(yield_key=True, raw=True), target, reader, _Progress(request, [reader]))
+        _copy(request, order.iter(yield_key=True, raw=True), target, reader, _advance(request, [reader]))
     return ()
 
 
@@ -91,12 +81,12 @@ def split(request: Request) -> Iterable[Any]:
         raise ArgumentError(f"outfiles: found {len(targets)} names, expected {len(points) + 1}")
     formats.check_targets(request, [source], targets)
     with formats.reader(request, source) as reader:
-        progress = _Progress(request, [reader])
+        advance = _advance(request, [reader])
         borders = [0, *points, len(reader)]
         if borders != sorted(borders):
             raise ArgumentError(f"{source}: expected ascending numbers up to {len(reader)} samples, found {points}")
         for target, start, stop in zip(targets, borders, borders[1:], strict=False):
-            _copy(request, reader.iter(start, stop, yield_key=True, raw=True), target, reader, progress)
+            _copy(request, reader.iter(start, stop, yield_key=True, raw=True), target, reader, advance)
     return ()
 
 
@@ -117,7 +107,7 @@ def merge(request: Request) -> Iterable[Any]:
         streams = [iter(order.iter(yield_key=True, raw=True)) for order in orders]
         mixed = _mixed if strategy == "random" else _joined
         pairs = mixed(streams, [len(reader) for reader in readers], seed)
-        _copy(request, pairs, target, readers[0], _Progress(request, readers), is_whole=len(readers) == 1)
+        _copy(request, pairs, target, readers[0], _advance(request, readers), is_whole=len(readers) == 1)
     return ()
 
 

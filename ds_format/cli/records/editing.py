@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
+from ...advance import Advance
 from ...errors import DsError, MissingError
 from ...kernels.files.presence import exists, is_file
 from ...kernels.json.values import dumps
@@ -17,7 +19,7 @@ from ...zds.store import ZDSStore
 from ..arguments import ArgumentError, Request, names, text
 from ..output import Text
 from . import documents, formats
-from .printing import integer
+from .printing import integer, over_records, watching
 from .showing import shown
 
 
@@ -77,7 +79,8 @@ def scan(request: Request) -> Iterator[Any]:
     counts = bool(request.options.get("count"))
     n = 0
     with formats.reader(request, path) as reader:
-        for document in islice(reader.store.scan(fields=fields, where=where), limit):
+        found = islice(reader.store.scan(fields=fields, where=where), limit)
+        for document in found if where else over_records(found, watching(request), reader):
             n += 1
             if not counts:
                 yield Text(dumps(document).decode()) if request.options.get("j") else shown(document, None)
@@ -90,8 +93,21 @@ def import_(request: Request) -> Iterable[Any]:
     path = formats.store(request, "import", is_made=True)
     source = text(request.words[1], "FILE")
     with open(source, "rb") as file, _writable(request, path) as store:
-        store.write_jsonl(file)
+        store.write_jsonl(_Watched(file, Advance(request.progress, os.stat(source).st_size)))
     return ()
+
+
+class _Watched:
+    """A file that tells how far it has been read."""
+
+    def __init__(self, file: BinaryIO, advance: Advance):
+        self.name = file.name
+        self._file, self._advance = file, advance
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._file.read(size)
+        self._advance.add(len(data))
+        return data
 
 
 def export(request: Request) -> Iterable[Any]:
@@ -103,7 +119,8 @@ def export(request: Request) -> Iterable[Any]:
         target = Target(file)
         try:
             with naming(file), open(target.create(), "wb") as out:
-                out.writelines(line + b"\n" for line in reader.lines())
+                lines = (line + b"\n" for line in reader.lines())
+                out.writelines(over_records(lines, request.progress, reader))
             target.commit()
         except BaseException:
             target.abort()

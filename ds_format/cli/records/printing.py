@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...advance import Progress
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, text
 from . import formats
@@ -32,7 +34,8 @@ def cat(request: Request) -> Iterator[Any]:
     """Yield samples."""
     limit = _limit(request, None if request.options.get("j") else MAXSTRING)
     with formats.reader(request, text(request.words[0], "INPUT")) as reader:
-        for sample in reader.iter(integer(request, "start"), integer(request, "stop")):
+        samples = reader.iter(integer(request, "start"), integer(request, "stop"))
+        for sample in over_records(samples, watching(request), reader):
             yield shown(sample, limit)
 
 
@@ -51,6 +54,22 @@ def get(request: Request) -> Iterator[Any]:
             yield shown(reader.find(name), limit)
         for index in indices:
             yield shown(reader.get(index), limit)
+
+
+def watching(request: Request) -> Progress | None:
+    """Return who watches what is printed: what scrolls over a terminal shows by itself how far it is."""
+    return None if sys.stdout.isatty() else request.progress
+
+
+def over_records(records: Iterable[Any], progress: Progress | None, reader: Any) -> Iterator[Any]:
+    """Yield records of a reader, which are reckoned to be all of one size."""
+    if progress is None:
+        yield from records
+        return
+    n, total = len(reader), reader.data_size
+    for i, record in enumerate(records, 1):
+        yield record
+        progress(total * i // max(n, 1), total)
 
 
 def _limit(request: Request, default: int | None) -> int | None:

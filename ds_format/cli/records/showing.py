@@ -35,7 +35,7 @@ def shown(value: Any, limit: int | None) -> Any:
 
 def _shown(value: Any, limit: int | None) -> Any:
     if isinstance(value, dict):
-        return {name if isinstance(name, str) else repr(name): _shown(part, limit) for name, part in value.items()}
+        return {_key(name, value): _shown(part, limit) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_shown(part, limit) for part in value]
     if isinstance(value, (str, bytes)):
@@ -47,6 +47,16 @@ def _shown(value: Any, limit: int | None) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return str(value)
+
+
+def _key(name: Any, among: dict[Any, Any]) -> str:
+    """Return the text of a key, which that of no other one is: a map may have 1 as well as "1"."""
+    if isinstance(name, str):
+        return name
+    text = repr(name)
+    while text in among:
+        text += f" ({type(name).__name__})"
+    return text
 
 
 def _cut(value: Any, limit: int | None) -> Any:

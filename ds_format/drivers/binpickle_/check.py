@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ...advance import Progress
 from ...binpickle.reader import BinPickleFile
 from ...errors import DsError
 from ..base import ERROR, Problem, Report
@@ -12,7 +13,7 @@ from .foreign import variables
 from .source import BinPickleSource
 
 
-def check(path: Any, report: Report, *, strict: bool) -> BinPickleSource | None:
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> BinPickleSource | None:
     """Compare all checksums, decode what is encoded, and make the object, without running code.
 
     Returns
@@ -27,7 +28,7 @@ def check(path: Any, report: Report, *, strict: bool) -> BinPickleSource | None:
     """
     name = os.fsdecode(path)
     with BinPickleFile(name) as file:
-        errors = file.find_errors()
+        errors = file.find_errors(progress)
         is_own = False
         if not errors:
             try:

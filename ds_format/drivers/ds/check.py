@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ...advance import Progress
 from ...codec.decode import Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import locate
@@ -20,7 +21,7 @@ Extents = dict[str, tuple[int, int]]
 """Key of a variable → where its bytes begin and end in the body."""
 
 
-def check(path: Any, report: Report, *, strict: bool) -> DsSource:
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> DsSource:
     """Check what the header says, and open the file.
 
     Parameters
@@ -29,6 +30,8 @@ def check(path: Any, report: Report, *, strict: bool) -> DsSource:
     report : callable
     strict : bool
         Whether to warn also of what is allowed but seldom meant.
+    progress : callable, optional
+        Not called: this takes no time.
 
     Raises
     ------

@@ -14,6 +14,7 @@ import importlib
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from ...advance import Progress
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Report, Source
 from .classic import source as classic_source
@@ -58,7 +59,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     return None if strings else classic_source.read(path, keys, full, unpack)
 
 
-def check(path: Any, report: Report, *, strict: bool) -> Source:
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:
     """Open a file, and report what is odd about a classic one; parameters and errors as of `open`.
 
     Parameters
@@ -67,6 +68,8 @@ def check(path: Any, report: Report, *, strict: bool) -> Source:
     report : callable
     strict : bool
         Makes no difference.
+    progress : callable, optional
+        Not called: this takes no time.
     """
     found = classic_source.opened(path)
     if found is None:

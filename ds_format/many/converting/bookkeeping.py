@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from ... import drivers, modes
-from ...conversion import Progress
+from ...advance import Progress
 from ...errors import UnsupportedError
 from ...messages import describe
 from ...subset import Path

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from ... import drivers
-from ...conversion import Progress
+from ...advance import Progress
 from ...subset import Path, Selector
 from .bookkeeping import Each, How, Run
 from .inputs import find

@@ -18,7 +18,7 @@ from time import perf_counter, sleep, time_ns
 from typing import Any, NamedTuple
 
 from ... import modes
-from ...conversion import Progress
+from ...advance import Progress
 from ...drivers.stamp import Stamp
 from ...errors import ReplacedError
 from ...messages import describe, one_line

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from ...conversion import Progress, convert
+from ...advance import Progress
+from ...conversion import convert
 from ...subset import Subset, open_subset
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from ...advance import Advance, Progress
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
 from ...kernels.files.presence import exists, is_folder
 from ...target import Target, naming
@@ -44,6 +45,7 @@ def pack(
     *,
     stamp: datetime = EPOCH,
     durable: bool = False,
+    progress: Progress | None = None,
 ) -> None:
     r"""Put a store that lies in a folder into an archive.
 
@@ -61,6 +63,8 @@ def pack(
         The time of all members, by default the first one that an archive can tell of.
     durable : bool
         Flush the archive and its folder to the disk.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all.
 
     Raises
     ------
@@ -95,11 +99,12 @@ def pack(
             Faults().tell(place.path, f"left out {one}")
     target = Target(archive, durable=durable)
     names = _chosen(place, target.final)
+    advance = Advance(progress, 0 if progress is None else sum(_size_of(place, name) for name in names))
     with naming(archive):
         try:
             with open(target.create(), "w+b") as raw, zipfile.ZipFile(raw, "w", METHODS[compression]) as file:
                 for name in names:
-                    _add(file, place, name, stamp)
+                    _add(file, place, name, stamp, advance)
             target.commit()
         except BaseException:
             target.abort()
@@ -146,7 +151,15 @@ def _rank(name: str) -> tuple[Any, ...]:
     return 0 if name == format.STORE_FILE else 2, name
 
 
-def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime) -> None:
+def _size_of(place: Folder, name: str) -> int:
+    """Return the bytes of a file, of whatever does not stay there 0."""
+    try:
+        return os.stat(os.path.join(place.path, name)).st_size
+    except OSError:
+        return 0
+
+
+def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime, advance: Advance) -> None:
     """Put one file into the archive, data.jsonl together with its index, as a reader sees them."""
     if name.endswith("/"):
         _write(archive, name, (), 0, stamp)
@@ -157,12 +170,12 @@ def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime) ->
         if found is not None:
             if found.index is not None:
                 _write(archive, format.index_name(parts[1]), (found.index,), len(found.index), stamp)
-            _write(archive, name, found.blocks(), found.size, stamp, ALIGNMENT)
+            _write(archive, name, advance.over(found.blocks()), found.size, stamp, ALIGNMENT)
             return
     region = place.open(name)
     if region is None:
         raise TruncatedError("the file vanished while the store was packed", path=os.path.join(place.path, name))
-    _write(archive, name, region.blocks(), region.size, stamp)
+    _write(archive, name, advance.over(region.blocks()), region.size, stamp)
 
 
 def _write(
@@ -202,6 +215,7 @@ def unpack(
     *,
     max_size: int = MAX_SIZE,
     max_ratio: int = MAX_RATIO,
+    progress: Progress | None = None,
 ) -> None:
     r"""Put the store in an archive into a folder.
 
@@ -217,6 +231,8 @@ def unpack(
         Bytes of all files together.
     max_ratio : int
         How many times its compressed size a member of more than 16 MiB may have.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all.
 
     Raises
     ------
@@ -253,11 +269,11 @@ def unpack(
     for one in place.unused():
         Faults().tell(place.path, f"left out {one}")
     with naming(folder), WorkFolder(final, "unpacked", 0o777) as written:
-        _write_files(place, written)
+        _write_files(place, written, Advance(progress, size))
         _move(written, final)
 
 
-def _write_files(place: Archive, folder: str) -> None:
+def _write_files(place: Archive, folder: str, advance: Advance) -> None:
     made = {folder}
     for name in (*place.folders, *place.names()):
         path = os.path.join(folder, *name.split("/"))
@@ -270,7 +286,7 @@ def _write_files(place: Archive, folder: str) -> None:
         region = place.open(name)
         if region is not None:
             with open(path, "xb") as file:
-                file.writelines(region.blocks())
+                file.writelines(advance.over(region.blocks()))
 
 
 def _move(written: str, final: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...advance import Advance
 from ...errors import FormatError
 from .. import format
 from ..places import Place, Region
@@ -37,7 +38,7 @@ class Counts(NamedTuple):
     absent: int
 
 
-def check_collection(place: Place, name: str, findings: Findings, strict: bool) -> Counts:
+def check_collection(place: Place, name: str, findings: Findings, strict: bool, advance: Advance) -> Counts:
     """Check a collection, and return what it has.
 
     Raises
@@ -47,7 +48,7 @@ def check_collection(place: Place, name: str, findings: Findings, strict: bool) 
     """
     manifest = check_manifest(place, name, findings)
     data = place.open(format.data_name(name))
-    lines = None if data is None else _check_lines(data, name, manifest, findings, strict)
+    lines = None if data is None else _check_lines(data, name, manifest, findings, strict, advance)
     verdict = _check_index(place, name, data, lines, findings)
     if lines is not None and lines.table.n_dead:
         lines.tell_superseded(WARNING if verdict.is_sound else ERROR)
@@ -65,10 +66,10 @@ def check_collection(place: Place, name: str, findings: Findings, strict: bool) 
 
 
 def _check_lines(
-    data: Region, name: str, manifest: dict[str, Any] | None, findings: Findings, strict: bool
+    data: Region, name: str, manifest: dict[str, Any] | None, findings: Findings, strict: bool, advance: Advance
 ) -> LineCheck:
     lines = LineCheck(data, findings, name, strict=strict, check_schema=schema_check(manifest))
-    lines.run()
+    lines.run(advance)
     return lines
 
 

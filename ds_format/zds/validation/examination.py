@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import NamedTuple
 
+from ...advance import Advance, Progress
 from ...errors import FormatError
 from .. import format
 from ..faults import ZdsWarning
@@ -30,12 +31,18 @@ class Report(NamedTuple):
     counts: dict[str, Counts]
 
 
-def examine(path: str | os.PathLike[str], collection: str | None = None, *, strict: bool = False) -> Report:
+def examine(
+    path: str | os.PathLike[str],
+    collection: str | None = None,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Report:
     r"""Read all of a store, and tell what is wrong with it and what it has.
 
     Parameters
     ----------
-    path, collection, strict
+    path, collection, strict, progress
         As for `validate`.
 
     Examples
@@ -50,6 +57,7 @@ def examine(path: str | os.PathLike[str], collection: str | None = None, *, stri
     """
     findings = Findings()
     counts: dict[str, Counts] = {}
+    advance = Advance(progress)
     with findings.of(os.fspath(path)):
         place = _open(os.fspath(path))
         try:
@@ -57,7 +65,7 @@ def examine(path: str | os.PathLike[str], collection: str | None = None, *, stri
             for name in there if collection is None else [collection]:
                 if format.is_name(name):
                     with findings.of(place.path, name):
-                        counts[name] = check_collection(place, name, findings, strict)
+                        counts[name] = check_collection(place, name, findings, strict, advance)
                 else:
                     findings.add(place.path, f"{name!r:.100} cannot be the name of a collection", collection=name)
             with findings.of(place.path):
@@ -72,7 +80,13 @@ def examine(path: str | os.PathLike[str], collection: str | None = None, *, stri
     return Report(findings.listed(), counts)
 
 
-def validate(path: str | os.PathLike[str], collection: str | None = None, *, strict: bool = False) -> list[Finding]:
+def validate(
+    path: str | os.PathLike[str],
+    collection: str | None = None,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> list[Finding]:
     r"""Read all of a store, and tell everything that is wrong with it. Nothing is changed.
 
     Memory is bounded by the index of the largest collection and its longest line.
@@ -85,6 +99,8 @@ def validate(path: str | os.PathLike[str], collection: str | None = None, *, str
         Look only into this one, and at the store as a whole; else into all.
     strict : bool
         Warn also of what is allowed, but not understood by all programs.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all of the lines that have been found.
 
     Returns
     -------
@@ -102,7 +118,7 @@ def validate(path: str | os.PathLike[str], collection: str | None = None, *, str
     ...     print(finding)
     store/collections/train/meta/data.jsonl: line 2, byte 33: NaN and Infinity are not JSON
     """
-    return examine(path, collection, strict=strict).findings
+    return examine(path, collection, strict=strict, progress=progress).findings
 
 
 def _open(name: str) -> Place:

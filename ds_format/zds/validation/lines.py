@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...advance import Advance
 from ...errors import UnsupportedError
 from ...kernels.zds import lines as kernel
 from ...kernels.zds.zdx import Table
@@ -58,8 +59,9 @@ class LineCheck:
         self._region, self._findings, self._collection = region, findings, collection
         self._strict, self._check_schema = strict, check_schema
 
-    def run(self) -> None:
+    def run(self, advance: Advance) -> None:
         """Check all lines, and the ids among one another."""
+        advance.total += self._region.size
         base, line, size = 0, 1, self._region.size
         for data in whole_lines(self._region.blocks()):
             end = base + len(data)
@@ -72,6 +74,7 @@ class LineCheck:
                     self._tell(fault, data, base, line)
             line = self._check_documents(data, base, line, left_out)
             base = end
+            advance.add(len(data))
         self._check_ids()
 
     def tell_superseded(self, severity: str) -> None:

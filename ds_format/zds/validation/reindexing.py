@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from ...advance import Advance, Progress
 from ...errors import FormatError, UnsupportedError
 from ...kernels.files.presence import exists, is_folder
 from ...kernels.zds.zdx import Table
@@ -16,7 +17,12 @@ from ..writer import LineWriter
 
 
 def reindex(
-    path: str | os.PathLike[str], collection: str | None = None, *, cut: bool = False, durable: bool = False
+    path: str | os.PathLike[str],
+    collection: str | None = None,
+    *,
+    cut: bool = False,
+    durable: bool = False,
+    progress: Progress | None = None,
 ) -> dict[str, int]:
     r"""Make index.bin anew from the lines of data.jsonl, and the counts in manifest.json and zds.json.
 
@@ -34,6 +40,8 @@ def reindex(
         `data.jsonl.torn-1`.
     durable : bool
         Flush all files to the disk.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all that have been found.
 
     Returns
     -------
@@ -72,20 +80,21 @@ def reindex(
     if collection is not None and collection not in there:
         raise FormatError(f"there is no collection {collection!r:.100}", path=name)
     names = [one for one in there if format.is_name(one)] if collection is None else [collection]
-    counts = {one: _reindex(place, one, cut, durable) for one in names}
+    advance = Advance(progress)
+    counts = {one: _reindex(place, one, cut, durable, advance) for one in names}
     title = os.path.basename(os.path.realpath(name)).removesuffix(format.SUFFIX)
     manifest.write_store(place, title, counts, durable)
     return counts
 
 
-def _reindex(place: Folder, collection: str, cut: bool, durable: bool) -> int:
+def _reindex(place: Folder, collection: str, cut: bool, durable: bool, advance: Advance) -> int:
     lock = locks.lock(place.locate(format.lock_name(collection)), f"{place.path}, collection {collection}")
     try:
         ids = docs.list_ids(place, collection, Silence())
         count = len(ids)
         path = place.locate(format.data_name(collection))
         if exists(path, follow=False):
-            table = _scan(place, collection, path, cut, durable)
+            table = _scan(place, collection, path, cut, durable, advance)
             count = len(table) + sum(not table.has(id) for id in ids)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(place.locate(format.aside_name(collection)))
@@ -97,7 +106,7 @@ def _reindex(place: Folder, collection: str, cut: bool, durable: bool) -> int:
         locks.unlock(lock)
 
 
-def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool) -> Table:
+def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool, advance: Advance) -> Table:
     """Return where the lines are.
 
     Raises
@@ -111,7 +120,8 @@ def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool) -
         writer.close()
     region = FileRegion(path)
     scan = Scan(region)
-    table = scan.run(Silence())
+    advance.total += region.size
+    table = scan.run(Silence(), advance)
     if scan.left_out:
         _, offset, length, _ = scan.left_out[-1]
         if offset + length == region.size and region.read(region.size - 1, region.size) != b"\n":

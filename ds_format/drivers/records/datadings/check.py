@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ....advance import Progress
 from ....datadings import format, journal
 from ....datadings.verify import verify
 from ....kernels.files.presence import exists
@@ -17,7 +18,7 @@ OPTIONAL = (format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5)
 """Files without which a dataset is read, too."""
 
 
-def check(path: Any, report: Report, *, strict: bool) -> RecordSource | None:
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> RecordSource | None:
     """Check all files of a dataset but the companion.
 
     Returns
@@ -33,7 +34,7 @@ def check(path: Any, report: Report, *, strict: bool) -> RecordSource | None:
     name = os.fsdecode(path)
     told: set[str] = set()
     has_errors = False
-    for found in verify(name):
+    for found in verify(name, progress=progress):
         is_absent = _is_absent(found.file)
         if is_absent and found.file in told:
             continue

@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ....advance import Progress
 from ....zds import validation
 from .check import check
 from .opening import open
@@ -31,7 +32,7 @@ from .writing import DocumentSink as create
 __all__ = ["check", "create", "open", "reindex"]
 
 
-def reindex(path: Any, *, cut: bool = False) -> int:
+def reindex(path: Any, *, cut: bool = False, progress: Progress | None = None) -> int:
     """Make the indices of all collections of a folder anew; return the number of documents.
 
     Parameters
@@ -39,6 +40,8 @@ def reindex(path: Any, *, cut: bool = False) -> int:
     path : str, bytes or PathLike
     cut : bool
         Put a torn last line aside.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all.
 
     Raises
     ------
@@ -47,4 +50,4 @@ def reindex(path: Any, *, cut: bool = False) -> int:
     DsError
         If there is no store, or a torn line and no `cut`.
     """
-    return sum(validation.reindex(os.fsdecode(path), cut=cut).values())
+    return sum(validation.reindex(os.fsdecode(path), cut=cut, progress=progress).values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ....advance import Progress
 from ....zds.faults import message_at
 from ....zds.validation import validate
 from ...base import ERROR, Problem, Report, Source
@@ -13,7 +14,7 @@ from .opening import open
 from .reading import open_place
 
 
-def check(path: Any, report: Report, *, strict: bool) -> Source | None:
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source | None:
     """Check all files of a store but companions.
 
     Returns
@@ -29,7 +30,7 @@ def check(path: Any, report: Report, *, strict: bool) -> Source | None:
     name = os.fsdecode(path)
     os.stat(name)
     has_errors = False
-    for found in validate(name):
+    for found in validate(name, progress=progress):
         has_errors |= found.severity == ERROR
         report(Problem(found.path, None, message_at(found.message, found.line, found.offset), found.severity))
     if has_errors:

@@ -1,0 +1,83 @@
+"""How far a piece of work is, for whoever watches: bytes done, of bytes in all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+Progress = Callable[[int, int], None]
+"""Takes the bytes done and the bytes in all."""
+
+
+class Advance:
+    """Adds up what is done.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        None: nobody watches.
+    total : int
+        Bytes in all.
+
+    Attributes
+    ----------
+    total : int
+        It may grow while more is found.
+
+    Examples
+    --------
+    >>> advance = Advance(print, 6)
+    >>> b"".join(advance.over([b"abc", b"def"]))
+    3 6
+    6 6
+    b'abcdef'
+    """
+
+    def __init__(self, progress: Progress | None, total: int = 0):
+        self.total = total
+        self._progress = progress
+        self._done = 0
+
+    def add(self, n: int) -> None:
+        """Say that so many more bytes are done."""
+        self._done += n
+        if self._progress is not None:
+            self._progress(self._done, self.total)
+
+    def over(self, blocks: Iterable[Any]) -> Iterator[Any]:
+        """Yield blocks of bytes, each of which is done when the next one is wanted."""
+        for block in blocks:
+            yield block
+            self.add(len(block))
+
+    def over_arrays(self, blocks: Iterable[Any], item_size: int) -> Iterator[Any]:
+        """Yield arrays, whose values count as so many bytes each; see `over`."""
+        for block in blocks:
+            yield block
+            self.add(block.size * item_size)
+
+
+def share_of(progress: Progress | None, before: int, size: int, total: int) -> Progress | None:
+    """Return what tells of one part of a work how far the whole is.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Told of the whole.
+    before, size, total : int
+        Bytes of the parts that are done, of this one, and of all.
+
+    Examples
+    --------
+    >>> half = share_of(print, 100, 100, 200)
+    >>> half(1, 2)
+    150 200
+    """
+    if progress is None:
+        return None
+    told = progress
+
+    def part(done: int, of: int) -> None:
+        told(before + (min(size * done // of, size) if of else 0), total)
+
+    return part

@@ -1,0 +1,143 @@
+"""What samples, documents and pickled objects are, beyond the dataset that they may hold."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ... import binpickle
+from ...datadings import format as datadings_format
+from ...datadings.reader import MsgpackReader
+from ...drivers.binpickle_.source import BinPickleSource
+from ...drivers.records.datadings import companion_file
+from ...drivers.records.zds import companion_member
+from ...drivers.records.zds.reading import open_place
+from ...errors import DsError
+from ...kernels.files.presence import exists
+from ...zds.docfiles import DocFiles
+from ...zds.faults import Silence
+from ...zds.format import data_name, docs_name, index_name, is_name
+from ...zds.layouts import layout_of
+from ...zds.places import Place
+from ...zds.store import ZDSStore
+from ..records.showing import described
+
+Told = tuple[dict[str, Any], bool]
+"""Facts, and whether there is a dataset whose metadata are known without reading all."""
+
+
+def of(name: str, path: str) -> Told:
+    """Return what is known of a container.
+
+    Parameters
+    ----------
+    name : str
+        Of the driver.
+    path : str
+
+    Returns
+    -------
+    dict
+        `format` and `size`; of samples `samples`, `bytes`, `first` and `index`; of documents `collections`; of an
+        object `object`, its tree, `mappable` and `buffers`.
+    bool
+        Whether there is a dataset, too, whose metadata are known without reading all.
+
+    Raises
+    ------
+    DsError, OSError
+        If it cannot be read.
+    """
+    return FORMATS[name](path)
+
+
+def _samples(path: str) -> Told:
+    with MsgpackReader(path) as reader:
+        n = len(reader)
+        found = {
+            "format": "datadings",
+            "size": os.stat(path).st_size,
+            "samples": n,
+            "bytes": reader.data_size,
+            "first": {"key": reader.find_key(0), "entries": _entries(reader.get(0))} if n else None,
+            "index": [suffix for suffix in datadings_format.INDEX if exists(path + suffix)],
+        }
+    return found, exists(path + companion_file.SUFFIX)
+
+
+def _entries(record: Any) -> Any:
+    """Return the types of what is in a sample or document."""
+    if not isinstance(record, dict):
+        return described(record)
+    return {name if isinstance(name, str) else repr(name): described(value) for name, value in record.items()}
+
+
+def _documents(path: str) -> Told:
+    with contextlib.closing(open_place(path)) as place:
+        names = [name for name in place.collections() if is_name(name)]
+        found = {
+            "format": f"ZDS {place.kind}",
+            "size": _size_of_all(path),
+            "collections": {name: _collection(path, place, name) for name in names},
+        }
+        has_companion = any(_size_of(place, companion_member.name_of(name)) is not None for name in names)
+    return found, has_companion
+
+
+def _collection(path: str, place: Place, name: str) -> dict[str, Any]:
+    with ZDSStore.open(path, name) as store:
+        first = next(iter(store.scan()), None)
+        n = len(store)
+    docs = place.names(f"{docs_name(name)}/")
+    return {
+        "documents": n,
+        "layout": layout_of(place, name, DocFiles(place, name, Silence())),
+        "bytes": sum(_size_of(place, one) or 0 for one in (data_name(name), *docs)),
+        "index": _size_of(place, index_name(name)),
+        "first": None if first is None else _entries(first),
+    }
+
+
+def _size_of(place: Place, name: str) -> int | None:
+    region = place.open(name)
+    if region is None:
+        return None
+    with contextlib.closing(region):
+        return region.size
+
+
+def _size_of_all(path: str) -> int:
+    """Return the bytes of a file, or of all files in a folder."""
+    if not os.path.isdir(path):
+        return os.stat(path).st_size
+    return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
+
+
+def _object(path: str) -> Told:
+    with binpickle.BinPickleFile(path) as file:
+        version, is_mappable, n = file.header.version, file.is_mappable, len(file.entries)
+    tree = binpickle.inspect(path)
+    found = {
+        "format": f"BinPickle {version}",
+        "size": os.stat(path).st_size,
+        "mappable": is_mappable,
+        "buffers": max(n - 1, 0),
+        "object": tree,
+    }
+    return found, _is_dataset(path)
+
+
+def _is_dataset(path: str) -> bool:
+    """Whether this package has written an object as a dataset; what cannot be loaded safely is none."""
+    try:
+        source = BinPickleSource(path)
+    except DsError:
+        return False
+    source.close()
+    return source.is_own
+
+
+FORMATS: dict[str, Callable[[str], Told]] = {"binpickle": _object, "datadings": _samples, "zds": _documents}
+"""By the names of drivers."""
