@@ -17,8 +17,8 @@ from .attributes import same, type_of
 from .elements import EXACT, Rule
 from .places import place
 from .records import Difference
-from .stored import are_same
-from .values import Tally, tally
+from .stored import stored_pairs
+from .values import Tally, pairs, tally
 
 Entry = Mapping[str, Any]
 
@@ -168,9 +168,8 @@ def _have_common_values(a: str | None, b: str | None) -> bool:
 
 
 def _of_values(a: Subset, b: Subset, key: str, how: How, report: Callable[[int], None]) -> Iterable[Difference]:
-    if are_same(a, b, key):
-        return
-    found = tally(a.blocks(key), b.blocks(key), how.rule, first=how.first, report=report)
+    parts = stored_pairs(a, b, key) or pairs(a.blocks(key), b.blocks(key))
+    found = tally(parts, how.rule, first=how.first, report=report)
     if found.missing_a or found.missing_b:
         yield _missing(found, key, (a, b))
     if found.differing:

@@ -57,10 +57,16 @@ def unequal(left: NDArray[Any], right: NDArray[Any], rule: Rule = EXACT) -> NDAr
         places = np.flatnonzero(_differ(left, right))
     if not places.size:
         return places
-    differ = _differ(left[places], right[places])
+    a, b = taken(left, places), taken(right, places)
+    differ = _differ(a, b)
     if rule.rtol or rule.atol:
-        differ &= ~_close(left[places], right[places], rule)
-    return places[differ]
+        differ &= ~_close(a, b, rule)
+    return places[differ] if not differ.all() else places
+
+
+def taken(array: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the values at some positions; where these are all, the array itself."""
+    return array if places.size == array.size else array[places]
 
 
 def _differ(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
@@ -68,7 +74,9 @@ def _differ(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
     differ: NDArray[np.bool_] = left != right
     kinds = left.dtype.kind + right.dtype.kind
     if "f" in kinds:
-        differ &= ~((left != left) & (right != right))
+        gone = np.isnan(left)
+        if gone.any():
+            differ &= ~(gone & np.isnan(right))
         for whole, other in ((left, right), (right, left)):
             if whole.dtype.kind in "iu" and whole.itemsize == 8 and other.dtype.kind == "f":
                 # NumPy compares them as floats, which have not as many digits

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntegrityError
-from .elements import NUMBERS, Rule, distances, unequal
+from .elements import NUMBERS, Rule, distances, taken, unequal
 
-STEP = 1 << 16
-"""Values that are compared at a time: they, and what is computed of them, stay in the cache of a processor."""
+STEP = 1 << 14
+"""Values that are compared at a time. They, and what is computed of them, stay in the cache of a processor, and are too few
+for memory that comes from the system, and goes back to it, each time."""
 
 
 class Found(NamedTuple):
@@ -65,6 +66,10 @@ class Tally:
         """Whether something does."""
         return bool(self.differing or self.missing_a or self.missing_b)
 
+    def skip(self, n: int) -> None:
+        """Count values that are known to be the same."""
+        self.n += n
+
     def add(self, left: Any, right: Any) -> None:
         """Compare the next values, (N,) ndarray or MaskedArray each."""
         for start in range(0, left.size, STEP):
@@ -79,7 +84,7 @@ class Tally:
             self._add_missing(a, b, gone_a, gone_b)
             places = places[~(gone_a | gone_b)[places]]
         if places.size:
-            self._add_differing(a[places], b[places], places)
+            self._add_differing(taken(a, places), taken(b, places), places)
         self.n += left.size
 
     def _add_missing(self, a: Any, b: Any, gone_a: NDArray[np.bool_], gone_b: NDArray[np.bool_]) -> None:
@@ -108,9 +113,10 @@ class Tally:
 
     def _larger(self, known: Found | None, sizes: Any, a: Any, b: Any, places: NDArray[np.intp]) -> Found | None:
         """Return the larger one of a difference that is known and those of an array; NaN has no size."""
-        if sizes.dtype.kind == "f":
-            sizes = np.where(np.isnan(sizes), -1.0, sizes)
         i = int(sizes.argmax())
+        if sizes[i] != sizes[i]:
+            sizes = np.where(np.isnan(sizes), -1.0, sizes)
+            i = int(sizes.argmax())
         size = sizes[i].item()
         if size < 0 or (known is not None and size <= known.size):
             return known
@@ -118,8 +124,7 @@ class Tally:
 
 
 def tally(
-    left: Iterable[Any],
-    right: Iterable[Any],
+    parts: Iterable[tuple[Any, Any] | int],
     rule: Rule,
     *,
     first: bool = False,
@@ -129,8 +134,8 @@ def tally(
 
     Parameters
     ----------
-    left, right : iterable of ndarray or MaskedArray
-        Consecutive blocks of each, as `Source.blocks` yields them.
+    parts : iterable of (left, right) or int
+        The next values of both, (N,) ndarray or MaskedArray each, or how many are known to be the same.
     rule : Rule
     first : bool
         Whether the first difference is enough.
@@ -140,11 +145,14 @@ def tally(
     Raises
     ------
     IntegrityError
-        If one has more values than the other.
+        As `pairs`.
     """
     found = Tally(rule)
-    for a, b in pairs(left, right):
-        found.add(a, b)
+    for part in parts:
+        if isinstance(part, int):
+            found.skip(part)
+        else:
+            found.add(*part)
         if report is not None:
             report(found.n)
         if first and found.differs:
@@ -153,7 +161,18 @@ def tally(
 
 
 def pairs(left: Iterable[Any], right: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the values of blocks, as many of each as the other has at hand; errors as `tally`."""
+    """Yield the values of two variables, as many of each as the other has at hand.
+
+    Parameters
+    ----------
+    left, right : iterable of ndarray or MaskedArray
+        Consecutive blocks of each, as `Source.blocks` yields them.
+
+    Raises
+    ------
+    IntegrityError
+        If one has more values than the other.
+    """
     ours, theirs = _flat(left), _flat(right)
     a = b = np.empty(0)
     while True:

@@ -13,7 +13,7 @@ from typing import Any
 from ... import drivers
 from ...comparison.attributes import alike, same
 from ...comparison.elements import Rule
-from ...comparison.values import Tally, tally
+from ...comparison.values import Tally, pairs, tally
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError
 from ...names import unescape
@@ -89,7 +89,7 @@ def _compare_shape(key: str, given: Mapping[str, Any], found: Mapping[str, Any],
 def _compare_values(part: Subset, back: Subset, key: str, *, exact: bool) -> None:
     is_date = part.meta[key].get(".time") is True and not exact
     rule = Rule(atol=DATE_ERROR if is_date else 0.0, bits=exact, loose=not exact)
-    found = tally(part.blocks(key), back.blocks(key), rule, first=True)
+    found = tally(pairs(part.blocks(key), back.blocks(key)), rule, first=True)
     if found.differs:
         raise IntegrityError(f"value {_first(found)} differs when the file is read back")
 
