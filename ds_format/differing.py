@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .comparison.datasets import How, differences
-from .comparison.memory import MemorySource
 from .comparison.elements import Rule
+from .comparison.memory import MemorySource
 from .comparison.told import Differences
 from .dataset import META
 from .errors import MissingError

@@ -19,8 +19,8 @@ SAME, DIFFERENT = 0, 1
 
 COMMAND = Command(
     usage=("ds diff [OPTIONS] [--] A B",),
-    about="Compares two datasets of any formats, and prints a line for each difference: dimensions, variables that only "
-    "one has, types, attributes, missing values, and values: how many differ, where first, and by how much at most. "
+    about="Compares two datasets of any formats, and prints a line for each difference: dimensions, variables that "
+    "only one has, types, attributes, missing values, and values: how many differ, where first, and by how much at most. "
     "Prints nothing if they are the same. The exit status is 0 if they are, 1 if they differ, and 2 if there was "
     "trouble. NaN is the same as NaN. Packed numbers are unpacked. With -q only the status tells.",
     arguments=(

@@ -102,7 +102,8 @@ def distances(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     if kinds in ("ii", "uu"):
         low, high = np.minimum(left, right), np.maximum(left, right)
         wide = np.dtype(f"{kinds[0]}8")
-        return high.astype(wide).view(np.uint64) - low.astype(wide).view(np.uint64)
+        exact: NDArray[np.uint64] = high.astype(wide).view(np.uint64) - low.astype(wide).view(np.uint64)
+        return exact
     with np.errstate(invalid="ignore", over="ignore"):
         apart: NDArray[np.float64] = np.abs(left.astype(np.float64) - right.astype(np.float64))
     return apart

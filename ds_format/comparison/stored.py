@@ -52,7 +52,7 @@ def _pairs(
 def _read(path: str, place: StoredNumbers, start: int, buffer: NDArray[np.uint8], key: str) -> NDArray[np.uint8]:
     done = 0
     while done < buffer.size:
-        n = os.preadv(place.fd, [memoryview(buffer)[done:]], place.offset + start + done)
+        n = os.preadv(place.fd, [buffer[done:].data], place.offset + start + done)
         if not n:
             message = f"found {start + done} bytes of values, expected {place.size}"
             raise TruncatedError(message, path=path, variable=unescape(key))

@@ -16,8 +16,8 @@ from ..errors import IntegrityError
 from .elements import NUMBERS, Rule, distances, taken, unequal
 
 STEP = 1 << 14
-"""Values that are compared at a time. They, and what is computed of them, stay in the cache of a processor, and are too few
-for memory that comes from the system, and goes back to it, each time."""
+"""Values that are compared at a time. They, and what is computed of them, stay in the cache of a processor, and are too
+few for memory that comes from the system, and goes back to it, each time."""
 
 
 class Found(NamedTuple):
