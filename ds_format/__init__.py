@@ -14,8 +14,11 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import op
     from .cli import functions as cmd
+    from .comparison.records import Difference
+    from .comparison.told import Differences
     from .conversion import convert
     from .dataset import Dataset, validate
+    from .differing import diff
     from .drivers.base import Problem
     from .drivers.loss import LossWarning
     from .errors import (
@@ -91,8 +94,11 @@ _ERRORS = (
     *("TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
 )
 _MODULES = {
+    "comparison.records": ("Difference",),
+    "comparison.told": ("Differences",),
     "conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
+    "differing": ("diff",),
     "drivers.base": ("Problem",),
     "drivers.loss": ("LossWarning",),
     "errors": _ERRORS,
@@ -121,6 +127,8 @@ __all__ = [
     "BusyError",
     "Conversion",
     "Dataset",
+    "Difference",
+    "Differences",
     "DriverError",
     "DsError",
     "File",
@@ -143,6 +151,7 @@ __all__ = [
     "convert",
     "convert_many",
     "copy",
+    "diff",
     "dim",
     "dims",
     "escape",

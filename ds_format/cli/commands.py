@@ -45,12 +45,28 @@ class CommandRow(NamedTuple):
     """Whether `KEY: VALUE` between its words are arguments: options of that form then stand first or last."""
     writes: bool = False
     """Whether it makes files, which have to be tidied up if a signal ends it."""
+    trouble: int = 1
+    """Exit status after an error."""
+
+
+class Ended(Exception):
+    """A command did all that it was asked for, and its exit status tells what it found.
+
+    Parameters
+    ----------
+    status : int
+    """
+
+    def __init__(self, status: int):
+        super().__init__(status)
+        self.status = status
 
 
 COMMANDS = {
     "attrs": CommandRow("ds_format.cli.attrs", "Print attributes."),
     "cat": CommandRow("ds_format.cli.cat", "Print data."),
     "convert": CommandRow("ds_format.cli.convert", "Convert many files, each to its own.", writes=True),
+    "diff": CommandRow("ds_format.cli.diff", "Compare two datasets: what differs, and by how much.", trouble=2),
     "dim": CommandRow("ds_format.cli.dim", "Print the size of a dimension."),
     "dims": CommandRow("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
     "info": CommandRow("ds_format.cli.info", "Print what is in files, on one screen."),

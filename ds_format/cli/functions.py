@@ -5,6 +5,7 @@ What a command prints goes to stdout; errors are raised. `CMDS` has all function
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,8 @@ def _function(name: str) -> Callable[..., None]:
         arguments.check(opts, (*arguments.READ, *arguments.WRITE, *command.options))
         items = execute(arguments.Request(name, list(args), opts))
         as_json = bool(opts.get("j")) or style.output == "json"
-        output.write(items, as_json=as_json, indent=style.indent and not opts.get("noindent"))
+        with contextlib.suppress(commands.Ended):  # what it found was printed
+            output.write(items, as_json=as_json, indent=style.indent and not opts.get("noindent"))
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"{commands.COMMANDS[name].caption} See `ds {name} --help`."

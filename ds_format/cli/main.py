@@ -30,7 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 after an error; 128 and the number of a signal that ended it.
+        0; 1 after an error, or what the command has for one (2 of `ds diff`); 128 and the number of a signal that
+        ended it.
     """
     try:
         status = _run(sys.argv[1:] if argv is None else list(argv), is_program=argv is None)
@@ -54,6 +55,7 @@ def _part(name: str) -> Any:
 def _run(argv: list[str], is_program: bool) -> int:
     label, verbose = "ds", False
     usage: Sequence[str] = ()
+    row = commands.COMMANDS.get(argv[0]) if argv else None
     try:
         request = arguments.read(argv)
         verbose = bool(request.options.get("v"))
@@ -71,27 +73,34 @@ def _run(argv: list[str], is_program: bool) -> int:
             if not request.command:
                 _part("unnamed").check(request)
             name = request.command or commands.DEFAULT
+            row = commands.COMMANDS[name]
             label = f"ds {name}"
             command, run = commands.load(name)
             usage = command.usage
             known = (*arguments.READ, *arguments.WRITE, *command.options)
             arguments.check(request.options, known)
             arguments.check_flags(request.options, known)
-            if is_program and commands.COMMANDS[name].writes:
+            if is_program and row.writes:
                 _part("signals").mind()
             _execute(run, request, label)
+    except commands.Ended as found:
+        return found.status
     except UsageError as error:
         explain = _part("help")
         _say(f"{label}: {error}\n{explain.usage(usage or explain.USAGE)}Use `{label} --help` for help.")
-        return 1
+        return _trouble(row)
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is told in one line
         if verbose:
             _say(_part("tracing").of(error))
         _say(f"{label}: {messages.describe(error)}")
-        return 1
+        return _trouble(row)
     return 0
+
+
+def _trouble(row: commands.CommandRow | None) -> int:
+    return 1 if row is None else row.trouble
 
 
 def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: str) -> None:
