@@ -17,8 +17,8 @@ from .scene import Line, Look, Map, is_geographic
 
 Floats = NDArray[np.float64]
 
-BAR = (1.02, 0.0, 0.025, 1.0)
-"""Where the colour bar is: left, bottom, width and height in parts of the map."""
+BAR = 0.12, 0.16
+"""Inches between a map and its colour bar, and of the width of that."""
 STEEPEST = 4.0
 """How many times as long as a degree of longitude one of latitude is drawn at most."""
 FLATTEST = 0.2
@@ -157,7 +157,9 @@ def _grid(scene: Map, found: Cells, axes: Any, style: dict[str, Any]) -> Any:
 
 
 def _bar(scene: Map, figure: Any, axes: Any, mesh: Any, colours: Scale) -> None:
-    bar = figure.colorbar(mesh, cax=axes.inset_axes(BAR), extend=colours.extend)
+    width = axes.get_position().width * figure.get_figwidth()
+    place = (1 + BAR[0] / width, 0.0, BAR[1] / width, 1.0)  # in parts of the map: as tall as it is
+    bar = figure.colorbar(mesh, cax=axes.inset_axes(place), extend=colours.extend)
     bar.ax.set_ylabel(scene.label)
 
 
@@ -174,11 +176,11 @@ def _coasts(axes: Any, box: Box, dots: float, *, is_wanted: bool) -> None:
     axes.add_collection(lines, autolim=False)
 
 
-def say_degrees(side: Any, signs: str) -> None:
-    """Let an axis of matplotlib tell degrees: `EW` of longitude, `NS` of latitude."""
+def say_degrees(side: Any, signs: str, inches: float) -> None:
+    """Let an axis of matplotlib that is so long tell degrees: `EW` of longitude, `NS` of latitude."""
     ticker = importlib.import_module("matplotlib.ticker")
     low, high = side.get_view_interval()
-    side.set_major_locator(ticker.MaxNLocator(7, steps=DEGREES[bool(high - low > WIDE)]))
+    side.set_major_locator(ticker.MaxNLocator(min(int(inches) + 1, 7), steps=DEGREES[bool(high - low > WIDE)]))
     side.set_major_formatter(ticker.FuncFormatter(lambda value, _: degrees(value, signs)))
 
 

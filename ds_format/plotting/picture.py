@@ -111,13 +111,13 @@ def draw(scene: Line | Map, look: Look) -> Any:
     across, upward = scene.x.label, scene.y.label
     if place:
         across, upward = scene.grid.labels if isinstance(scene, Map) and scene.grid else (across, upward)
-    for axis, side, signs, label in ((scene.x, axes.xaxis, "EW", across), (scene.y, axes.yaxis, "NS", upward)):
+    for axis, side, label, inches in ((scene.x, axes.xaxis, across, width), (scene.y, axes.yaxis, upward, height)):
         if place or axis.kind in SIGNS:
-            maps.say_degrees(side, SIGNS.get(axis.kind, signs))
+            maps.say_degrees(side, SIGNS.get(axis.kind) or ("EW" if side is axes.xaxis else "NS"), inches)
             label = label.rsplit(" (", 1)[0]  # the ticks tell the units
         elif axis.kind == "time":
             _say_dates(axis, side)
-        side.set_label_text(shown(label, MARGIN + (width if side is axes.xaxis else height)))
+        side.set_label_text(shown(label, MARGIN + inches))
     _entitle(scene, axes, width)
     return figure
 
