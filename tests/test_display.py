@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import ds_format as ds
 from ds_format import display
 from ds_format.dataset import Dataset
+from ds_format.display import preview, written
 
 EVIL = "<script>alert('x')</script>"
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample.nc"
@@ -82,7 +84,10 @@ def test_a_dataset_shows_itself() -> None:
 
 def total(dataset: dict[str, Any]) -> str:
     arrays = [data for data in dataset.values() if isinstance(data, np.ndarray)]
-    return display._bytes(sum(array.nbytes for array in arrays if array.dtype.kind != "O"))
+    text = [item for array in arrays if array.dtype.kind == "O" for item in array.tolist()]
+    sizes = [array.nbytes for array in arrays if array.dtype.kind != "O"]
+    sizes += [len(item if isinstance(item, bytes) else item.encode()) for item in text]
+    return written.size(sum(sizes))
 
 
 def test_the_columns() -> None:
@@ -93,19 +98,19 @@ def test_the_columns() -> None:
     }
     dataset = {"t": np.zeros((3, 4), "f4"), "n": np.int8(1), "s": "text", ".": meta}
     assert display.text(dataset).splitlines() == [
-        "<ds_format.Dataset: 3 variables, 49 B>",
+        "<ds_format.Dataset: 3 variables, 53 B>",
         "dims: time: 3, x: 4",
         "  name  type     dims           size  units",
         "  t     float32  time: 3, x: 4  48 B  K",
         "  n     int8                    1 B",
-        "  s     unicode",
+        "  s     unicode                 4 B",
         "attributes:",
         "  title: a title",
     ]
     page = display.html(dataset)
     assert page.count("<details>") == 2
     assert "<b>long_name</b>: temperature" in page
-    assert Tags(page).seen.count("tr") == 4
+    assert Tags(page).seen.count("tr") == 5
 
 
 def test_a_file_and_its_variables_show_themselves(tmp_path: Path) -> None:
@@ -114,11 +119,12 @@ def test_a_file_and_its_variables_show_themselves(tmp_path: Path) -> None:
     with ds.open(path) as file:
         path.write_bytes(path.read_bytes()[:64])
         page = file._repr_html_()
-        assert Tags(page).seen.count("tr") == 2
+        assert Tags(page).seen.count("tr") == 3
         for part in (str(path), "a&lt;b", "int16", "y: 2, x: 3", "12 B", "<b>k</b>: v"):
-            assert part in page
+            assert part in page.replace("\N{NO-BREAK SPACE}", " ")
+        assert "values" not in page
         assert file._ipython_key_completions_() == ["a<b"]
-        assert "y: 2, x: 3" in file["a<b"]._repr_html_()
+        assert "y:\N{NO-BREAK SPACE}2, x:\N{NO-BREAK SPACE}3" in file["a<b"]._repr_html_()
 
 
 def test_everything_is_escaped() -> None:
@@ -136,7 +142,72 @@ def test_colours_are_those_of_the_page() -> None:
     assert "class=" not in page
     colours = {colour for style in tags.styles for colour in re.findall(r"(?:color|background):([^;]+)", style)}
     assert colours == {"inherit"}
-    assert "currentColor" in page
+    assert set(re.findall(r"rgba[^;]+?\)", page)) == {"rgba(128,128,128,.4)"}  # of lines: grey on black and on white
+
+
+def test_coordinates_stand_apart() -> None:
+    meta = {
+        "t": {".dims": ["time", "y"], "coordinates": "lat height"},
+        "lat": {".dims": ["y"]},
+        "time": {".dims": ["time"]},
+        "height": {".dims": []},
+    }
+    dataset = {"t": np.zeros((2, 3)), "lat": np.zeros(3), "time": np.zeros(2), "height": 2.0, "u": 1, ".": meta}
+    told, page = views(dataset)
+    lines = [line.split()[0] for line in told.splitlines()[2:]]
+    assert lines == ["name", "coordinates:", "lat", "time", "height", "data:", "t", "u"]
+    places = [page.index(f">{name}<") for name in ("coordinates", "lat", "time", "height", "data", "t", "u")]
+    assert places == sorted(places)
+    told, page = views({"u": 1, "v": 2})
+    assert "data" not in told.replace("Dataset", "")
+    assert "<b>data</b>" not in page
+    _, page = views(
+        {f"x{i}": np.zeros(i + 1) for i in range(60)} | {".": {f"x{i}": {".dims": [f"x{i}"]} for i in range(60)}}
+    )
+    assert "x49" in page and "x50<" not in page and "... 10 more" in page
+
+
+def test_values_in_memory_are_previewed() -> None:
+    array = np.ma.MaskedArray(np.arange(12.0).reshape(3, 4) / 3, np.arange(12).reshape(3, 4) == 1)
+    page = display.html({"x": array, "s": np.array(["a<", None], object), ".": {}})
+    assert ">0, --, 0.666667, ..., 3.66667<" in page
+    assert "&#x27;a&lt;&#x27;, None" in page
+    assert preview.values(np.arange(4)) == "0, 1, 2, 3"
+    assert preview.values(np.array(5)) == "5"
+    assert preview.values("x" * 100) == "'" + "x" * 20 + "..."
+    assert preview.values(np.array(["Tromsø".encode(), b"\xff"], object)) == "'Tromsø', b'\\xff'"
+    assert (
+        preview.values(np.zeros((0, 3))) == preview.values(np.zeros(2, [("a", "f8")])) == preview.values([1, 2]) == ""
+    )
+    assert preview.values(np.array("2000-01-01", "M8[D]")) == "2000-01-01"
+
+
+def test_values_in_files_are_not_previewed(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(bytes(800))
+    mapped = np.memmap(path, np.float64, "r")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+        over = np.frombuffer(whole, np.float64)
+        for array in (mapped, np.asarray(mapped)[2:], over, over[3:]):
+            assert preview.values(array) == ""
+        del array, over
+    assert preview.values(np.frombuffer(bytes(16), np.float64)) == "0, 0"
+
+
+def test_sizes_of_text() -> None:
+    dataset = {
+        "a": np.array(["Zürich", None, "x"], object),
+        "b": np.array([b"\xff\xff"], object),
+        "c": "ö",
+        "d": np.array(["ab", "c"]),
+        "e": np.ma.MaskedArray(np.array(["abc", "d"], object), [False, True]),
+        "f": np.array([{}], object),
+        "g": np.full(preview.MAX_COUNTED + 1, "x", object),
+    }
+    rows = {line.split()[0]: line for line in display.text(dataset).splitlines()[3:]}
+    assert [re.findall(r"\d+ B", rows[name]) for name in "abcdefg"] == [
+        ["8 B"], ["2 B"], ["2 B"], ["3 B"], ["3 B"], [], [],
+    ]  # fmt: skip
 
 
 def test_no_data_are_touched(tmp_path: Path) -> None:
@@ -234,7 +305,7 @@ def test_odd_datasets_are_shown(name: str) -> None:
     told, page = views(ODD[name])
     assert told == repr(Dataset(ODD[name]))
     assert told.startswith("<ds_format.Dataset: ")
-    assert len(page) < 5000
+    assert len(page) < 8000
 
 
 def test_showing_a_dataset_needs_no_import_of_the_view() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..dataset import META
 from ..errors import DsError
-from ..names import escape
-from ..plotting import picture, scene, terminal
+from ..names import escape, unescape
+from ..plotting import coordinates, making, picture, terminal
+from ..plotting.scene import Line, Look
 from ..subset import open_subset
-from . import metadata, options, output
+from . import options, output, pst
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
 from .patterns import ONE_VARIABLE, Finder
@@ -22,20 +25,44 @@ COLUMNS, ROWS = 80, 24
 AROUND = 6
 """Rows that the drawing leaves for labels and the prompt."""
 MOST_ROWS = 24
+COASTLINES = Option(
+    "coastlines",
+    "Draw coastlines into a picture, or say why not. By default maps of longitude and latitude have them where their "
+    "outlines are installed; `coastlines: false` leaves them out.",
+)
 
 COMMAND = Command(
     usage=("ds plot [OPTIONS] VAR [--] INPUT [-o OUTPUT]",),
     about="Draws a variable of one dimension as a line, of two as a map, in the terminal or into a picture. Variables "
-    "named like the dimensions give the axes, times as dates; packed numbers are unpacked. What is missing stays "
-    "blank. Of large variables so much is drawn as can be seen. Pictures need matplotlib: pip install "
-    "'ds-format-cython[plot]'.",
+    "named like the dimensions give the axes, or longitudes and latitudes along both dimensions; times become dates, "
+    "in any calendar; packed numbers are unpacked. What is missing stays blank, and where a time series has a gap its "
+    "line is broken. Of large variables so much is drawn as can be seen. Pictures need matplotlib: pip install "
+    "'ds-format-cython[plot]'; coastlines need outlines: 'ds-format-cython[maps]'.",
     arguments=ONE_VARIABLE,
     options=(
+        COASTLINES,
+        Option(
+            "colormap",
+            "Colours of a map in a picture, as matplotlib calls them. By default viridis; RdBu_r, with zero in its "
+            "middle, if values reach far to both sides of zero.",
+            "NAME",
+        ),
+        Option(
+            "limits",
+            "Values from which to which colours, or the axis of a line, go; none is open. By default from the least to "
+            "the greatest value of a map, but that of the middle 98 percent if the others are far away; arrows at the "
+            "bar tell that there are values beyond.",
+            "{ A B }",
+        ),
         Option("o", "Draw into this file: a .png, .pdf, .svg or other picture. -o OUTPUT means the same.", "OUTPUT"),
     ),
     examples=(
         ("A line in the terminal:", "ds plot temperature data.ds"),
         ("One time of a variable as a map:", "ds plot pressure data.nc sel: { time: 0 } -o map.png"),
+        (
+            "The same in other colours, of which the range is given:",
+            "ds plot pressure data.nc sel: { time: 0 } limits: { 980 1030 } colormap: cividis -o map.png",
+        ),
     ),
 )
 
@@ -55,24 +82,54 @@ def run(request: Request) -> Iterable[Any]:
     request, target = _target(request)
     count(request, 2, 2)
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
+    look = _look(request, target)
     columns, lines = shutil.get_terminal_size((COLUMNS, ROWS))
     rows = max(min(lines - AROUND, MOST_ROWS), 4)
     limits = (picture.N_LINE, picture.N_X, picture.N_Y) if target else (columns, columns, 4 * rows)
     with open_subset(path, unpack=True) as whole:
-        entries = metadata.contents(whole.meta).variables
-        name = Finder(path, request).require_one(wanted, list(entries), "variable")
-        names = [name, *(dim for dim in dict.fromkeys(entries[name][".dims"]) if dim in entries and dim != name)]
-        part = whole.part(names, **options.reading(request), jd=True)
+        keys = [key for key in whole.meta if key != META]
+        key = escape(Finder(path, request).require_one(wanted, sorted(map(unescape, keys)), "variable"))
+        names = [key, *coordinates.names_of(key, whole.meta)]
+        part = whole.part(map(unescape, names), **options.reading(request))
+        chosen = _chosen(request, whole.meta[key])
         try:
-            drawn = scene.make(part, escape(name), *limits)
+            drawn = making.make(part, key, *limits, chosen=chosen, file=os.path.basename(path))
         except DsError as error:
             raise error.at(path=path)
+    if isinstance(drawn, Line) and drawn.y.kind == "time" and "limits" in request.options:
+        raise ArgumentError("limits: times have none")
     if target:
-        picture.save(drawn, target)
+        picture.save(drawn, target, look)
     else:
         unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-        output.put([terminal.render(drawn, columns, rows, unicode=unicode)])
+        output.put([terminal.render(drawn, columns, rows, unicode=unicode, look=look)])
     return ()
+
+
+def _look(request: Request, target: str | None) -> Look:
+    """Return what of the drawing the request chooses."""
+    given = request.options
+    for name in ("colormap", "coastlines"):
+        if target is None and given.get(name):
+            raise ArgumentError(f"{name}: only pictures have them: expected -o with the name of one")
+    colormap = given.get("colormap")
+    if not isinstance(colormap, str | None):
+        raise ArgumentError(f"colormap: invalid type: expected a name, found {pst.encode([colormap], False)}")
+    limits = given.get("limits", [None, None])
+    fits = isinstance(limits, list) and len(limits) == 2
+    if not fits or not all(end is None or (type(end) in (int, float) and math.isfinite(end)) for end in limits):
+        raise ArgumentError(f"limits: invalid type: expected {{ A B }}, found {pst.encode([limits], False)}")
+    low, high = (None if end is None else float(end) for end in limits)
+    if low is not None and high is not None and low >= high:
+        raise ArgumentError(f"limits: expected the lower one first, found {{ {low:.6g} {high:.6g} }}")
+    return Look(low, high, colormap, given.get("coastlines"))
+
+
+def _chosen(request: Request, entry: Mapping[str, Any]) -> dict[str, int]:
+    """Return the positions along dimensions of a variable that `sel` selects, one of each, counted from the start."""
+    sizes = dict(zip(entry.get(".dims") or (), entry.get(".size") or (), strict=False))
+    sel = options.reading(request).get("sel", {})
+    return {dim: i % sizes[dim] for dim, i in sel.items() if isinstance(i, int) and sizes.get(dim)}
 
 
 def _target(request: Request) -> tuple[Request, str | None]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .scene import Axis, Line, Map, text_of
+from . import times
+from .scene import Axis, Line, Look, Map, heading
 
 BRAILLE = 0x2800
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
@@ -21,7 +22,7 @@ LEAST_COLUMNS = 40
 """Of a terminal: room for the longest label of an axis, and a drawing beside it."""
 
 
-def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True) -> str:
+def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True, look: Look | None = None) -> str:
     """Draw a scene as lines of text.
 
     Parameters
@@ -33,6 +34,8 @@ def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True) 
         Lines of the drawing itself.
     unicode : bool
         Whether other characters than ASCII may be used for drawing.
+    look : Look, optional
+        Of which the range counts; there are no colours here.
 
     Returns
     -------
@@ -40,16 +43,20 @@ def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True) 
         Each line ends with a newline.
     """
     columns = max(columns, LEAST_COLUMNS)
-    top, bottom = _ends(scene.y)
+    limits = _limits(scene, look or Look())
+    ends = limits if isinstance(scene, Line) else _range(scene.y.values)
+    top, bottom = ends if scene.y.downward else ends[::-1]
     labels = [_text(scene.y, end) for end in (top, bottom)]
     margin = max(map(len, labels))
     width = columns - margin - 3
+    title = heading(scene)
     if isinstance(scene, Line):
-        drawn = _line(scene, width, rows, unicode)
-        heads = [scene.title, *([scene.y.label] if scene.y.label != scene.title else [])]
+        drawn = _line(scene, (top, bottom), width, rows, unicode)
+        heads = [title, *([scene.y.label] if scene.y.label != title else [])]
     else:
-        drawn = _map(scene, width, rows, SHADES if unicode else ASCII_SHADES)
-        heads = [scene.title, _legend(scene, SHADES if unicode else ASCII_SHADES), scene.y.label]
+        shades = SHADES if unicode else ASCII_SHADES
+        drawn = _map(scene, (top, bottom), limits, width, rows, shades)
+        heads = [title, f"{scene.label}: {shades[0]} {limits[0]:.6g} to {shades[-1]} {limits[1]:.6g}", scene.y.label]
     wall, corner, floor = ("│", "└", "─") if unicode else ("|", "+", "-")
     sides = [labels[0], *[""] * (rows - 2), labels[1]]
     lines = [_cut(head, columns) for head in heads]
@@ -59,10 +66,11 @@ def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True) 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _ends(axis: Axis) -> tuple[Any, Any]:
-    """Return which values of a vertical axis are at the top and at the bottom."""
-    low, high = _range(axis.values)
-    return (low, high) if axis.downward else (high, low)
+def _limits(scene: Line | Map, look: Look) -> tuple[Any, Any]:
+    """Return the least and the greatest value that are told apart from those beyond."""
+    low, high = _range(scene.y.values if isinstance(scene, Line) else scene.values)
+    low, high = low if look.low is None else look.low, high if look.high is None else look.high
+    return (low, high) if low <= high else (look.low, look.low) if look.low is not None else (look.high, look.high)
 
 
 def _range(values: NDArray[Any]) -> tuple[Any, Any]:
@@ -71,7 +79,7 @@ def _range(values: NDArray[Any]) -> tuple[Any, Any]:
 
 
 def _text(axis: Axis, value: Any) -> str:
-    return text_of(value, axis.values)
+    return times.text_of(axis, value)
 
 
 def _below(axis: Axis, width: int) -> Iterable[str]:
@@ -82,11 +90,6 @@ def _below(axis: Axis, width: int) -> Iterable[str]:
     if room >= len(label) + 2:
         return [f"{left}{label:^{room}}{right}"]
     return [f"{left}{right:>{width - len(left)}}", label] if room >= 1 else [left, f"{right:>{width}}", label]
-
-
-def _legend(scene: Map, shades: str) -> str:
-    low, high = _range(scene.values)
-    return f"{scene.label}: {shades[0]} {low:.6g} to {shades[-1]} {high:.6g}"
 
 
 def _share(values: NDArray[Any], low: Any, high: Any) -> NDArray[np.float64]:
@@ -101,11 +104,11 @@ def _share(values: NDArray[Any], low: Any, high: Any) -> NDArray[np.float64]:
     return shares
 
 
-def _line(scene: Line, width: int, rows: int, unicode: bool) -> list[str]:
+def _line(scene: Line, ends: tuple[Any, Any], width: int, rows: int, unicode: bool) -> list[str]:
     across, down = (2, 4) if unicode else (1, 1)
-    top, bottom = _ends(scene.y)
     x = _share(scene.x.values, *_range(scene.x.values)) * (width * across - 1)
-    y = _share(scene.y.values, top, bottom) * (rows * down - 1)
+    share = _share(scene.y.values, *ends)
+    y = np.where((share >= 0) & (share <= 1), share, np.nan) * (rows * down - 1)
     dots = np.zeros((rows * down, width * across), np.bool_)
     present = ~(np.isnan(x) | np.isnan(y))
     columns, lines = np.round(x[present]).astype(int), np.round(y[present]).astype(int)
@@ -123,11 +126,12 @@ def _line(scene: Line, width: int, rows: int, unicode: bool) -> list[str]:
     return ["".join(chr(BRAILLE + code) if code else " " for code in row) for row in codes.tolist()]
 
 
-def _map(scene: Map, width: int, rows: int, shades: str) -> list[str]:
-    top, bottom = _ends(scene.y)
+def _map(
+    scene: Map, ends: tuple[Any, Any], limits: tuple[float, float], width: int, rows: int, shades: str
+) -> list[str]:
     left, right = _range(scene.x.values)
-    down, across = _nearest(scene.y.values, top, bottom, rows), _nearest(scene.x.values, left, right, width)
-    share = _share(scene.values[np.ix_(down, across)], *_range(scene.values))
+    down, across = _nearest(scene.y.values, *ends, rows), _nearest(scene.x.values, left, right, width)
+    share = np.clip(_share(scene.values[np.ix_(down, across)], *limits), 0, 1)
     levels = np.where(np.isnan(share), -1, np.minimum(share * len(shades), len(shades) - 1)).astype(int)
     return ["".join(" " if level < 0 else shades[level] for level in row) for row in levels.tolist()]
 

@@ -1,0 +1,78 @@
+"""A View → lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..names import unescape
+from . import view, written
+from .view import MAX_ROWS, Row
+
+HEADS = ("name", "type", "dims", "size", "units")
+
+
+def text(dataset: Mapping[Any, Any]) -> str:
+    """Return a dataset as a table of its variables, coordinates first.
+
+    Parameters
+    ----------
+    dataset : dict
+        Key → data, `"."` → metadata.
+
+    Returns
+    -------
+    str
+        Some lines, the last one without a newline.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> meta = {"t": {".dims": ["time"], "units": "K"}, "time": {".dims": ["time"]}, ".": {"title": "a day"}}
+    >>> print(text({"t": np.zeros(24), "time": np.arange(24), ".": meta}))
+    <ds_format.Dataset: 2 variables, 384 B>
+    dims: time: 24
+      name  type     dims      size   units
+    coordinates:
+      time  int64    time: 24  192 B
+    data:
+      t     float64  time: 24  192 B  K
+    attributes:
+      title: a day
+    """
+    found = view.of_dataset(dataset)
+    lines = [f"<{found.title}: {view.summary(found)}>"]
+    if found.dims:
+        lines.append(f"dims: {written.sizes(found.dims.items(), written.MAX_VALUE)}")
+    groups = list(found.groups)
+    rows = {caption: [cells(row) for row in some] for caption, some, _ in groups}
+    table = [HEADS, *(line for some in rows.values() for line in some)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    if groups:
+        lines.append(_aligned(HEADS, widths))
+    for caption, _, n_more in groups:
+        lines += [f"{caption}:"] if len(groups) > 1 else []
+        lines += [_aligned(line, widths) for line in rows[caption]]
+        lines += [f"  ... {n_more} more"] if n_more else []
+    attributes = list(view.attributes_of(found.attributes))
+    if attributes:
+        lines.append("attributes:")
+        lines += [f"  {written.name(key)}: {written.value(value)}" for key, value in attributes[:MAX_ROWS]]
+    if len(attributes) > MAX_ROWS:
+        lines.append(f"  ... {len(attributes) - MAX_ROWS} more")
+    return "\n".join(lines)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return what stands below each of `HEADS`."""
+    return (
+        written.name(unescape(row.name)),
+        written.name(row.type),
+        written.sizes(row.dims, written.MAX_NAME),
+        "" if row.size is None else written.size(row.size),
+        written.cut(row.units, written.MAX_NAME),
+    )
+
+
+def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
+    return "  " + "  ".join(map(str.ljust, line, widths)).rstrip()
