@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
 import os
 import shutil
 import socket
@@ -24,7 +25,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Request, sync_playwright
 from playwright.sync_api import Page as Tab
 
 ROOT = Path(__file__).parents[1]
@@ -73,8 +74,13 @@ def watch(tab: Tab, found: list[str]) -> None:
     """Collect what goes wrong in a tab."""
     tab.on("console", lambda said: found.append(f"console: {said.text}") if said.type == "error" else None)
     tab.on("pageerror", lambda error: found.append(f"error: {error}"))
-    tab.on("requestfailed", lambda request: found.append(f"failed: {request.url} {request.failure}"))
+    tab.on("requestfailed", lambda request: None if left(request) else found.append(f"failed: {request.url}"))
     tab.on("response", lambda got: found.append(f"status {got.status}: {got.url}") if got.status >= 400 else None)
+
+
+def left(request: Request) -> bool:
+    """Return whether a request ended because its page was left."""
+    return bool(request.failure and "ERR_ABORTED" in request.failure)
 
 
 def check_pages(browser: Browser, site: Path, address: str, pictures: Path) -> Iterator[str]:
@@ -139,9 +145,11 @@ def lab() -> Iterator[tuple[str, list[str]]]:
             "ServerApp.port": port,
             "ServerApp.open_browser": False,
             "ServerApp.allow_root": True,
-            "LabApp.news_url": None,
-            "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         }
+        config = Path(folder, ".CONFIG", "labconfig")
+        config.mkdir(parents=True)
+        quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+        (config / "page_config.json").write_text(json.dumps(quiet))
         command = [sys.executable, "-m", "jupyterlab", *(f"--{key}={value}" for key, value in settings.items())]
         homes = {f"JUPYTER_{name}_DIR": f"{folder}/.{name}" for name in ("CONFIG", "DATA", "RUNTIME")}
         with open(Path(folder, ".log"), "w+b") as log:

@@ -52,7 +52,7 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
-pygments_dark_style = "github-dark"
+pygments_dark_style = "one-dark"
 html_title = f"ds_format {release}"
 
 
