@@ -16,6 +16,7 @@ from . import metadata, options, output
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
 from .patterns import ONE_VARIABLE, Finder
+from .watched import Watched
 
 COLUMNS, ROWS = 80, 24
 """Of a terminal that does not say."""
@@ -64,7 +65,7 @@ def run(request: Request) -> Iterable[Any]:
         names = [name, *(dim for dim in dict.fromkeys(entries[name][".dims"]) if dim in entries and dim != name)]
         part = whole.part(names, **options.reading(request), jd=True)
         try:
-            drawn = scene.make(part, escape(name), *limits)
+            drawn = scene.make(Watched(part, request.progress), escape(name), *limits)
         except DsError as error:
             raise error.at(path=path)
     if target:
