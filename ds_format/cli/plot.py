@@ -19,6 +19,7 @@ from . import options, output, pst
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
 from .patterns import ONE_VARIABLE, Finder
+from .watched import Watched
 
 COLUMNS, ROWS = 80, 24
 """Of a terminal that does not say."""
@@ -93,7 +94,8 @@ def run(request: Request) -> Iterable[Any]:
         part = whole.part(map(unescape, names), **options.reading(request))
         chosen = _chosen(request, whole.meta[key])
         try:
-            drawn = making.make(part, key, *limits, chosen=chosen, file=os.path.basename(path))
+            watched = Watched(part, request.progress)
+            drawn = making.make(watched, key, *limits, chosen=chosen, file=os.path.basename(path))
         except DsError as error:
             raise error.at(path=path)
     if isinstance(drawn, Line) and drawn.y.kind == "time" and "limits" in request.options:

@@ -62,6 +62,7 @@ COMMANDS = [
     ["stats", "x", "d.ds"],
     ["cat", "x", "d.ds"],
     ["cat", "t", "text", "d.nc"],
+    ["plot", "t", "d.ds"],
     ["verify", "d.ds"],
     ["verify", "d.nc"],
     ["verify", "d.json", "d.ds"],
