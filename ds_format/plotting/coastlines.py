@@ -206,7 +206,7 @@ def _inside(line: Line, box: Box) -> Iterator[Line]:
             first = np.where(towards < 0, np.maximum(first, reached), first)
             last = np.where(towards > 0, np.minimum(last, reached), last)
             last = np.where((towards == 0) & (room < 0), -1.0, last)
-    kept = np.flatnonzero(first <= last)
+    kept = np.flatnonzero(first < last)
     if not kept.size:
         return
     begins, ends = start + first[:, None] * step, start + last[:, None] * step
