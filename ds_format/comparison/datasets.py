@@ -6,13 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ..conversion import memory_size
 from ..dataset import META, attrs, dims
 from ..drivers.base import Metadata
 from ..dtypes import TYPES
 from ..names import unescape
 from ..nearest import nearest
-from ..subset import Subset, item_size
+from ..subset import Subset, item_size, memory_size
 from .attributes import same, type_of
 from .elements import EXACT, Rule
 from .places import place

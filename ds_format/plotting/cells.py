@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 
 WHOLE = 300.0
 """Degrees of longitude: a grid that has more of them goes round the globe."""
+ROUNDING = 1e-9
+"""Degrees that a point may lie west of the window and still be at its western end."""
 WIDEST = 180.0
 """Degrees of longitude that a cell may stretch, which then has no pole inside."""
 
@@ -43,10 +45,10 @@ def cells(longitude: Floats, latitude: Floats) -> Cells:
         Of their middles, in degrees; NaN where they are missing.
     """
     known = np.isfinite(longitude) & np.isfinite(latitude)
-    west, east = window(longitude[known])
     corners = _between(_points(longitude, latitude))
     x, y = np.degrees(np.arctan2(corners[..., 1], corners[..., 0])), np.degrees(np.arcsin(corners[..., 2]))
-    x = west + (x - west) % 360
+    west, east = window(x[np.isfinite(x)], first=0 if longitude[known].max() > 181 else -180)
+    x = west + (x - west + ROUNDING) % 360 - ROUNDING
     around = np.stack([x[:-1, :-1], x[:-1, 1:], x[1:, 1:], x[1:, :-1]], axis=-1)
     heights = np.stack([y[:-1, :-1], y[:-1, 1:], y[1:, 1:], y[1:, :-1]], axis=-1)
     usable = known & np.isfinite(around).all(axis=-1)
@@ -70,8 +72,8 @@ def cells(longitude: Floats, latitude: Floats) -> Cells:
     )
 
 
-def window(longitudes: Floats) -> tuple[float, float]:
-    """Return between which longitudes some lie: east of the widest gap between them; around the globe a usual one.
+def window(longitudes: Floats, first: int = -180) -> tuple[float, float]:
+    """Return between which longitudes some lie: east of the widest gap between them; around the globe from `first` on.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def window(longitudes: Floats) -> tuple[float, float]:
     steps = np.diff(np.r_[places, places[0] + 360])
     widest = int(np.argmax(steps))
     if 360 - steps[widest] > WHOLE:
-        return (0.0, 360.0) if longitudes.max() > 181 else (-180.0, 180.0)
+        return float(first), first + 360.0
     west = float(places[(widest + 1) % places.size])
     west -= 360 if west > 180 else 0
     return west, west + 360 - float(steps[widest])

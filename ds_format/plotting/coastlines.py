@@ -24,7 +24,7 @@ Line = NDArray[np.float64]
 
 NATURAL_EARTH = ((150.0, "110m"), (20.0, "50m"), (0.0, "10m"))
 GSHHG = ((150.0, "c"), (25.0, "l"), (0.0, "i"))
-"""From how many degrees of longitude on which resolution is good enough, the coarsest first."""
+"""From how many degrees on, see `_span`, which resolution is good enough, the coarsest first."""
 COASTS, LAKES = {1, 5}, {2}
 """Levels of GSHHG: land, and the ice of Antarctica; lakes, of which only large ones are drawn."""
 LARGE_LAKE = 15_000.0
@@ -106,10 +106,15 @@ def _natural_earth(box: Box, *, coarse: bool) -> list[Line] | None:
 
 def _resolutions(box: Box, *, coarse: bool) -> list[str]:
     """Return those that are good enough, the coarsest first; or those that are not, the finest first."""
-    good = [name for least, name in NATURAL_EARTH if box.east - box.west >= least or least == 0]
+    good = [name for least, name in NATURAL_EARTH if _span(box) >= least or least == 0]
     names = [name for _, name in NATURAL_EARTH]
     first = names.index(good[0])
     return names[:first][::-1] if coarse else names[first:]
+
+
+def _span(box: Box) -> float:
+    """Return the degrees across a window, or so many that a low one is as exact as it is drawn tall."""
+    return min(box.east - box.west, 3 * (box.north - box.south))
 
 
 def _stored(config: Any, resolution: str) -> Path | None:
@@ -141,7 +146,7 @@ def _folder() -> str | None:
 
 def _gshhg(folder: str, box: Box, dots: float) -> list[Line]:
     """Read those outlines that are large enough to be seen, and at the latitudes of a window."""
-    resolution = next(name for least, name in GSHHG if box.east - box.west >= least)
+    resolution = next(name for least, name in GSHHG if _span(box) >= least)
     smallest = (SMALLEST * (box.east - box.west) / dots * KILOMETRES) ** 2
     table, path = (os.path.join(folder, f"{name}_{resolution}.dat") for name in ("gshhsmeta", "gshhs"))
     found: list[Line] = []
@@ -206,7 +211,7 @@ def _inside(line: Line, box: Box) -> Iterator[Line]:
             first = np.where(towards < 0, np.maximum(first, reached), first)
             last = np.where(towards > 0, np.minimum(last, reached), last)
             last = np.where((towards == 0) & (room < 0), -1.0, last)
-    kept = np.flatnonzero(first <= last)
+    kept = np.flatnonzero(first < last)
     if not kept.size:
         return
     begins, ends = start + first[:, None] * step, start + last[:, None] * step

@@ -12,6 +12,8 @@ REGULAR = 1.25
 """Times the usual step: what most steps of a regular axis are not longer than, and months are not."""
 GAP = 1.5
 """Times the usual step of a regular axis: what is longer is a gap."""
+FEW = 0.9
+"""Which part of the steps is not longer than one that few are longer than."""
 WIDE_GAP = 5.0
 """The same of an axis that is not regular, times a step that few are longer than."""
 
@@ -49,19 +51,18 @@ def gaps(times: NDArray[Any]) -> NDArray[np.intp]:
     some = np.sort(steps[steps > 0])
     if some.size < 2:
         return np.zeros(0, np.intp)
-    usual, long = np.median(some), some[int(0.8 * (some.size - 1))]
+    usual, long = np.median(some), some[int(FEW * (some.size - 1))]
     limit = GAP * usual if long <= REGULAR * usual else WIDE_GAP * long
     return np.flatnonzero(steps > limit)
 
 
-def opened(
-    x: NDArray[Any], y: NDArray[np.float64], behind: NDArray[np.intp]
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def opened(x: NDArray[Any], y: NDArray[Any], behind: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a line with a missing value put behind each of these places."""
-    return np.insert(x, behind + 1, x[behind]), np.insert(y, behind + 1, np.nan)
+    missing = np.datetime64("NaT") if y.dtype.kind == "M" else np.nan
+    return np.insert(x, behind + 1, x[behind]), np.insert(y, behind + 1, missing)
 
 
-def alone(y: NDArray[np.float64]) -> NDArray[np.bool_]:
+def alone(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which values stand between two that are missing: a line does not show them."""
     present = np.r_[False, ~np.isnan(y), False]
     lonely: NDArray[np.bool_] = present[1:-1] & ~present[:-2] & ~present[2:]

@@ -21,6 +21,8 @@ BAR = 0.12, 0.16
 """Inches between a map and its colour bar, and of the width of that."""
 STEEPEST = 4.0
 """How many times as long as a degree of longitude one of latitude is drawn at most."""
+_TIGHT: dict[str, Any] = {"rasterized": True, "antialiaseds": False, "edgecolors": "face", "linewidths": 0.3}
+"""Cells between which nothing shines through."""
 FLATTEST = 0.2
 """How many times as tall as wide a map is drawn at least."""
 WIDE = 60.0
@@ -151,7 +153,7 @@ def _grid(scene: Map, found: Cells, axes: Any, style: dict[str, Any]) -> Any:
     kept = ~np.isnan(values)
     if kept.any():
         polygons = importlib.import_module("matplotlib.collections").PolyCollection
-        torn = polygons(found.torn[kept], array=values[kept], cmap=mesh.cmap, norm=mesh.norm, rasterized=True)
+        torn = polygons(found.torn[kept], array=values[kept], cmap=mesh.cmap, norm=mesh.norm, **_TIGHT)
         axes.add_collection(torn, autolim=False)
     return mesh
 
@@ -180,7 +182,7 @@ def say_degrees(side: Any, signs: str, inches: float) -> None:
     """Let an axis of matplotlib that is so long tell degrees: `EW` of longitude, `NS` of latitude."""
     ticker = importlib.import_module("matplotlib.ticker")
     low, high = side.get_view_interval()
-    side.set_major_locator(ticker.MaxNLocator(min(int(inches) + 1, 7), steps=DEGREES[bool(high - low > WIDE)]))
+    side.set_major_locator(ticker.MaxNLocator(min(int(1.6 * inches) + 1, 7), steps=DEGREES[bool(high - low > WIDE)]))
     side.set_major_formatter(ticker.FuncFormatter(lambda value, _: degrees(value, signs)))
 
 

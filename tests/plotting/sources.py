@@ -7,7 +7,7 @@ from typing import Any
 
 import ds_format as ds
 from ds_format.names import escape
-from ds_format.plotting import scene
+from ds_format.plotting import making
 from ds_format.subset import open_subset
 
 
@@ -15,5 +15,5 @@ def make(folder: Path, dataset: dict[str, Any], name: str, limits: tuple[int, in
     """Return the scene of one variable of a dataset."""
     path = folder / "x.ds"
     ds.write(path, dataset)
-    with open_subset(path, jd=True, unpack=True) as source:
-        return scene.make(source, escape(name), *limits)
+    with open_subset(path, unpack=True) as source:
+        return making.make(source, escape(name), *limits)

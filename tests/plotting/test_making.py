@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.errors import UnsupportedError
-from ds_format.plotting import scene
+from ds_format.plotting import lines
 from ds_format.plotting.scene import Line, Map
 
 from .sources import make
@@ -129,7 +129,7 @@ def test_an_envelope_does_not_depend_on_blocks(sizes: list[int], step: int) -> N
     blocks = np.split(data, np.cumsum(sizes)[:-1])
     parts = [data[i : i + step] for i in range(0, n, step)]
     expected = [extreme for part in parts for extreme in (part.min(), part.max())]
-    assert scene._envelope(iter(blocks), n, step).tolist() == expected
+    assert lines.envelope(iter(blocks), n, step).tolist() == expected
 
 
 def test_a_large_map_is_thinned(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_dimensions_of_size_one_do_not_count(tmp_path: Path) -> None:
 def test_the_title_tells_where(tmp_path: Path) -> None:
     meta = {"t": {".dims": ["x"]}, "z": {".dims": [], "units": "m"}, "time": {".dims": [], "units": HOURS}}
     drawn = make(tmp_path, {"t": [1, 2], "z": 10.0, "time": 24, ".": meta}, "t")
-    assert drawn.title == "t, z = 10, time = 2000-01-02"
+    assert (drawn.title, drawn.where) == ("t", "z = 10 m, time = 2000-01-02")
 
 
 UNDRAWABLE: dict[str, tuple[Any, list[str], str]] = {
