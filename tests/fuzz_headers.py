@@ -175,7 +175,7 @@ class Reader:
 
     def _compare_files(self, data: bytes, keys: Collection[str] | None) -> None:
         read, expected = Dataset(), Dataset()
-        error = reason(lambda: read.update(whole.from_bytes(PATH, bytearray(data), keys, None)))
+        error = reason(lambda: read.update(whole.from_held(PATH, bytearray(data), keys, None)))
         rest = bytearray(data), None, None  # as if the kernel had left all
         wrong = reason(lambda: whole._go_on(expected, rest, keys, False, False, None))
         if error.replace(f"{PATH}: ", "", 1) != wrong:

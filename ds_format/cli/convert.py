@@ -110,6 +110,8 @@ def run(request: Request) -> Iterator[Any]:
                 records = converting.run_one(inputs[0], last, _wanted(request, last), how)
             else:
                 suffix = suffix_of(_text(request, "to") or "ds")
+                watch.begin(0)
+                how = how._replace(begin=watch.begin)
                 records = converting.run(inputs, last, suffix, _wanted(request, f"x{suffix}"), how)
                 watch.end(records)
     if request.options.get("j"):
@@ -186,18 +188,29 @@ class _Watch:
         bar: Any = request.progress
         self._bar = bar if bar is not None or self._is_quiet else Lines(sys.stderr, "ds convert")
         self._records: list[Conversion] = []
+        self._n: int | None = None
 
     def __enter__(self) -> None:
         """Begin."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt) and self._records and not self._is_quiet:
-            self._say(f"ended early: {told(self._records)}; --resume goes on")
+        if kind is None or not issubclass(kind, KeyboardInterrupt) or self._is_quiet or self._n is None:
+            return
+        if not self._n:
+            self._say("ended early: nothing is converted")
+            return
+        left = [record for record in self._records if record.status != CONVERTED]
+        others = f"{told(left)}, " if left else ""
+        self._say(f"ended early: {others}{len(self._records) - len(left)} of {self._n} converted; --resume goes on")
 
     @property
     def progress(self) -> Any:
         """What takes the bytes done and the bytes in all."""
         return self._bar
+
+    def begin(self, n: int) -> None:
+        """Take how many inputs there are; 0: they are still looked for."""
+        self._n = n
 
     def take(self, record: Conversion) -> None:
         """Take what became of a file."""

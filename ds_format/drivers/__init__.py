@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import DriverError
 from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
-from .base import Metadata, Origin, Source
+from .base import Metadata, Origin, SmallFiles, Source
 from .stamp import Stamp
 
 
@@ -38,6 +38,8 @@ class Driver(NamedTuple):
     """Whether whoever reads numbers expects masked arrays, also where nothing is missing."""
     reopens: bool = True
     """Whether sources are `handle.Reopened`: they have no positions that a handle could read at."""
+    holds: bool = False
+    """Whether `module` is a `base.SmallFiles`: small files are read together, and those that are alike as one."""
 
 
 FILE = frozenset({"atomic", "durable"})
@@ -68,6 +70,7 @@ DRIVERS = {
         options=frozenset({"mmap", "strings"}),
         creation=FILE | {"version"},
         reopens=False,
+        holds=True,
     ),
     "hdf5": Driver(
         (".h5", ".hdf5", ".hdf", ".he5"),
@@ -86,6 +89,7 @@ DRIVERS = {
         creation=FILE | TIMES | {"format"},
         dates=True,
         masks=True,
+        holds=True,
     ),
     "zds": Driver(
         (".zds",),
@@ -96,6 +100,11 @@ DRIVERS = {
 }
 
 BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
+
+UNKNOWN = "\0"
+"""The suffix of no file."""
+HELD = tuple(suffix for suffix, driver in BY_SUFFIX.items() if driver.holds)
+"""Suffixes of formats whose small files are held in memory."""
 
 _loaded: dict[str, Any] = {}
 """Modules by their names, once they are whole: `sys.modules` has them already while another thread imports them."""
@@ -156,6 +165,16 @@ def of_existing(path: Any) -> Any:
     if type(path) is str and (loaded := _loaded_by_suffix.get(path[path.rfind(".") :])) is not None:
         return loaded
     return load(find_existing(path))
+
+
+def holder(path: str) -> tuple[str, SmallFiles | None]:
+    """Return the suffix of a file to be read, and the module of its driver, if that holds small files in memory.
+
+    Of paths that end with this suffix there is no need to ask again. `UNKNOWN`: no path does.
+    """
+    suffix = path[path.rfind(".") :]
+    driver = find_existing(path)
+    return suffix if suffix in driver.suffixes else UNKNOWN, load(driver) if driver.holds else None
 
 
 def __getattr__(name: str) -> Any:

@@ -16,9 +16,10 @@ import numpy as np
 
 from .. import drivers
 from ..dataset import META, Dataset
+from ..drivers.base import Piece
 from ..files import read
 from ..subset import Path, keys_of
-from .pieces import DatasetPiece, Piece, merge_pieces, sizes_along
+from .pieces import DatasetPiece, merge_pieces, sizes_along
 from .reading import Skip, contents, datasets, no_collection, opened, pieces
 
 START = "fork" if platform.system() == "Linux" else None

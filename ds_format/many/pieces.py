@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
-from ..drivers.base import Metadata, check_faults
+from ..drivers.base import Metadata, Piece, check_faults
 from ..errors import UnsupportedError
 from ..merging import Input, assemble, size_along
 from ..names import unescape
 from .opened_files import OpenFiles
-
-
-class Piece(Protocol):
-    """One dataset, or several in a row that are alike in all that decides how they are merged."""
-
-    meta: Metadata
-    """As a Source has it. Of several: where later ones override former ones."""
-    first: Metadata
-    """Of the first of several."""
-    paths: list[str]
-    """Of each dataset."""
-    noted: Sequence[Mapping[str, Any]]
-    """What each has of the attributes of the dataset of which this is wanted."""
-
-    def read(self, key: str) -> Any:
-        """Return one variable of all, as an array or MaskedArray of shape (len(paths), *shape)."""
-        ...
 
 
 class SourcePiece:

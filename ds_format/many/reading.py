@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 
 from .. import drivers
 from ..dataset import META, Dataset
+from ..drivers import HELD
+from ..drivers.base import AlikeFiles, Piece, SmallFiles
 from ..files import read
-from ..kernels.files import batch
+from ..kernels.files import batch, files
 from ..kernels.files.portable import signed
 from ..names import unescape
 from ..subset import Path, keys_of, open_subset, say_missing
 from .opened_files import OpenFiles
-from .pieces import Piece, SourcePiece, merge_pieces
+from .pieces import SourcePiece, merge_pieces
 
 SMALL_SIZE = 16 * 1024
-"""Bytes up to which a ds file is read together with others."""
+"""Bytes up to which a file is read together with others."""
 BATCH = 256
 """Files that one call reads: so few that their bytes are in the processor's cache when they are decoded."""
 AHEAD = 2
@@ -81,9 +83,9 @@ def read_many(
     unpack: bool | None = None,
     skip_unsupported: bool = False,
 ) -> list[Dataset] | Dataset:
-    """Read many files at once, above all many small ds files.
+    """Read many files at once, above all many small ds and classic NetCDF files.
 
-    Small ds files are read in batches by threads that hold no lock of the interpreter, while others are decoded.
+    Small files are read in batches by threads that hold no lock of the interpreter, while others are decoded.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def read_many(
         Names of the variables to read; all by default.
     dim : str, optional
         Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once. Of
-        small ds files in a row headers are read as far as they differ.
+        small files in a row what their headers have in common is looked at once.
     threads : int, optional
         How many threads read; by default as many as there are processors, but no more than four.
     unpack, skip_unsupported : bool, optional
@@ -128,7 +130,7 @@ def read_many(
         if dim is None:
             return [dataset for _, dataset in datasets(found, _raise, keys, unpack, skip_unsupported)]
         with opened(skip_unsupported) as files:
-            every = list(pieces(found, _raise, files, keys, dim, in_runs=True))
+            every = list(pieces(found, _raise, files, keys, dim))
             return merge_pieces(every, dim, keys=keys, unpack=unpack)
 
 
@@ -142,7 +144,7 @@ class Batch(NamedTuple):
     paths: Sequence[str]
     contents: Iterable[Content]
     read: Any
-    """What was read of those that are ds files."""
+    """What was read of those that may be held in memory."""
 
     def stamps(self) -> NDArray[np.int64]:
         """Return which files these are.
@@ -156,7 +158,7 @@ class Batch(NamedTuple):
         if len(found) == len(self.paths):
             return found
         rows = iter(found.tolist())
-        each = [next(rows) if path.endswith(".ds") else stamp_of(path) for path in self.paths]
+        each = [next(rows) if path.endswith(HELD) else stamp_of(path) for path in self.paths]
         return np.array(each, np.int64)
 
 
@@ -177,7 +179,7 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
     """
     names = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    if n_threads == 1 or len(names) < 2 or not any(path.endswith(".ds") for path in paths):
+    if n_threads == 1 or len(names) < 2 or not any(path.endswith(HELD) for path in paths):
         yield from map(_read_batch, names)
         return
     with ThreadPoolExecutor(n_threads) as pool:
@@ -190,10 +192,10 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
 
 
 def _read_batch(paths: Sequence[str]) -> Batch:
-    if all(path.endswith(".ds") for path in paths):
+    if all(path.endswith(HELD) for path in paths):
         found = batch.read_files(list(paths), SMALL_SIZE)
         return Batch(paths, found, found)
-    some = [path for path in paths if path.endswith(".ds")]
+    some = [path for path in paths if path.endswith(HELD)]
     read = batch.read_files(some, SMALL_SIZE)
     by_path: dict[str, Content] = dict(zip(some, read, strict=True))
     return Batch(paths, [by_path.get(path) for path in paths], read)
@@ -209,7 +211,7 @@ def stamp_of(path: str) -> tuple[int, int, int]:
 
 
 def datasets(
-    files: Iterable[tuple[str, Content]],
+    found: Iterable[tuple[str, Content]],
     skip: Skip,
     keys: Collection[str] | None = None,
     unpack: bool | None = None,
@@ -220,7 +222,7 @@ def datasets(
 
     Parameters
     ----------
-    files : iterable of (path, content)
+    found : iterable of (path, content)
     skip : callable
         Called with the path of a file that cannot be read, and the error.
     keys : collection of str, optional
@@ -231,20 +233,23 @@ def datasets(
         Whether of files in a row that lack the same variables each is told of, and not the first one only.
     """
     names = None if keys is None else [unescape(key) for key in keys]
-    driver = drivers.load(drivers.DRIVERS["ds"])
     told: list[str] = []
-    for path, content in files:
+    suffix, driver = drivers.UNKNOWN, None
+    for path, content in found:
         try:
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
-            if content is None:
+            if content is not None and not path.endswith(suffix):
+                suffix, driver = drivers.holder(path)
+            held = None if content is None or driver is None else driver.held(path, content)
+            if held is None or driver is None or content is None:
                 dataset = read(path, names, unpack=unpack, skip_unsupported=skip_unsupported)
             else:
-                dataset = driver.from_bytes(path, content, keys, unpack)
+                dataset = driver.from_held(path, held, keys, unpack)
                 if keys is not None:
                     missing = [key for key in keys if key not in dataset or key == META]
                     if missing and (missing != told or tells_each):
-                        say_missing(path, missing, driver.AlikeFiles(path, content, ()).meta)
+                        say_missing(path, missing, driver.AlikeFiles(path, driver.held(path, content), ()).meta)
                     told = missing
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
@@ -269,20 +274,28 @@ def opened(skip_unsupported: bool = False, most: int | None = None) -> OpenFiles
     return OpenFiles(functools.partial(open_subset, skip_unsupported=skip_unsupported), most)
 
 
+def whole(path: str, driver: SmallFiles) -> bytearray | None:
+    """Return the bytes of a file that was not read together with others; None of one that is not small.
+
+    That is not opened for this.
+    """
+    limit = driver.WHOLE_SIZE
+    return None if os.stat(path).st_size > limit else files.read_file(path, limit)
+
+
 def pieces(
-    files: Iterable[tuple[str, Content]],
+    found: Iterable[tuple[str, Content]],
     skip: Skip,
     opened_files: OpenFiles,
     keys: Container[str] | None = None,
     dim: str | None = None,
     attributes: Collection[str] = (),
-    in_runs: bool = False,
 ) -> Iterator[Piece]:
-    """Yield files as pieces of a merged dataset: ds files that are read in one piece in runs, others each by itself.
+    """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
 
     Parameters
     ----------
-    files : iterable of (path, content)
+    found : iterable of (path, content)
     skip : callable
         Called with the path of a file that cannot be read, and the error.
     opened_files : OpenFiles
@@ -293,38 +306,36 @@ def pieces(
         Dimension to merge along, where variables without it are taken from the first file.
     attributes : collection of str, optional
         Keys of attributes of the dataset that are to be noted of each file.
-    in_runs : bool
-        Whether files of other formats come in runs, too, where the driver has `alike_files`.
     """
-    run: Any = None
-    run_of: Any = None
-    for path, content in files:
+    row: AlikeFiles | None = None
+    driver_of_row: SmallFiles | None = None
+    suffix, driver = drivers.UNKNOWN, None
+    for path, content in found:
         try:
-            if hasattr(run, "add") and content.__class__ is bytearray and run.add(path, content):
-                continue
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
-            driver = drivers.of_existing(path)
-            data = driver.read_file(path) if content is None and hasattr(driver, "read_file") else content
-            if hasattr(run, "add") and content is None and data is not None and run.add(path, data):
-                continue
-            if driver is run_of and data is None and hasattr(run, "add_file") and run.add_file(path):
-                continue
-            piece: Any = None
-            if data is not None:
-                piece = driver.AlikeFiles(path, data, keys, dim, attributes)
-            elif in_runs and hasattr(driver, "alike_files"):
-                piece = driver.alike_files(path, keys, dim, attributes)
-            is_run = piece is not None
-            if piece is None:
-                piece = SourcePiece(path, opened_files, keys, attributes)
+            if not path.endswith(suffix):
+                suffix, driver = drivers.holder(path)
+            held: Any = None
+            if driver is not None:
+                if content is None:
+                    content = whole(path, driver)
+                if content is not None:
+                    held = driver.held(path, content)
+                    if row is not None and held is not None and driver is driver_of_row and row.add(path, held):
+                        continue
+            piece: Piece
+            if driver is None or held is None:
+                piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
+            else:
+                piece = next_row = driver.AlikeFiles(path, held, keys, dim, attributes)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
             continue
-        if run is not None:
-            yield run
-        run, run_of = (piece, driver) if is_run else (None, None)
-        if run is None:
+        if row is not None:
+            yield row
+        row, driver_of_row = next_row, driver
+        if row is None:
             yield piece
-    if run is not None:
-        yield run
+    if row is not None:
+        yield row

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dataset import META, as_array, dims
-from ..drivers.base import Metadata
+from ..drivers.base import Metadata, Piece
 from ..errors import DsError, MissingError, UnsupportedError
 from ..merging import Input, reconcile, size_along
 from ..names import escape, unescape
 from ..nearest import hint
 from ..subset import open_subset, say_missing
-from .pieces import Piece, SourcePiece
+from .pieces import SourcePiece
 from .reading import no_collection, opened, pieces
 from .schemas import Schema
 from .watched import WatchedFiles

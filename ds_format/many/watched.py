@@ -11,10 +11,7 @@ import numpy as np
 
 from .. import drivers
 from ..drivers.stamp import HOST, Stamp
-from .reading import Content, batches, contents, stamp_of
-
-VERSION_SIZE = 7
-"""Bytes of a file among which its header does not end."""
+from .reading import Content, batches, contents, stamp_of, whole
 
 
 class WatchedFiles:
@@ -63,10 +60,10 @@ class WatchedFiles:
         for found in batches(self.paths, threads):
             self.stamps[i : i + len(found.paths)] = found.stamps()
             for path, content in zip(found.paths, found.contents, strict=True):
-                whole = _whole(path) if content is None else content
-                if whole.__class__ is bytearray:
-                    self.digests[i] = _digest(whole)
-                yield path, whole
+                content, digest = _held(path, content)
+                if digest is not None:
+                    self.digests[i] = digest
+                yield path, content
                 i += 1
 
     def again(self, which: Sequence[int], threads: int | None) -> Iterator[tuple[str, Content]]:
@@ -93,12 +90,12 @@ class WatchedFiles:
             for i, path, content, is_same in zip(some.tolist(), found.paths, found.contents, same, strict=True):
                 if not is_same:
                     self._fail(i, content)
-                whole = _whole(path) if content is None else content
-                if whole.__class__ is bytearray:
+                held, digest = _held(path, content)
+                if digest is not None:
                     if content is None:
                         self._check_stamp(i)
-                    self._check_digest(i, _digest(whole))
-                yield path, whole
+                    self._check_digest(i, digest)
+                yield path, held
             start += len(some)
 
     def note(self, i: int, digest: bytes) -> None:
@@ -154,14 +151,13 @@ class WatchedFiles:
         stamp.compare(stamp._replace(mtime=-1), path)  # it was another one when it was read
 
 
-def _whole(path: str) -> bytearray | None:
-    """Return the bytes of a file that is not read together with others, if it is read as a whole at all."""
-    driver = drivers.of_existing(path)
-    whole: bytearray | None = driver.read_file(path) if hasattr(driver, "read_file") else None
-    return whole
-
-
-def _digest(data: Any) -> int:
-    """Return the digest of a header: it need not withstand who means harm, and there are many."""
-    end = data.find(b"\n", VERSION_SIZE)
-    return zlib.crc32(memoryview(data)[: end if end >= 0 else len(data)])
+def _held(path: str, content: Content) -> tuple[Content, int | None]:
+    """Return the content of a file, and the digest of its header; None, None if it is to be opened."""
+    if isinstance(content, int):
+        return content, None
+    driver = drivers.holder(path)[1]
+    if driver is None:
+        return None, None
+    found = whole(path, driver) if content is None else content
+    held = None if found is None else driver.held(path, found)
+    return (None, None) if held is None else (found, driver.digest(held))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -28,17 +29,39 @@ def executor(address: str) -> Iterator[Executor]:
     DriverError
         If dask.distributed is not installed.
     OSError
-        If no scheduler answers.
+        If no scheduler answers, or it cannot be an address.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
         message = f"cannot import {error.name}: install distributed (extra dask: pip install 'ds-format-cython[dask]')"
         raise DriverError(message) from error
-    how: dict[str, Any] = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+    # dask would wait for a scheduler file for ever
+    there = _address_in(address) if address.endswith(".json") else address
+    told = address if there == address else f"{there} (of {address})"
     try:
-        client = distributed.Client(**how, timeout=TIMEOUT, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise OSError(f"scheduler: {address}: {error}") from None
+        if not there.startswith("inproc:"):  # one in this process has no port
+            distributed.comm.get_address_host_port(there)
+    except (ValueError, TypeError):
+        expected = "expected an address, as tcp://host:8786, or a scheduler file, as scheduler.json"
+        raise OSError(f"scheduler: {told}: {expected}") from None
+    try:
+        client = distributed.Client(there, timeout=TIMEOUT, set_as_default=False)
+    except OSError:
+        raise OSError(f"scheduler: {told}: no scheduler answers there within {TIMEOUT} seconds") from None
     with client:
         yield client.get_executor()
+
+
+def _address_in(path: str) -> str:
+    """Return the address of the scheduler that has written a file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            address = json.load(file)["address"]
+    except OSError as error:
+        raise OSError(f"scheduler: {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        address = None
+    if not isinstance(address, str):
+        raise OSError(f'scheduler: {path}: expected a scheduler file of dask: JSON with the member "address"')
+    return address

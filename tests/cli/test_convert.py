@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import ds_format
 from ds_format.cli import progress
 from ds_format.cli.progress import Lines, render
+from ds_format.xarray_ import scheduler
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -152,9 +154,39 @@ def test_a_scheduler(ds: Run, archive: None) -> None:
     with distributed.LocalCluster(1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         assert ds("convert", "archive", "out", "scheduler:", address) == (0, "", "")
-    status, _, err = ds("convert", "archive", "out", "scheduler:", "nonsense://x", "--overwrite")
-    assert (status, err.count("\n")) == (1, 1)
-    assert err.startswith("ds convert: scheduler: nonsense://x: ")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "nonsense://x:1", "127.0.0.1", "tcp://[x"])
+def test_no_address_of_a_scheduler(address: str, ds: Run, archive: None) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is optional")
+    expected = "expected an address, as tcp://host:8786, or a scheduler file, as scheduler.json"
+    error = f"ds convert: scheduler: {address}: {expected}\n"
+    assert ds("convert", "archive", "out", "scheduler:", address) == (1, "", error)
+    assert not os.path.exists("out")
+
+
+def test_a_scheduler_that_does_not_answer(ds: Run, archive: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is optional")
+    monkeypatch.setattr(scheduler, "TIMEOUT", 0.5)
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{unheard.getsockname()[1]}"
+        Path("there.json").write_text(json.dumps({"address": address}))
+        for word, told in ((address, address), ("there.json", f"{address} (of there.json)")):
+            error = f"ds convert: scheduler: {told}: no scheduler answers there within 0.5 seconds\n"
+            assert ds("convert", "archive", "out", "scheduler:", word) == (1, "", error)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"address": 1}', None])
+def test_no_scheduler_file(content: str | None, ds: Run, archive: None) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is optional")
+    expected = 'expected a scheduler file of dask: JSON with the member "address"'
+    if content is None:
+        expected = "No such file or directory"
+    else:
+        Path("x.json").write_text(content)
+    error = f"ds convert: scheduler: x.json: {expected}\n"
+    assert ds("convert", "archive", "out", "scheduler:", "x.json") == (1, "", error)
 
 
 def test_plain_lines_are_few(monkeypatch: pytest.MonkeyPatch) -> None:

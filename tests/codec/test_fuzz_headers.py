@@ -59,14 +59,14 @@ def test_metadata_that_somebody_else_holds_are_found_out(monkeypatch: pytest.Mon
 
 
 def test_a_file_that_is_read_wrongly_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = whole.from_bytes
+    right = whole.from_held
 
     def wrong(*given: Any) -> Any:
         dataset = right(*given)
         dataset.popitem()
         return dataset
 
-    monkeypatch.setattr(whole, "from_bytes", wrong)
+    monkeypatch.setattr(whole, "from_held", wrong)
     with pytest.raises(fuzz.DifferenceError, match="file: found"):
         list(fuzz.run(COUNT, "a"))
 

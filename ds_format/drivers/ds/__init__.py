@@ -22,6 +22,6 @@ from .alike import AlikeFiles
 from .check import check
 from .sink import DsSink as create
 from .source import DsSource as open
-from .whole import from_bytes, read, read_file, write
+from .whole import WHOLE_SIZE, digest, from_held, held, read, write
 
-__all__ = ["AlikeFiles", "check", "create", "from_bytes", "open", "read", "read_file", "write"]
+__all__ = ["WHOLE_SIZE", "AlikeFiles", "check", "create", "digest", "from_held", "held", "open", "read", "write"]

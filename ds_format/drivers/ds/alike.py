@@ -31,13 +31,13 @@ LAST_MEMBER = b', ".": '
 class AlikeFiles:
     """Whole small files which have the same variables, alike in all that decides how they are merged.
 
-    What is wanted of a file is taken as it comes; then nothing is kept of it.
+    What is wanted of a file is taken as it comes; then nothing is kept of it. See `drivers.base.AlikeFiles`.
 
     Parameters
     ----------
     path : str
         The first file.
-    data : bytearray
+    held : bytearray
         Its bytes.
     keys : container of str, optional
         Which variables to read; all by default.
@@ -61,7 +61,7 @@ class AlikeFiles:
     def __init__(
         self,
         path: str,
-        data: bytearray,
+        held: bytearray,
         keys: Container[str] | None = None,
         dim: str | None = None,
         attributes: Collection[str] = (),
@@ -71,7 +71,7 @@ class AlikeFiles:
         self._attributes = attributes
         self._of_line: dict[str, Any] = {}
         try:
-            self._header, self._meta = parse(data, find_end(data, whole=True))
+            self._header, self._meta = parse(held, find_end(held, whole=True))
         except DsError as error:
             raise error.at(path=path)
         header = self._header
@@ -83,14 +83,14 @@ class AlikeFiles:
             key: Column(entry[".type"], entry[".size"]) for key, entry in entries.items() if entry[".size"] is not None
         }
         self._choose()
-        self._take(path, data, header.compiled)
+        self._take(path, held, header.compiled)
         self._once: list[str] = []
         if dim is not None and size_along(entries, dim) is not None:
             self._once = [key for key in self._columns if dim not in self._dims(key)]
             self._wanted = [key for key in self._wanted if key not in self._once]
             self._choose()
-        self._follow(data, header.compiled)
-        self._note(data, self._meta[META], follows=False)
+        self._follow(held, header.compiled)
+        self._note(held, self._meta[META], follows=False)
 
     def _dims(self, key: str) -> list[str]:
         return dims(key, self._meta[key], len(self._meta[key][".size"]))
@@ -110,7 +110,7 @@ class AlikeFiles:
         self._rooms = [rooms.get(key) for key in self._header.keys]
         self._others = [key for key, room in rooms.items() if room is None]
 
-    def add(self, path: str, data: bytearray) -> bool:
+    def add(self, path: str, held: bytearray) -> bool:
         """Take one more file, if it is alike.
 
         Raises
@@ -120,29 +120,29 @@ class AlikeFiles:
         """
         for key in self._attributes:
             self._meta[META].pop(key, None)  # what the file lacks is not that of the one before
-        if self._model is not None and self._model.take(data, SIZES, self._rooms, self._meta[META]):
+        if self._model is not None and self._model.take(held, SIZES, self._rooms, self._meta[META]):
             self.paths.append(path)
             if self._attributes:
-                self._note(data, self._meta[META], follows=True)
+                self._note(held, self._meta[META], follows=True)
             return True
         if self._header.compiled is None:
-            if not data.startswith(self._line):
+            if not held.startswith(self._line):
                 return False
-            self._note(data, {}, follows=True)
-            return self._take(path, data, None)
-        new = compiled(data)
+            self._note(held, {}, follows=True)
+            return self._take(path, held, None)
+        new = compiled(held)
         if new is None or new[0].keys != self._header.keys:
             return False
         found, meta = new
         if not are_alike(self._meta, meta, DECIDING_HERE):
             return False
-        self._take(path, data, found)
+        self._take(path, held, found)
         merge_entries(self._meta, meta)
         missing = found.missing()
         if missing != self._missing:
             self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
-        self._follow(data, found)
-        self._note(data, meta[META], follows=False)
+        self._follow(held, found)
+        self._note(held, meta[META], follows=False)
         return True
 
     def _note(self, data: bytearray, found: Mapping[str, Any], follows: bool) -> None:

@@ -17,15 +17,30 @@ from typing import TYPE_CHECKING, Any
 from ...advance import Progress
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Report, Source
+from .classic import small as classic_small
 from .classic import source as classic_source
-from .classic.alike import alike_files
+from .classic.alike import AlikeFiles
+from .classic.small import WHOLE_SIZE, digest, from_held, held
 from .losses import NetCDFWarning
 
 if TYPE_CHECKING:
     from ...dataset import Dataset
     from .sink import NetCDFSink as create
 
-__all__ = ["JD_CALENDAR", "JD_UNITS", "NetCDFWarning", "alike_files", "check", "create", "open", "read"]
+__all__ = [
+    "JD_CALENDAR",
+    "JD_UNITS",
+    "WHOLE_SIZE",
+    "AlikeFiles",
+    "NetCDFWarning",
+    "check",
+    "create",
+    "digest",
+    "from_held",
+    "held",
+    "open",
+    "read",
+]
 
 
 def open(path: Any, *, skip_unsupported: bool = False) -> Source:
@@ -55,8 +70,8 @@ def open(path: Any, *, skip_unsupported: bool = False) -> Source:
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
-    """Read a classic file in one go; None if it is none, or if more is wanted; see `classic.source.read`."""
-    return None if strings else classic_source.read(path, keys, full, unpack)
+    """Read a small classic file in one go; None if it is none, or if more is wanted; see `classic.small.read`."""
+    return None if strings else classic_small.read(path, keys, full, unpack)
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:

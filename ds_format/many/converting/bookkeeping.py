@@ -43,6 +43,8 @@ class How(NamedTuple):
     report: Path | None = None
     progress: Progress | None = None
     each: Each | None = None
+    begin: Callable[[int], None] | None = None
+    """Called with the number of inputs, before the first is converted."""
 
     def check(self) -> None:
         """Check that these go together.
@@ -116,6 +118,8 @@ class Run:
 
     def _prepare(self, journal: Journal | None) -> list[Order]:
         """Find out what is left to be done."""
+        if self._how.begin is not None:
+            self._how.begin(len(self._items))
         if not (self._how.resume or self._how.overwrite):
             check_absent(self._items, resumes=self._outdir is not None)
         done: Mapping[str, Done] = journal.done if journal is not None and self._how.resume else {}

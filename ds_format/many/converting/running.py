@@ -12,10 +12,12 @@ from ... import drivers
 from ...advance import Progress
 from ...subset import Path, Selector
 from .bookkeeping import Each, How, Run
-from .inputs import find
+from .inputs import Input, find
+from .journal import Journal
 from .plan import check_folder, planned, planned_one, suffix_of
 from .records import Conversion
 from .wanted import Selected, Wanted
+from .workspace import JOURNAL
 
 
 def convert_many(
@@ -138,7 +140,16 @@ def run(words: Sequence[str], outdir: str, suffix: str, wanted: Wanted, how: How
     if links:
         more = f", and {len(links) - 1} more" if len(links) > 1 else ""
         warnings.warn(f"{links[0]}: a link to a folder is not followed{more}", stacklevel=3)
-    return Run(planned(inputs, outdir, suffix), outdir, suffix, wanted, how).run()
+    return Run(planned(_without_outputs(inputs, outdir), outdir, suffix), outdir, suffix, wanted, how).run()
+
+
+def _without_outputs(inputs: list[Input], outdir: str) -> list[Input]:
+    """Leave out what runs before have made of others of the inputs, where outputs stand beside them."""
+    paths = [os.path.abspath(one.path) for one in inputs]
+    there, top = set(paths), os.path.abspath(outdir)
+    done = Journal(os.path.join(outdir, JOURNAL)).done.values()
+    made = {os.path.join(top, one.output) for one in done if one.input in there}
+    return [one for one, path in zip(inputs, paths, strict=True) if path not in made]
 
 
 def run_one(path: str, output: str, wanted: Wanted, how: How) -> list[Conversion]:

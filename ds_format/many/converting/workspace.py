@@ -6,6 +6,7 @@ there is one place where something may be left by a run that was killed, and who
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -44,6 +45,7 @@ class Workspace(Opened):
 
     def __init__(self, outdir: str):
         self.outdir = os.path.abspath(outdir)
+        self._made = _absent(self.outdir)
         os.makedirs(self.outdir, exist_ok=True)
         self._lock = Lock(os.path.join(self.outdir, LOCK), outdir)
         self.work = ""
@@ -66,16 +68,28 @@ class Workspace(Opened):
         os.makedirs(self.work, 0o700)
 
     def close(self) -> None:
-        """Leave only the journal."""
+        """Leave only the journal, and no folder that this run has made for nothing."""
         try:
             self.journal.close()
             shutil.rmtree(os.path.join(self.outdir, WORK), ignore_errors=True)
         finally:
             self._lock.release(remove=True)
+        with contextlib.suppress(OSError):  # there is something in it
+            for folder in self._made:
+                os.rmdir(folder)
 
     def folds_case(self) -> bool:
         """Whether names that differ in case alone are one here."""
         return os.path.exists(os.path.join(self.outdir, LOCK.upper()))
+
+
+def _absent(folder: str) -> list[str]:
+    """Return which folders are to be made so that one is there, the innermost first."""
+    found = []
+    while not os.path.lexists(folder):
+        found.append(folder)
+        folder = os.path.dirname(folder)
+    return found
 
 
 class Beside(Opened):

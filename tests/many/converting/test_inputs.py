@@ -175,3 +175,33 @@ def test_a_file_is_no_folder_of_outputs(make: Make) -> None:
     make("x.nc", "y.nc")
     with pytest.raises(NotADirectoryError):
         convert_many("x.nc", "y.nc")
+
+
+def test_a_run_that_makes_nothing_leaves_no_folder(make: Make) -> None:
+    assert [one.status for one in convert_many("missing.nc", "new/deep/out")] == ["failed"]
+    assert not Path("new").exists()
+    Path("new").mkdir()
+    convert_many("missing.nc", "new/deep/out")
+    assert not list(Path("new").iterdir())
+    make("in/a.nc")
+    convert_many("in", "new/deep/out")
+    assert names("new") == ["deep/out/a.ds"]
+
+
+@pytest.mark.parametrize("words", [["in"], ["in/**"], ["in/a.nc", "in/a.ds", "in/b.nc", "in/b.ds", "in/c.nc"]])
+def test_outputs_beside_their_inputs_are_no_inputs(words: list[str], make: Make) -> None:
+    make("in/a.nc", "in/b.nc")
+    convert_many("in", "in")
+    make("in/c.nc")
+    records = convert_many(words, "in", resume=True)
+    expected = [("in/a.nc", "skipped"), ("in/b.nc", "skipped"), ("in/c.nc", "converted")]
+    assert [(one.input, one.status) for one in records] == expected
+    with pytest.raises(FileExistsError, match="3 outputs exist"):
+        convert_many(words, "in")
+
+
+def test_what_is_made_of_outputs(make: Make) -> None:
+    make("in/a.nc")
+    convert_many("in", "in")
+    Path("in/a.nc").unlink()
+    assert [(one.input, one.output) for one in convert_many("in", "in", to="csv")] == [("in/a.ds", "in/a.csv")]

@@ -92,8 +92,7 @@ def test_a_signal_ends_workers_and_leaves_no_temporary_file(number: signal.Signa
     out, err = process.communicate(timeout=60)
     assert process.returncode == -number
     assert (out, err.count("\n")) == ("", 1), err
-    assert err.startswith("ds convert: ended early: ")
-    assert err.endswith(" converted; --resume goes on\n")
+    assert err == f"ds convert: ended early: {len(names('out'))} of 3 converted; --resume goes on\n"
     assert processes_of(process.pid) == set()
     assert "slow.ds" not in names("out")
     assert journaled() == set(names("out"))
@@ -123,6 +122,18 @@ def test_ctrl_c_at_any_moment(seed: int, make: Make) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert check_outputs() == N
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_signal_before_the_first_file_is_done(jobs: str, make: Make) -> None:
+    make("in/slow.ds", "in/slow2.ds")
+    process = start("in", "out", "jobs:", jobs, slow=True)
+    wait_for("out/.ds-convert.tmp/*/*.ds", int(jobs))
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (out, err) == ("", "ds convert: ended early: 0 of 2 converted; --resume goes on\n")
+    assert process.returncode == -signal.SIGINT
+    assert not Path("out").exists()
 
 
 def test_a_killed_run_is_cleaned_up_by_the_next_one(make: Make) -> None:

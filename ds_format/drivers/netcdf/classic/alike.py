@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Container
 from typing import Any
 
@@ -11,23 +10,23 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....dataset import META, as_array, as_masked, escape
-from ....errors import DsError
-from ....kernels.files import opening
 from ....merging import size_along
 from ...base import Metadata
-from ..marker import MARKER
-from .source import FIRST_SIZE, ClassicSource
+from .small import Held
+from .source import ClassicSource
 from .values import ClassicValues
 
 
 class AlikeFiles:
     """Whole small files whose headers differ in attributes of the dataset, and in where things lie, at most.
 
+    See `drivers.base.AlikeFiles`.
+
     Parameters
     ----------
-    source : ClassicSource
-        The first file, in memory.
     path : str
+        The first file.
+    held : Held
     keys : container of str, optional
         Which variables to read; all by default.
     dim : str, optional
@@ -46,13 +45,14 @@ class AlikeFiles:
 
     def __init__(
         self,
-        source: ClassicSource,
         path: str,
+        held: Held,
         keys: Container[str] | None = None,
         dim: str | None = None,
         attributes: Collection[str] = (),
     ):
-        self._header = source.header
+        source = ClassicSource(path, -1, len(held.data), *held)
+        self._header = held.header
         self._variables = source.variables
         self._attributes = attributes
         self.meta: Metadata = source.meta
@@ -73,24 +73,19 @@ class AlikeFiles:
     def _noted(self, attributes: dict[str, Any]) -> dict[str, Any]:
         return {key: attributes[key] for key in self._attributes if key in attributes}
 
-    def add_file(self, path: str) -> bool:
+    def add(self, path: str, held: Held) -> bool:
         """Take one more file, if it is alike.
 
         Raises
         ------
-        OSError
-            As the system says.
         FormatError
             If it is alike, but cut; then nothing of it has been taken.
         """
-        found = None if self._is_alone else _small(path)
-        if found is None:
-            return False
-        data, header = found
+        data, header = held
         known = self._header
-        if header.format != known.format or header.dimensions != known.dimensions:
+        if self._is_alone or header.format != known.format or header.dimensions != known.dimensions:
             return False
-        if len(header.variables) != len(known.variables) or MARKER in header.attributes:
+        if len(header.variables) != len(known.variables):
             return False
         for new, old in zip(header.variables, known.variables, strict=True):
             if new.attributes is not old.attributes or new.name != old.name:
@@ -131,29 +126,3 @@ def _stack(parts: list[NDArray[Any]]) -> NDArray[Any]:
     if not parts[0].ndim:
         stack[:] = [part[()] for part in parts]
     return stack
-
-
-def alike_files(
-    path: str, keys: Container[str] | None = None, dim: str | None = None, attributes: Collection[str] = ()
-) -> AlikeFiles | None:
-    """Begin a run of files that are alike; None if a file is none for that. See `AlikeFiles`."""
-    found = _small(path)
-    if found is None or MARKER in found[1].attributes:
-        return None
-    data, header = found
-    return AlikeFiles(ClassicSource(path, -1, len(data), data, header), path, keys, dim, attributes)
-
-
-def _small(path: str) -> tuple[bytearray, classic.Header] | None:
-    """Return the bytes of a small classic file, and its header; None if it is another one."""
-    fd, _, data = opening.open_first(path, FIRST_SIZE)
-    if fd >= 0:
-        os.close(fd)
-    if fd >= 0 or data[:4] not in classic.MAGIC:
-        return None
-    try:
-        return data, classic.parse(data, len(data), share=True)
-    except (classic.Unusual, classic.Incomplete):
-        return None
-    except DsError as error:
-        raise error.at(path=path)

@@ -27,7 +27,9 @@ MOST = 256
 _idle: list[_Memory] = []
 
 
-def catalog_of(header: classic.Header, path: str, read_scalar: ReadScalar) -> Catalog[NetCDFVariable]:
+def catalog_of(
+    header: classic.Header, path: str, read_scalar: ReadScalar, *, lends: bool = False
+) -> Catalog[NetCDFVariable]:
     """Return what `catalog.read_catalog` does of a header.
 
     Parameters
@@ -38,13 +40,16 @@ def catalog_of(header: classic.Header, path: str, read_scalar: ReadScalar) -> Ca
         For warnings.
     read_scalar : callable
         See `catalog.read_catalog`.
+    lends : bool
+        Whether variables may be those of files before, for `ClassicValues.read_whole`, which is told of their places.
+        Then nobody may change them.
     """
     try:
         memory = _idle.pop()
     except IndexError:
         memory = _Memory()
     try:
-        return memory.catalog(header, path, read_scalar)
+        return memory.catalog(header, path, read_scalar, lends)
     finally:
         if len(_idle) < IDLE:
             _idle.append(memory)
@@ -62,13 +67,16 @@ class _Known(NamedTuple):
     arrays: list[str]
     """Which properties are arrays."""
 
-    def again(self, place: classic.Variable) -> tuple[NetCDFVariable, dict[str, Any]]:
-        """Return what `catalog.read_variable` does of the variable at another place."""
+    def at(self, place: classic.Variable) -> NetCDFVariable:
+        """Return the variable at another place."""
         old = self.variable
-        variable = NetCDFVariable(
+        return NetCDFVariable(
             name=old.name, type=old.type, kind=old.kind, shape=place.shape, length=None, size=old.size, chunk=None,
             sentinels=old.sentinels, mark=None, is_decoded=False, place=place, growing=(), sought=old.sought,
         )  # fmt: skip
+
+    def said_of(self, place: classic.Variable) -> dict[str, Any]:
+        """Return its properties and attributes there."""
         properties = self.properties.copy()
         properties[".dims"] = self.dims.copy()
         properties[".size"] = list(place.shape)
@@ -76,7 +84,7 @@ class _Known(NamedTuple):
             properties[PROPERTY] = properties[PROPERTY].copy()
         for key in self.arrays:
             properties[key] = properties[key].copy()
-        return variable, properties
+        return properties
 
 
 class _Memory:
@@ -90,7 +98,9 @@ class _Memory:
         self.record: tuple[str, dict[str, Any]] | None = None
         """Format, and what the variables do not tell about the file."""
 
-    def catalog(self, header: classic.Header, path: str, read_scalar: ReadScalar) -> Catalog[NetCDFVariable]:
+    def catalog(
+        self, header: classic.Header, path: str, read_scalar: ReadScalar, lends: bool
+    ) -> Catalog[NetCDFVariable]:
         """Return the catalog of a file, and remember it."""
         catalog: Catalog[NetCDFVariable] = Catalog(path, False, warn)
         variables, meta = catalog.variables, catalog.meta
@@ -102,7 +112,8 @@ class _Memory:
             if known is not None and known.attributes is place.attributes and known.variable.name == place.name:
                 # where the dimensions have other names, nothing is left in memory
                 key = known.key
-                variables[key], meta[key] = known.again(place)
+                variables[key] = known.variable if lends else known.at(place)
+                meta[key] = known.said_of(place)
             else:
                 is_same = False
                 key = escape(place.name)
@@ -152,7 +163,7 @@ def _kept(properties: dict[str, Any], arrays: list[str]) -> dict[str, Any]:
 
 
 def _is_flat(properties: dict[str, Any]) -> bool:
-    """Return whether properties have no values inside of values but those that `_Known.again` copies."""
+    """Return whether properties have no values inside of values but those that `_Known.said_of` copies."""
     flat = (str, bool, np.generic, np.ndarray)
     record = properties.get(PROPERTY, {})
     others = [value for key, value in properties.items() if key not in (".dims", ".size", PROPERTY)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .... import classic, packing
-from ....dataset import META, Dataset, as_masked
+from .... import classic
 from ....errors import DsError
 from ....kernels.files import opening, ranges
 from ....once import once
@@ -145,42 +144,6 @@ class ClassicSource(Opened):
     def __del__(self) -> None:
         if hasattr(self, "_values"):
             self.close()
-
-
-def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | None:
-    """Read a dataset in one go; None if it is no file for this; see `opened`.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-    keys : collection of str, optional
-        Which variables to read, by their keys; those that do not exist are left out.
-    full : bool
-        Whether to return the metadata of the other variables, too.
-    unpack : bool or None
-        As `packing.is_unpacked_by`.
-    """
-    source = opened(path)
-    if source is None:
-        return None
-    dataset = Dataset()
-    kept: Metadata = {}
-    try:
-        for key, entry in source.meta.items():
-            is_wanted = key != META and (keys is None or key in keys)
-            entry.pop(".missing", None)
-            if is_wanted:
-                values = source.read(key)
-                if packing.is_unpacked_by(unpack, entry):
-                    values = None if values is None else packing.unpack(values, entry)
-                    entry = packing.unpacked_meta(entry)
-                dataset[key] = as_masked(values)
-            if is_wanted or full or key == META:
-                kept[key] = entry
-    finally:
-        source.close()
-    dataset[META] = kept
-    return dataset
 
 
 @functools.cache

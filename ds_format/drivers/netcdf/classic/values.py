@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -40,17 +41,23 @@ class ClassicValues(Reading[NetCDFVariable]):
         self._size = size
         self._data = data
 
-    def read_variable(self, variable: NetCDFVariable, index: tuple[Any, ...] | None) -> Any:
-        """Return one variable, or a part of it; see `Reading`."""
-        if index is None and self._data is not None and variable.kind == "number" and variable.shape:
+    def read_whole(self, variable: NetCDFVariable, place: classic.Variable) -> Any:
+        """Return one variable, at a place of which the variable itself need not know."""
+        if self._data is not None and variable.kind == "number" and variable.shape:
             # a small file without missing values needs no more than this
             try:
-                values, may_miss = classic.decode_seeking(self._data, variable.place, variable.sought)
+                values, may_miss = classic.decode_seeking(self._data, place, variable.sought)
                 if not may_miss:
                     return values
             except TruncatedError:
                 pass
-        return super().read_variable(variable, index)
+        if variable.place is not place:
+            variable = replace(variable, place=place, shape=place.shape)
+        return super().read_variable(variable, None)
+
+    def read_variable(self, variable: NetCDFVariable, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `Reading`."""
+        return self.read_whole(variable, variable.place) if index is None else super().read_variable(variable, index)
 
     def _fetch_looked(self, variable: NetCDFVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         place = variable.place

@@ -12,10 +12,15 @@ import pytest
 import ds_format as ds
 from ds_format.drivers import netcdf
 from ds_format.errors import DsError, FormatError
+from ds_format.many import reading
 
-from ....classic.files import encode
+from ....classic.files import Attribute, encode
 from ....classic.same import exact
 from .test_recalled import CHANGES, station
+
+
+def held(path: str) -> Any:
+    return netcdf.held(path, bytearray(Path(path).read_bytes()))
 
 
 def told(dataset: Any) -> Any:
@@ -45,7 +50,7 @@ def test_alike_files_are_merged_as_others(
     ds.write(paths[2].with_suffix(".ds"), ds.read(paths[2]))
     paths.insert(3, paths[2].with_suffix(".ds"))
     found = merged(paths, dim=dim, variables=variables)
-    monkeypatch.delattr(netcdf, "alike_files")
+    monkeypatch.setattr(netcdf, "held", lambda path, content: None)
     assert found == merged(paths, dim=dim, variables=variables)
 
 
@@ -54,9 +59,8 @@ def test_runs_are_made(tmp_path: Path) -> None:
     for i, n in enumerate([2, 2, 2, 3]):
         paths.append(str(tmp_path / f"{i}.nc"))
         Path(paths[-1]).write_bytes(encode(station(i, n=n, scalar=False)))
-    run = netcdf.alike_files(paths[0], None, "time", ["title", "none"])
-    assert run is not None
-    assert [run.add_file(path) for path in paths[1:]] == [True, True, False]
+    run = netcdf.AlikeFiles(paths[0], held(paths[0]), None, "time", ["title", "none"])
+    assert [run.add(path, held(path)) for path in paths[1:]] == [True, True, False]
     assert run.paths == paths[:3]
     assert run.noted == [{"title": f"day {i}"} for i in range(3)]
     assert run.first["."]["title"] == "day 0"
@@ -68,12 +72,32 @@ def test_runs_are_made(tmp_path: Path) -> None:
     assert np.ma.getmaskarray(values)[:, :, 1].all()
 
 
-def test_what_is_no_small_classic_file_begins_no_run(tmp_path: Path) -> None:
+def test_what_is_no_classic_file_or_says_more_is_not_held(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
     ds.write(path, {"x": np.arange(3)})
-    assert netcdf.alike_files(str(path)) is None
-    ds.write(path, {"x": np.arange(30_000.0)}, format="NETCDF3_CLASSIC")
-    assert netcdf.alike_files(str(path)) is None
+    assert netcdf.held(str(path), bytearray(path.read_bytes())) is None
+    said = station()
+    said.attributes.append(Attribute(b"ds_format", 2, b"{}"))
+    path.write_bytes(encode(said))
+    assert held(str(path)) is None
+    path.write_bytes(encode(station()))
+    assert held(str(path)) is not None
+
+
+@pytest.mark.parametrize("size", [reading.SMALL_SIZE, netcdf.WHOLE_SIZE])
+def test_files_read_together_alone_and_opened_are_the_same(tmp_path: Path, size: int) -> None:
+    paths = [tmp_path / f"{i}.nc" for i in range(3)]
+    for path, n in zip(paths, (0, -1, 1), strict=True):
+        ds.write(
+            path,
+            {"x": np.arange(size // 8 + 8 * n, dtype="f8"), ".": {"x": {".dims": ["x"]}}},
+            format="NETCDF3_CLASSIC",
+        )
+    merged = ds.read_many(paths, dim="x")["x"]
+    each = ds.read_many(paths)
+    for path, one in zip(paths, each, strict=True):
+        assert told(one) == told(ds.read(path))
+    assert merged.tolist() == np.concatenate([one["x"] for one in each]).tolist()
 
 
 @pytest.mark.parametrize("n", range(0, 400, 7))
