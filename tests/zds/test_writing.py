@@ -390,9 +390,9 @@ def test_a_writer_whose_first_document_is_refused_leaves_all_as_it_was(tmp_path:
     with ZDSStore.open(tmp_path / "s", "c", mode="w") as store:
         store.put("a", {"x": 1})
     index = (tmp_path / "s/collections/c/meta/index.bin").read_bytes()
-    with ZDSStore.open(tmp_path / "s", "c", mode="a") as store:
-        with pytest.raises(UnsupportedError, match="document 'b': JSON has no number nan"):
-            store.put("b", {"x": NAN})
+    store = ZDSStore.open(tmp_path / "s", "c", mode="a")
+    with store, pytest.raises(UnsupportedError, match="document 'b': JSON has no number nan"):
+        store.put("b", {"x": NAN})
     assert not (tmp_path / "s/.zds").exists()
     assert (tmp_path / "s/collections/c/meta/index.bin").read_bytes() == index
     assert validate(tmp_path / "s") == []
