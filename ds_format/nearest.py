@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 
+ABBREVIATED = 3
+"""Characters that tell which name is meant."""
+
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that is most like another one; None if none is like it.
+    """Return the name that is most like another one, or of which one is the beginning of the other; None if none is.
 
     Examples
     --------
@@ -15,12 +18,17 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     'temperature'
     >>> nearest("TIME", ["item", "time"])
     'time'
+    >>> nearest("latitude", ["lat", "lon"])
+    'lat'
     """
     known = list(names)
     folded = {other.lower(): other for other in reversed(known)}
     difflib = importlib.import_module("difflib")  # only who made a mistake waits for it
     found = difflib.get_close_matches(name.lower(), folded, n=1)
-    return folded[found[0]] if found else None
+    if not found and len(name) >= ABBREVIATED:
+        begun = (other for other in folded if len(other) >= ABBREVIATED)
+        found = [other for other in begun if other.startswith(name.lower()) or name.lower().startswith(other)]
+    return folded[found[0]] if len(found) == 1 else None
 
 
 def hint(name: str, names: Iterable[str]) -> str:

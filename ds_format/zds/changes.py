@@ -232,7 +232,7 @@ class Changes:
         OSError
             If something cannot be written; the collection is open then as before.
         """
-        if self._changed and not self._is_released:
+        if (self._changed or self.lines.is_unfinished) and not self._is_released:  # also after a refused first document
             if self.lines.is_unfinished:
                 self.lines.finish()
             self._drop_shadowed(self._durable)

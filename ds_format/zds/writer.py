@@ -168,16 +168,16 @@ class LineWriter:
         try:
             start, length = self._encoder.add(id, document)
         except (ValueError, TypeError) as error:
-            raise self._unsupported(error)
+            raise self._unsupported(error, "" if id is None else f"document {id!r:.100}: ")
         id = document[format.ID] if id is None else id
         self.table.add(id, self.size + start, length)
         if self._encoder.size >= BUFFER_SIZE:
             self._write_pending()
         return id
 
-    def _unsupported(self, error: Exception) -> DsError:
+    def _unsupported(self, error: Exception, where: str = "") -> DsError:
         """Return the error of a document that cannot be written."""
-        return error if isinstance(error, DsError) else UnsupportedError(str(error), path=self.path)
+        return error if isinstance(error, DsError) else UnsupportedError(f"{where}{error}", path=self.path)
 
     def put_all(self, documents: Iterable[Any]) -> int:
         """Add documents, and return how many.

@@ -384,3 +384,15 @@ def test_lines_that_are_refused_leave_the_index(tmp_path: Path) -> None:
         store.write_jsonl(b'{"_id":"b"}\nno document\n')
     assert index.read_bytes() == before
     assert validate(tmp_path / "s") == []
+
+
+def test_a_writer_whose_first_document_is_refused_leaves_all_as_it_was(tmp_path: Path) -> None:
+    with ZDSStore.open(tmp_path / "s", "c", mode="w") as store:
+        store.put("a", {"x": 1})
+    index = (tmp_path / "s/collections/c/meta/index.bin").read_bytes()
+    store = ZDSStore.open(tmp_path / "s", "c", mode="a")
+    with store, pytest.raises(UnsupportedError, match="document 'b': JSON has no number nan"):
+        store.put("b", {"x": NAN})
+    assert not (tmp_path / "s/.zds").exists()
+    assert (tmp_path / "s/collections/c/meta/index.bin").read_bytes() == index
+    assert validate(tmp_path / "s") == []

@@ -26,6 +26,8 @@ SYSTEM_ERRORS = {
 """Numbers of errors that are the system's: for damaged files the libraries make up others."""
 
 
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
 PROBE = 4 * 1024 * 1024
 """Bytes that a disk which is not full has room for."""
 
@@ -118,9 +120,25 @@ def opening(path: str, kind: str) -> Iterator[None]:
     except FormatError as error:
         found = signatures.of_file(path)
         if kind in found:
+            promised, size = _promised_end(path), os.path.getsize(path)
+            if promised is not None and promised > size:  # netCDF4 only says "HDF error"
+                cut = f"superblock: found {size} bytes in the file, expected {promised}: perhaps a copy was interrupted"
+                raise TruncatedError(cut, path=path) from error
             raise
         message = "the file is empty" if found == "an empty file" else f"no {kind} file, but {found}"
         raise FormatError(message, path=path) from error
+
+
+def _promised_end(path: str) -> int | None:
+    """Return where an HDF5 file ends by its superblock, or None if that does not say so in eight bytes."""
+    with open(path, "rb", buffering=0) as file:
+        first = file.read(64)
+    version, sizes = (first[8], first[9:]) if len(first) == 64 and first.startswith(HDF5) else (None, b"")
+    if version in (2, 3) and sizes[0] == 8:
+        return int.from_bytes(first[28:36], "little")
+    if version in (0, 1) and first[13] == 8:
+        return int.from_bytes(first[40 + 4 * version :][:8], "little")
+    return None
 
 
 def warn(category: type[LossWarning], message: str, path: str | None, variable: str | None) -> None:
