@@ -1,4 +1,4 @@
-"""Each extra of pyproject.toml does something: what it brings is used; without it an error names it, or all goes as well.
+"""Each extra of pyproject.toml does something: it is used; without it an error names it, or all goes as well.
 
 With DS_FORMAT_EXTRAS=all in the environment, an extra that is not installed is a failure, and no test that is skipped.
 """
