@@ -18,7 +18,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
 from benchmarks import __main__ as program
-from benchmarks import chart, data, disk, machine, readme, table, targets
+from benchmarks import chart, data, disk, machine, readme, shown, table, targets
 from benchmarks.cases import GROUPS, cold, small
 from benchmarks.cases.large import PACKAGE
 from benchmarks.cases.many import has_xarray
@@ -162,10 +162,10 @@ def test_the_tables_of_documents_are_replaced() -> None:
 
 
 def test_the_tables_that_are_shown() -> None:
-    shown = readme.filled(readme.FULL[3], {"read tiny": RESULT}).splitlines()
-    assert shown[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
-    assert {line.count("|") for line in shown} == {6}
-    for each in (readme.SHORT, *readme.FULL):
+    lines = readme.filled(shown.FULL[3], {"read tiny": RESULT}).splitlines()
+    assert lines[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
+    assert {line.count("|") for line in lines} == {6}
+    for each in (shown.SHORT, *shown.FULL):
         assert {case for row in each.rows for case in row.cases} <= CASES.keys()
         assert {column for row in each.rows for column in row.others} <= each.columns.keys()
 
