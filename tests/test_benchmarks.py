@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
 from benchmarks import __main__ as program
-from benchmarks import data, disk, machine, readme, table, targets
+from benchmarks import chart, data, disk, machine, readme, shown, table, targets
 from benchmarks.cases import GROUPS, cold, small
 from benchmarks.cases.large import PACKAGE
 from benchmarks.cases.many import has_xarray
@@ -160,18 +161,33 @@ def test_the_tables_of_documents_are_replaced() -> None:
         readme.replaced(document, ["| x |\n"])
 
 
-def test_the_short_tables() -> None:
-    shown = readme.short_table(readme.SHORT[3], {"read tiny": RESULT}).splitlines()
-    assert shown[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
-    assert {line.count("|") for line in shown} == {6}
-    for short in readme.SHORT:
-        assert {case for row in short.rows for case in row.cases} <= CASES.keys()
-        assert {column for row in short.rows for column in row.others} <= short.columns.keys()
+def test_the_tables_that_are_shown() -> None:
+    lines = readme.filled(shown.FULL[3], {"read tiny": RESULT}).splitlines()
+    assert lines[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
+    assert {line.count("|") for line in lines} == {6}
+    for each in (shown.SHORT, *shown.FULL):
+        assert {case for row in each.rows for case in row.cases} <= CASES.keys()
+        assert {column for row in each.rows for column in row.others} <= each.columns.keys()
 
 
 def test_the_documents_have_the_tables() -> None:
     for name, tables in readme.tables({"read tiny": RESULT}).items():
         assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables)
+
+
+def test_the_picture_shows_what_the_table_says() -> None:
+    assert readme.PICTURE.read_text(encoding="utf-8") == readme.picture(), "run python -m benchmarks.readme"
+    assert f"]({readme.PICTURE.relative_to(readme.ROOT)})" in (readme.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_bars_of_the_picture() -> None:
+    document = f"| x | y |\n| - | - |\n\n| {chart.TITLE} | a<b | {chart.OURS} | c |\n| - | - | - | - |\n"
+    found = chart.times(document + f"| {chart.ROW} | 10 ms | 1 µs |  |\n")  # noqa: RUF001
+    assert found == {"a<b": "10 ms", chart.OURS: "1 µs"}  # noqa: RUF001
+    assert re.findall(r'class="(.*)" x.*width="(.*?)"', chart.svg(found)) == [("ours", "0"), ("other", "440")]
+    assert "a&lt;b" in chart.svg(found)
+    with pytest.raises(ValueError, match="found no row"):
+        chart.times(document)
 
 
 def test_reports_are_loaded(tmp_path: Path) -> None:

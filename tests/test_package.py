@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,11 @@ def test_a_block_with_a_mode_does_not_disturb_other_threads() -> None:
         with pytest.raises(ZeroDivisionError), ds.with_mode("strict"):
             1 / 0  # noqa: B018
         assert ds.mode == "moderate"
+
+
+def test_the_citation_tells_this_version() -> None:
+    text = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", text, re.MULTILINE) == [ds.__version__]
 
 
 def test_importing_costs_nothing() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ...rawfile import pread
 from ..library.extents import clipped, read_filled
 from ..slabs import Slices
 from . import index, reading
@@ -54,7 +55,7 @@ class Chunks:
         if file.driver == "sec2" and file.id.get_intent() == READ_ONLY:
             found = _File(path)
             # what lies behind a user block has other positions than the library tells
-            is_plain = os.pread(found.fd, len(SIGNATURE), 0) == SIGNATURE
+            is_plain = pread(found.fd, len(SIGNATURE), 0) == SIGNATURE
             if is_plain and _stamp(file.id.get_vfd_handle()) == found.stamp:
                 self._file = found
 

@@ -124,6 +124,16 @@ def test_classic_files(tmp_path: Path) -> None:
         assert source.read("x").tolist() == [1] * N
 
 
+def test_a_system_without_a_call_to_read_at_a_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows has none: what takes its place is found when the package is imported."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        made(chunks=(8,), compression="gzip")(file)
+    monkeypatch.delattr(os, "pread")
+    with contextlib.closing(hdf5.open(path)) as source:
+        assert np.array_equal(source.read("x"), numbers((N,)))
+
+
 def test_chunks_at_the_edge_that_went_through_no_filter(tmp_path: Path) -> None:
     """H5Pset_chunk_opts: the mask does not tell, since all chunks at the edge are so."""
     path = tmp_path / "a.h5"

@@ -1,0 +1,86 @@
+"""The picture of README.md: one row of a table of docs/performance.md as bars, in SVG, for light and dark pages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from html import escape
+
+TITLE = "a report of a station"
+"""Of the table."""
+ROW = "read, headers differ"
+OURS, ALONE = "ds_format", "system calls alone"
+SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}  # noqa: RUF001 - the sign of micro
+TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms"}  # noqa: RUF001
+WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 720, 150, 590, 52, 26, 17
+"""Pixels: of the picture; where bars begin; where the last tick and the first bar are; from bar to bar; of a bar."""
+STYLE = """
+text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-weight: 600; font-size: 15px }
+.small { font-size: 11px; fill: #57606a } line { stroke: #d0d7de } .other { fill: #8c959f } .ours { fill: #0969da }
+.bare { fill: #d0d7de }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3 } .small { fill: #9198a1 } line { stroke: #3d444d } .other { fill: #656c76 }
+  .ours { fill: #4493f8 } .bare { fill: #3d444d }
+}
+"""
+
+
+def seconds(text: str) -> float:
+    """Return what `table.quantity` put into words."""
+    number, unit = text.split(" ")[:2]
+    return float(number) * SECONDS[unit]
+
+
+def times(document: str) -> dict[str, str]:
+    """Return what stands in the row, by column, in the words of the table.
+
+    Raises
+    ------
+    ValueError
+        If the document has no such table, or no such row.
+    """
+    for table in re.findall(r"(?:^\|.*\n)+", document, re.MULTILINE):
+        header, _, *rows = ([cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines())
+        for row in rows:
+            if (header[0], row[0]) == (TITLE, ROW):
+                return {name: cell for name, cell in zip(header[1:], row[1:], strict=True) if cell}
+    raise ValueError(f"found no row {ROW!r} of a table {TITLE!r}")
+
+
+def svg(found: Mapping[str, str]) -> str:
+    """Return the picture: the fastest first, on an axis of powers of ten."""
+    order = sorted(found, key=lambda name: seconds(found[name]))
+    bottom = TOP + STEP * len(order)
+    note = "Time per file, values and attributes; each step of the axis is ten times the one before. Shorter is better."
+    parts = [
+        '<text class="title" x="8" y="22">Reading a small file: nine variables, 55 attributes</text>',
+        f'<text class="small" x="8" y="40">{note}</text>',
+    ]
+    for value, label in TICKS.items():
+        x = _place(value)
+        parts.append(f'<line x1="{x}" y1="{TOP - 4}" x2="{x}" y2="{bottom}"/>')
+        parts.append(f'<text class="small" x="{x}" y="{bottom + 14}" text-anchor="middle">{label}</text>')
+    for i, name in enumerate(order):
+        y = TOP + STEP * i
+        kind = {OURS: "ours", ALONE: "bare"}.get(name, "other")
+        end = _place(seconds(found[name]))
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{end - LEFT}" height="{BAR}" rx="2"/>')
+        parts.append(f'<text x="{end + 6}" y="{y + 13}">{escape(found[name])}</text>')
+    height = bottom + 24
+    told = ", ".join(f"{name} {found[name]}" for name in order)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img">',
+        f"<title>Time to read a small file: {escape(told)}</title>",
+        f"<style>{STYLE}</style>",
+        *parts,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _place(value: float) -> int:
+    first, last = min(TICKS), max(TICKS)
+    share = (math.log10(value) - math.log10(first)) / (math.log10(last) - math.log10(first))
+    return round(LEFT + share * (RIGHT - LEFT))
