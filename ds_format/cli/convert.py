@@ -96,10 +96,11 @@ def run(request: Request) -> Iterator[Any]:
     *inputs, last = (text(word, "argument") for word in request.words)
     with _executor(request) as executor:
         watch = _Watch(request)
+        flags: dict[str, Any] = {name.replace("-", "_"): bool(request.options.get(name)) for name in FLAGS}
         how = How(
             executor,
             _jobs(request),
-            **{name.replace("-", "_"): bool(request.options.get(name)) for name in FLAGS},
+            **flags,
             report=_text(request, "report"),
             progress=watch.progress,
             each=watch.take,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from ..errors import DriverError
 from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
-from .base import Metadata, Origin, SmallFiles, Source
+from .base import Metadata, Origin, Source
+from .small import SmallFiles
 from .stamp import Stamp
 
 
@@ -39,7 +40,7 @@ class Driver(NamedTuple):
     reopens: bool = True
     """Whether sources are `handle.Reopened`: they have no positions that a handle could read at."""
     holds: bool = False
-    """Whether `module` is a `base.SmallFiles`: small files are read together, and those that are alike as one."""
+    """Whether `module` is a `small.SmallFiles`: small files are read together, and those that are alike as one."""
 
 
 FILE = frozenset({"atomic", "durable"})

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import drivers
 from ..dataset import META, Dataset
-from ..drivers.base import Piece
+from ..drivers.small import Piece
 from ..files import read
 from ..subset import Path, keys_of
 from .pieces import DatasetPiece, merge_pieces, sizes_along

@@ -8,7 +8,8 @@ from typing import Any
 from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
-from ..drivers.base import Metadata, Piece, check_faults
+from ..drivers.base import Metadata, check_faults
+from ..drivers.small import Piece
 from ..errors import UnsupportedError
 from ..merging import Input, assemble, size_along
 from ..names import unescape

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..dataset import META, Dataset
 from ..drivers import HELD
-from ..drivers.base import AlikeFiles, Piece, SmallFiles
+from ..drivers.small import AlikeFiles, Piece, SmallFiles
 from ..files import read
 from ..kernels.files import batch, files
 from ..kernels.files.portable import signed

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dataset import META, as_array, dims
-from ..drivers.base import Metadata, Piece
+from ..drivers.base import Metadata
+from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
 from ..merging import Input, reconcile, size_along
 from ..names import escape, unescape

@@ -31,7 +31,7 @@ LAST_MEMBER = b', ".": '
 class AlikeFiles:
     """Whole small files which have the same variables, alike in all that decides how they are merged.
 
-    What is wanted of a file is taken as it comes; then nothing is kept of it. See `drivers.base.AlikeFiles`.
+    What is wanted of a file is taken as it comes; then nothing is kept of it. See `drivers.small.AlikeFiles`.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
 
 
 def held(path: str, content: bytearray) -> bytearray:
-    """Return what is held of a small file: its bytes. See `drivers.base.SmallFiles`."""
+    """Return what is held of a small file: its bytes. See `drivers.small.SmallFiles`."""
     return content
 
 

@@ -20,7 +20,7 @@ from .values import ClassicValues
 class AlikeFiles:
     """Whole small files whose headers differ in attributes of the dataset, and in where things lie, at most.
 
-    See `drivers.base.AlikeFiles`.
+    See `drivers.small.AlikeFiles`.
 
     Parameters
     ----------

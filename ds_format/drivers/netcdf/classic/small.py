@@ -31,7 +31,7 @@ class Held(NamedTuple):
 def held(path: str, content: bytearray) -> Held | None:
     """Return what is held of a small file; None if it is no classic one, or says what a `Source` has to tell of.
 
-    See `drivers.base.SmallFiles`.
+    See `drivers.small.SmallFiles`.
     """
     found = _parsed(path, content) if content[:4] in classic.MAGIC else None
     return None if found is None or MARKER in found.attributes else Held(content, found)

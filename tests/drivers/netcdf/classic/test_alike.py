@@ -76,8 +76,8 @@ def test_what_is_no_classic_file_or_says_more_is_not_held(tmp_path: Path) -> Non
     path = tmp_path / "x.nc"
     ds.write(path, {"x": np.arange(3)})
     assert netcdf.held(str(path), bytearray(path.read_bytes())) is None
-    said = station()
-    said.attributes.append(Attribute(b"ds_format", 2, b"{}"))
+    plain = station()
+    said = plain._replace(attributes=[*plain.attributes, Attribute(b"ds_format", 2, b"{}")])
     path.write_bytes(encode(said))
     assert held(str(path)) is None
     path.write_bytes(encode(station()))
