@@ -291,7 +291,11 @@ def test_a_failed_unpack_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_limits(tmp_path: Path) -> None:
     bomb = golden.FOLDER / "corrupt/zip_bomb_small/dataset.zds"
-    for limits, told in (({}, "max_ratio"), ({"max_ratio": 2000, "max_size": 50_000_037}, "50000038 .*max_size")):
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "max_ratio"),
+        ({"max_ratio": 2000, "max_size": 50_000_037}, "50000038 .*max_size"),
+    ]
+    for limits, told in cases:
         with pytest.raises(UnsafeError, match=told):
             unpack(bomb, tmp_path / "out", **limits)
         assert list(tmp_path.iterdir()) == []
