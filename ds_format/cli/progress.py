@@ -136,7 +136,8 @@ def _share(done: int, total: int) -> float:
 
 def _facts(done: int, total: int, seconds: float, note: str) -> str:
     rate = done / seconds if seconds > 0 else 0.0
-    facts = f"{_share(done, total):4.0%}  {note + '  ' if note else ''}{_size(done)} of {_size(total)}  {_size(rate)}/s"
+    sizes = f"{bytes_of(done)} of {bytes_of(total)}  {bytes_of(rate)}/s"
+    facts = f"{_share(done, total):4.0%}  {note + '  ' if note else ''}{sizes}"
     if rate and done < total:
         left = round((total - done) / rate)
         hours = f"{left // 3600}:" if left >= 3600 else ""
@@ -144,8 +145,14 @@ def _facts(done: int, total: int, seconds: float, note: str) -> str:
     return facts
 
 
-def _size(n: float) -> str:
-    """Return a number of bytes with three digits and a unit."""
+def bytes_of(n: float) -> str:
+    """Return a number of bytes with three digits and a unit.
+
+    Examples
+    --------
+    >>> bytes_of(22532), bytes_of(999)
+    ('22.5 kB', '999 B')
+    """
     for unit in ("B", "kB", "MB", "GB"):
         if n < 999.5:
             return f"{n:.3g} {unit}"

@@ -131,9 +131,9 @@ class TestTheRule:
 
     def test_every_command_is_held(self) -> None:
         """Who makes a command that prints something puts it into a table above, or gives it a test of its own."""
-        own = {"convert", "info", "inspect", "records", "reindex", "verify"}
+        own = {"convert", "diff", "info", "inspect", "records", "reindex", "verify"}
         tables = {words[0] for words in [*ONE, *STREAMS]}
-        assert {*commands.COMMANDS} - {"diff"} == SILENT | own | tables
+        assert {*commands.COMMANDS} == SILENT | own | tables
         assert {*TOOLS} == SILENT_TOOLS | {"bench", "cat", "get", "info", "list", "scan"}
 
     def test_missing_values_are_null_and_nan_stays(self, folder: Path, dataset: dict[str, Any], ds: Run) -> None:
@@ -195,6 +195,15 @@ class TestOthers:
         assert done.status == 1
         [found] = values(done.out)
         assert {one["input"]: one["status"] for one in found} == {"x.ds": "converted", "broken.ds": "failed"}
+
+    def test_diff(self, folder: Path, ds: Run) -> None:
+        ds_format.write("a.ds", {"x": [1.0, 2.0]})
+        ds_format.write("b.ds", {"x": [1.0, math.nan]})
+        for other, status in (("a.ds", 0), ("b.ds", 1)):
+            done, plain = ds("diff", "-j", "a.ds", other), ds("diff", "a.ds", other)
+            assert (done.status, done.err) == (plain.status, plain.err) == (status, "")
+            assert len(values(done.out)) == 1
+            assert bool(plain.out) == bool(status)
 
     def test_reindex(self, folder: Path, ds: Run) -> None:
         with FileWriter("x.msgpack") as writer:

@@ -85,4 +85,4 @@ def test_the_bar_fits(done: int, total: int, seconds: float, width: int, text: s
     ],
 )
 def test_sizes(n: float, text: str) -> None:
-    assert text == progress._size(n)
+    assert text == progress.bytes_of(n)

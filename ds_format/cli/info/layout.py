@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TextIO
 
 from ...visible import on_one_line
+from ..progress import bytes_of
 from . import records
-from .values import bytes_of, shown
+from .values import shown
 from .wrapping import Cell, Line, size_of, wrapped
 
 WIDTH = 80

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...visible import on_one_line
-from .values import bytes_of
+from ..progress import bytes_of
 from .wrapping import Cell
 
 ENTRIES = 20

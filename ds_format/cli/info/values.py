@@ -61,19 +61,3 @@ def _of_one(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return str(value)
-
-
-def bytes_of(n: int) -> str:
-    """Return a number of bytes with three digits and a unit.
-
-    Examples
-    --------
-    >>> bytes_of(22532), bytes_of(999)
-    ('22.5 kB', '999 B')
-    """
-    size = float(n)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 999.5:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} PB"
