@@ -61,8 +61,8 @@ COMMAND = Command(
         ("A line in the terminal:", "ds plot temperature data.ds"),
         ("One time of a variable as a map:", "ds plot pressure data.nc sel: { time: 0 } -o map.png"),
         (
-            "The same in other colours, of which the range is given:",
-            "ds plot pressure data.nc sel: { time: 0 } limits: { 980 1030 } colormap: cividis -o map.png",
+            "The same with a range of colours, open above:",
+            "ds plot pressure data.nc sel: { time: 0 } limits: { 980 none } -o map.png",
         ),
     ),
 )

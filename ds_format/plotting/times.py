@@ -97,7 +97,7 @@ def ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[list[f
     Examples
     --------
     >>> ticks(720_000, 720_720, "360_day", 3)
-    ([720000, 720360, 720720], ['2000', '2001', '2002'])
+    ([720000.0, 720360.0, 720720.0], ['2000', '2001', '2002'])
     """
     found: list[tuple[float, str]] = []
     for places in _candidates(low, high, calendar, most):
