@@ -6,11 +6,13 @@ Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.e
 
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..dataset import Dataset
 from ..errors import DsError
 from .stamp import Stamp
+
+if TYPE_CHECKING:
+    from ..dataset import Dataset
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -311,7 +313,7 @@ class SmallFiles(Protocol):
         """Return 32 bits that tell the header of a file from others."""
         ...
 
-    def from_held(self, path: str, held: Any, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
+    def from_held(self, path: str, held: Any, keys: Collection[str] | None, unpack: bool | None) -> "Dataset":
         """Read a dataset, as the `read` of the driver does.
 
         Parameters
