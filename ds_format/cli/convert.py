@@ -24,7 +24,8 @@ from .commands import Command, Option
 from .progress import Lines
 from .selecting import Matching, matching
 
-FLAGS = ("dry-run", "fail-fast", "overwrite", "resume", "verify")
+FLAGS = ("resume", "overwrite", "fail-fast", "verify", "dry-run")
+"""In the order of `How`."""
 
 COMMAND = Command(
     usage=("ds convert [OPTIONS] [--] INPUT... OUTDIR", "ds convert [OPTIONS] [--] INPUT OUTPUT"),
@@ -99,7 +100,7 @@ def run(request: Request) -> Iterator[Any]:
         how = How(
             executor,
             _jobs(request),
-            **{name.replace("-", "_"): bool(request.options.get(name)) for name in FLAGS},
+            *(bool(request.options.get(name)) for name in FLAGS),
             report=_text(request, "report"),
             progress=watch.progress,
             each=watch.take,
