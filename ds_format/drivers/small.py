@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..dataset import Dataset
 from .base import Metadata
+
+if TYPE_CHECKING:
+    from ..dataset import Dataset
 
 
 class Piece(Protocol):

@@ -27,8 +27,8 @@ from ds_format.cli import commands, main, progress
 from ds_format.cli.commands import Command
 
 def run(request):
-    Path("begun").touch()
     try:
+        Path("begun").touch()
         for i in range(600):
             time.sleep(0.05)
             if request.progress:
@@ -50,6 +50,14 @@ sys.exit(main())
 def environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("TERM", "xterm")
+
+
+def wait_for(path: Path) -> None:
+    for _ in range(1200):
+        if path.exists():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{path} did not come about")
 
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
@@ -156,10 +164,7 @@ def test_a_full_disk_is_one_line(base: str) -> None:
 def test_a_signal_ends_it_quietly_and_tidily(number: signal.Signals, words: list[str], folder: Path) -> None:
     command = [sys.executable, "-c", SLOW.format(steps=-1), *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=listen) as process:
-        for _ in range(200):
-            if (folder / "begun").exists():
-                break
-            time.sleep(0.05)
+        wait_for(folder / "begun")
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (-number, b"")
@@ -171,10 +176,7 @@ def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
     ignoring = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{code}"
     command = [sys.executable, "-c", ignoring, "select", "a.ds", "b.ds"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        for _ in range(200):
-            if (folder / "begun").exists():
-                break
-            time.sleep(0.05)
+        wait_for(folder / "begun")
         process.send_signal(signal.SIGHUP)
         out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, b"done\n")

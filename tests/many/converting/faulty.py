@@ -43,6 +43,8 @@ class Faulty(NamedTuple):
         elif "warning" in name:
             warnings.warn(f"{target}: look out", stacklevel=1)
         elif "slow" in name:
+            with open(f"{source}.begun-{os.getpid()}", "w"):
+                pass
             for _ in range(600):
                 if progress is not None:
                     progress(1, 600)
