@@ -37,8 +37,8 @@ COMMAND = Command(
     examples=(
         ("Two variables side by side:", "ds cat time temperature data.ds"),
         ("Times to be read by people:", "ds cat -h time data.ds"),
-        ("The first time only, as JSON:", "ds cat -j temperature data.ds sel: { time: 0 }"),
-        ("Where time is 12 or more:", "ds cat temperature data.ds between: { time: { 12 none } }"),
+        ("The first time only, as JSON:", "ds cat -j temperature data.ds sel: '{ time: 0 }'"),
+        ("Where time is 1 or more:", "ds cat temperature data.ds between: '{ time: { 1 none } }'"),
     ),
 )
 

@@ -74,7 +74,7 @@ COMMAND = Command(
         ("An archive, by two processes:", "ds convert 'archive/**/*.nc' out/ jobs: 2"),
         ("The same, where it was ended:", "ds convert 'archive/**/*.nc' out/ jobs: 2 --resume"),
         ("A variable of the files of a folder, at the first time:",
-         "ds convert archive first/ variables: temperature sel: { time: 0 }"),
+         "ds convert archive first/ variables: temperature sel: '{ time: 0 }'"),
         ("What would be done:", "ds convert --dry-run archive out/ to: nc"),
         ("Compared after writing, and with a report:", "ds convert --verify archive checked/ report: report.json"),
         ("One file:", "ds convert input.nc output.ds"),

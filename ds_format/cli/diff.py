@@ -20,8 +20,8 @@ SAME, DIFFERENT = 0, 1
 COMMAND = Command(
     usage=("ds diff [OPTIONS] [--] A B",),
     about="Compares two datasets of any formats, and prints a line for each difference: dimensions, variables that "
-    "only one has, types, attributes, missing values, and values: how many differ, where first, and by how much at most. "
-    "Prints nothing if they are the same. The exit status is 0 if they are, 1 if they differ, and 2 if there was "
+    "only one has, types, attributes, missing values, and values: how many differ, where first, and by how much at "
+    "most. Prints nothing if they are the same. The exit status is 0 if they are, 1 if they differ, and 2 if there was "
     "trouble. NaN is the same as NaN. Packed numbers are unpacked. With -q only the status tells.",
     arguments=(
         ("A, B", "Files of any formats, or folders of stores."),
@@ -43,8 +43,9 @@ COMMAND = Command(
     examples=(
         ("Has a copy in another format all of it?", "ds diff data.nc data.ds"),
         ("Two runs of a model, within tolerances:", "ds diff run1.nc run2.nc rtol: 1e-5 atol: 0.01 ignore: history"),
-        ("One variable at the first time, as JSON:", "ds diff -j run1.nc run2.nc variables: pressure sel: { time: 0 }"),
+        ("A variable at the first time, as JSON:", "ds diff -j run1.nc run2.nc variables: pressure sel: '{ time: 0 }'"),
     ),
+    status="0 if both are the same, 1 if they differ, 2 after an error, which is one line on stderr.",
 )  # fmt: skip
 
 

@@ -18,7 +18,10 @@ COMMAND = Command(
         ("INPUT", "The file."),
     ),
     options=(),
-    examples=(("How many times are in a file:", "ds dim time data.ds"),),
+    examples=(
+        ("How many times are in a file:", "ds dim time data.ds"),
+        ("How many latitudes, by a pattern:", "ds dim 'lat*' data.nc"),
+    ),
 )
 
 

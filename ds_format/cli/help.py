@@ -17,22 +17,31 @@ _NARROW = 24
 
 _ABOUT = (
     (
-        "Lists, converts and subsets files of scientific data. The command is the first word, or the one behind a "
-        "file; without one, ds lists the variables of a file."
+        "The suffix of a file tells its format. The command is the first word, or the one behind a file; without one, "
+        "ds lists the variables of a file."
     ),
     (
         "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE "
         "a pair. Each argument that the shell passes is one word, blanks included. Text that looks like something else "
         "takes quotes that the shell has to leave in place, as in '\"5\"'; \\\\ is a backslash; all that follows -- is "
-        "text as it stands. Names of variables are patterns with *, ? and [...]."
+        "text as it stands. zsh wants quotes around braces, '{' A B '}'; for sel and the like one pair of quotes "
+        "does, '{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
     ),
 )
 
-_EXAMPLES = (
-    ("Variables of a file, with types and dimensions:", "ds -l data.nc"),
-    ("Convert a NetCDF file:", "ds select input.nc output.ds"),
-    ("Help on a command:", "ds --help select"),
+_TASKS = (
+    ("Variables, types, dimensions", "ds -l data.nc"),
+    ("Attributes of a variable", "ds attrs temperature data.nc"),
+    ("Values, side by side", "ds cat -h time temperature data.nc"),
+    ("Least, greatest, mean ...", "ds stats temperature data.nc"),
+    ("A picture in the terminal", "ds plot temperature data.nc"),
+    ("Convert a file", "ds select data.nc copy.ds"),
+    ("The same, one variable", "ds select temperature data.nc t.ds"),
+    ("Convert all of a folder", "ds convert archive out"),
+    ("What differs, if anything", "ds diff data.nc data.ds"),
+    ("Help on a command, with examples", "ds --help select"),
 )
+"""What somebody may want to do in the first minutes."""
 
 _ENVIRONMENT = (
     (
@@ -53,6 +62,10 @@ class Page(NamedTuple):
     sections: dict[str, Sequence[tuple[str, str]]]
     """Heading → names and what they are."""
     examples: Sequence[tuple[str, str]]
+    begins_with_examples: bool = False
+    """Whether they stand above all else."""
+    status: str = "0, or 1 after an error, which is one line on stderr."
+    """What the exit status says."""
 
 
 def general_page() -> Page:
@@ -63,14 +76,20 @@ def general_page() -> Page:
         USAGE,
         _ABOUT,
         {
-            "Commands": [(name, entry.caption) for name, entry in commands.COMMANDS.items()],
+            **{
+                f"Commands {group[0].lower()}{group[1:]}": [
+                    (name, row.caption) for name, row in commands.COMMANDS.items() if row.group == group
+                ]
+                for group in commands.GROUPS
+            },
             "Options": [(option.label, option.about) for option in GENERAL],
             "Options of reading": [(option.label, option.about) for option in READ],
             "Options of writing, but for ds files": [(option.label, option.about) for option in WRITE],
             "File formats, by suffix": [(name, " ".join(driver.suffixes)) for name, driver in drivers.DRIVERS.items()],
             "Environment variables": _ENVIRONMENT,
         },
-        _EXAMPLES,
+        _TASKS,
+        begins_with_examples=True,
     )
 
 
@@ -84,6 +103,7 @@ def command_page(name: str) -> Page:
         (told.about,),
         {"Arguments": told.arguments, "Options": [(option.label, option.about) for option in told.options]},
         told.examples,
+        status=told.status or Page._field_defaults["status"],
     )
 
 
@@ -103,15 +123,22 @@ def usage(lines: Sequence[str]) -> str:
 
 
 def _text(page: Page) -> str:
-    parts = [f"{page.name}: {page.caption}\n", usage(page.usage)]
-    parts += ["".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in page.about]
-    parts += [f"{head}:\n\n{_columns(rows)}" for head, rows in page.sections.items() if rows]
-    parts.append("Examples:\n\n" + "\n".join(f"  {told}\n    $ {line}\n" for told, line in page.examples))
-    return "\n".join(parts)
+    head = [f"{page.name}: {page.caption}\n", usage(page.usage)]
+    about = ["".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in page.about]
+    sections = [f"{title}:\n\n{_columns(rows)}" for title, rows in page.sections.items() if rows]
+    if page.begins_with_examples:
+        width = max(len(line) for _, line in page.examples)
+        tasks = "".join(f"  {line:{width}}  {told}\n" for told, line in page.examples)
+        first = [f"First steps:\n\n{tasks}", *sections[: len(commands.GROUPS)]]
+        return "\n".join([*head, *first, *about, *sections[len(commands.GROUPS) :]])
+    examples = "\n".join(f"  {told}\n    $ {line}\n" for told, line in page.examples)
+    return "\n".join([*head, *about, *sections, f"Examples:\n\n{examples}"])
 
 
 def _columns(rows: Sequence[tuple[str, str]]) -> str:
     width = max(len(name) for name, _ in rows if len(name) <= _NARROW)
+    if all(name in commands.COMMANDS for name, _ in rows):
+        width = max(map(len, commands.COMMANDS))  # groups of commands are columns of one table
     lines = []
     for name, about in rows:
         told = list(_wrap(about, _WIDTH - width - 4))

@@ -63,7 +63,7 @@ def render(page: Page, title: str, others: list[str]) -> str:
     lines.append(".SH EXAMPLES")
     for told, line in page.examples:
         lines += [".PP", _text(told), ".PP", ".RS 4", _bold(f"$ {line}"), ".RE"]
-    lines += [".SH EXIT STATUS", "0, or 1 after an error, which is one line on stderr.", ".SH SEE ALSO"]
+    lines += [".SH EXIT STATUS", _text(page.status), ".SH SEE ALSO"]
     lines.append(",\n".join(f"\\fB{_text(name)}\\fR(1)" for name in others))
     return "\n".join(lines) + "\n"
 

@@ -121,7 +121,7 @@ def _texts(request: Request, target: str, names: Sequence[str], kind: str) -> di
 
 
 def objects(request: Request, name: str) -> list[dict[str, Any]]:
-    """Return what an option of reading holds: an object, or an array that objects stand in.
+    """Return what an option of reading holds: an object, or an array that objects stand in, also as one word.
 
     Raises
     ------
@@ -129,6 +129,8 @@ def objects(request: Request, name: str) -> list[dict[str, Any]]:
         If it is anything else.
     """
     value = request.options.get(name)
+    if isinstance(value, str) and value.startswith("{"):
+        value = pst.decode_text(value)  # in quotes, for some shells take braces for their own
     found = value if isinstance(value, list) else [] if value is None else [value]
     for item in found:
         if not isinstance(item, dict):

@@ -59,10 +59,10 @@ COMMAND = Command(
     ),
     examples=(
         ("A line in the terminal:", "ds plot temperature data.ds"),
-        ("One time of a variable as a map:", "ds plot pressure data.nc sel: { time: 0 } -o map.png"),
+        ("One time of a variable as a map:", "ds plot pressure data.nc sel: '{ time: 0 }' -o map.png"),
         (
-            "The same with a range of colours, open above:",
-            "ds plot pressure data.nc sel: { time: 0 } limits: { 980 none } -o map.png",
+            "A line, with a range of values:",
+            "ds plot temperature data.nc limits: '{ 260 310 }' -o line.png",
         ),
     ),
 )

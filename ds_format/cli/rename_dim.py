@@ -21,7 +21,10 @@ COMMAND = Command(
         ("OUTPUT", "The file to write."),
     ),
     options=(options.LAYOUT,),
-    examples=(("Rename a dimension:", "ds rename_dim time: t data.ds output.ds"),),
+    examples=(
+        ("Rename a dimension:", "ds rename_dim time: t data.ds output.ds"),
+        ("Swap two:", "ds rename_dim lat: lon lon: lat data.ds output.ds"),
+    ),
 )
 
 

@@ -23,7 +23,7 @@ COMMAND = Command(
     ),
     options=(options.LAYOUT,),
     examples=(
-        ("Remove two variables:", "ds rm { temperature pressure } data.ds output.ds"),
+        ("Remove two variables:", "ds rm '{' temperature pressure '}' data.ds output.ds"),
         ("Remove an attribute of all variables:", "ds rm '*' long_name data.ds output.ds"),
         ("Remove an attribute of the dataset:", "ds rm none title data.ds output.ds"),
     ),

@@ -35,7 +35,7 @@ COMMAND = Command(
     examples=(
         ("Convert a NetCDF file:", "ds select input.nc output.ds"),
         ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
-        ("The first and the last latitude:", "ds select lat: { 0 -1 } input.ds output.ds"),
+        ("The first and the last latitude:", "ds select lat: '{' 0 -1 '}' input.ds output.ds"),
         ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
         ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),
         ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),

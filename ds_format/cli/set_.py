@@ -51,8 +51,8 @@ COMMAND = Command(
     ),
     options=(options.LAYOUT,),
     examples=(
-        ("Make a file:", "ds set x float32 time { 16. none 21. } units: K none new.ds"),
-        ("Two variables:", "ds set { time none time { 1 2 } } { x none time { 5 none } } none new.ds"),
+        ("Make a file:", "ds set x float32 time '{' 16. none 21. '}' units: K none new.ds"),
+        ("Two variables:", "ds set '{' t none t '{' 1 2 '}' '}' '{' x none t '{' 5 6 '}' '}' none n.ds"),
         ("An attribute of the dataset:", "ds set title: 'New title' data.ds output.ds"),
         ("Attributes of a variable:", "ds set temperature units: K data.ds output.ds"),
         ("Another type:", "ds set temperature float32 data.ds output.ds"),

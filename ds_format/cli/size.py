@@ -15,7 +15,10 @@ COMMAND = Command(
     "variable without data.",
     arguments=patterns.ONE_VARIABLE,
     options=(),
-    examples=(("Size of a variable:", "ds size temperature data.ds"),),
+    examples=(
+        ("Size of a variable:", "ds size temperature data.ds"),
+        ("As JSON on one line, for a script:", "ds size -j --noindent pressure data.nc"),
+    ),
 )
 
 

@@ -25,7 +25,7 @@ COMMAND = Command(
     options=(),
     examples=(
         ("Statistics of a variable:", "ds stats temperature data.ds"),
-        ("At the first time only:", "ds stats temperature data.ds sel: { time: 0 }"),
+        ("At the first time only:", "ds stats temperature data.ds sel: '{ time: 0 }'"),
     ),
 )
 

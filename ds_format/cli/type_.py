@@ -15,7 +15,10 @@ COMMAND = Command(
     "(bytes) or unicode (text). An empty line means that the file does not say.",
     arguments=patterns.ONE_VARIABLE,
     options=(),
-    examples=(("Type of a variable:", "ds type temperature data.ds"),),
+    examples=(
+        ("Type of a variable:", "ds type temperature data.ds"),
+        ("Of one in a NetCDF file, as JSON:", "ds type -j pressure data.nc"),
+    ),
 )
 
 

@@ -17,7 +17,10 @@ COMMAND = Command(
     "than it announces is refused.",
     arguments=(("ARCHIVE", "The archive (.zds)."), ("FOLDER", "The folder to make.")),
     options=(Option("max_size", "Refuse an archive of more than N bytes when it is unpacked.", "N"),),
-    examples=(("Unpack a store:", "ds unpack store.zds folder"),),
+    examples=(
+        ("Unpack a store:", "ds unpack store.zds folder"),
+        ("Of a stranger, no more than a megabyte:", "ds unpack store.zds folder max_size: 1000000"),
+    ),
 )
 
 

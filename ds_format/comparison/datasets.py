@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ..dataset import META, attrs, dims
-from ..drivers.base import Metadata
+from ..drivers.base import Metadata, check_faults
 from ..dtypes import TYPES
 from ..names import unescape
 from ..nearest import nearest
@@ -53,6 +53,9 @@ def differences(a: Subset, b: Subset, how: How, wanted: Collection[str] | None =
         If one cannot be read.
     """
     ours, theirs = _chosen(a.meta, wanted), _chosen(b.meta, wanted)
+    if how.values:
+        check_faults(a.faults, ours)
+        check_faults(b.faults, theirs)
     if how.header:
         yield from _of_dimensions(ours, theirs)
     if how.header and wanted is None:

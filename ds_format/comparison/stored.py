@@ -39,11 +39,12 @@ def _pairs(
     a: tuple[str, StoredNumbers], b: tuple[str, StoredNumbers], dtype: np.dtype[Any], key: str
 ) -> Iterator[tuple[Any, Any] | int]:
     """Yield what is valid until the next is asked for: buffers that are used again."""
+    bits = np.dtype(f"u{dtype.itemsize}")
     buffers = np.empty((2, PIECE), np.uint8)
     for start in range(0, a[1].size, PIECE):
         n = min(PIECE, a[1].size - start)
         ours, theirs = (_read(*one, start, buffer[:n], key) for one, buffer in zip((a, b), buffers, strict=True))
-        if np.array_equal(ours.view(dtype), theirs.view(dtype)):
+        if np.array_equal(ours.view(bits), theirs.view(bits)):
             yield n // dtype.itemsize
         else:
             yield ours.view(dtype), theirs.view(dtype)

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
-from ds_format import files
 from ds_format.cli import arguments, commands
 from ds_format.cli import help as explain
-from ds_format.datadings.writer import FileWriter
-from ds_format.zds.archives.packing import unpack
 
 if TYPE_CHECKING:
     from .conftest import Run
 
-NAMES = (
-    "data.ds",
-    "data.nc",
-    "input.ds",
-    "input.nc",
-    "january.ds",
-    "february.ds",
-    "run1.ds",
-    "run2.ds",
-    "a.ds",
-    "b.nc",
-    "data.msgpack",
-    "store.zds",
-    "data.bpk",
-    "archive/2026/january.nc",
-    "archive/february.nc",
-)
-"""Files that examples read."""
 COMMANDS = [pytest.param(name, id=name) for name in commands.COMMANDS]
 
 
@@ -90,43 +66,6 @@ def test_examples_are_command_lines(name: str) -> None:
         known = (*arguments.READ, *arguments.WRITE, *command.options)
         arguments.check(request.options, known)
         arguments.check_flags(request.options, known)
-
-
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that examples read."""
-    folder = tmp_path_factory.mktemp("samples")
-    dims = {"time": np.arange(3.0), "lat": np.linspace(-60, 60, 5), "lon": np.linspace(0, 300, 6)}
-    dataset: dict[str, Any] = {
-        **dims,
-        "temperature": np.array([250.0, 275.0, 300.0]),
-        "pressure": np.linspace(900, 1000, 90).reshape(3, 5, 6),
-        ".": {name: {".dims": [name], "units": "1"} for name in dims},
-    }
-    for name, names in (("temperature", ["time"]), ("pressure", list(dims))):
-        dataset["."][name] = {".dims": names, "units": "K", "long_name": name}
-    dataset["."]["time"]["units"] = "hours since 2026-01-01"
-    dataset["."]["."] = {"title": "T"}
-    (folder / "archive" / "2026").mkdir(parents=True)
-    for name in NAMES:
-        files.write(folder / name, dataset)
-    for name in ("a", "b"):
-        with FileWriter(folder / f"{name}.msgpack") as writer:
-            writer.write({"key": name})
-    unpack(folder / "store.zds", folder / "weather")
-    return folder
-
-
-@pytest.mark.filterwarnings("always")
-@pytest.mark.parametrize(
-    "line", [line for name in commands.COMMANDS for _, line in commands.load(name)[0].examples], ids=lambda line: line
-)
-def test_examples_run(line: str, samples: Path, folder: Path, ds: Run) -> None:
-    if " -o " in line:
-        pytest.importorskip("matplotlib")
-    shutil.copytree(samples, folder, dirs_exist_ok=True)
-    result = ds(*shlex.split(line)[1:])
-    assert (result.status, result.err) == (0, "")
 
 
 def test_long_names_stand_on_lines_of_their_own() -> None:

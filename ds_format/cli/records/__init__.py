@@ -81,11 +81,11 @@ COMMAND = Command(
         ("The sample with a key, and the last one:", "ds records get data.msgpack 2 index: -1"),
         (
             "Two samples of three for training:",
-            "ds records split data.msgpack 2 outfiles: { train.msgpack test.msgpack }",
+            "ds records split data.msgpack 2 outfiles: '{' fit.msgpack test.msgpack '}'",
         ),
         ("All in random order:", "ds records shuffle data.msgpack shuffled.msgpack seed: 1"),
         ("Put a document:", """ds records put store a1 -- '{"name": "Ada", "age": 36}'"""),
-        ("Names of those that are 30 or more:", "ds records scan -j store.zds fields: name where: 'age>=30'"),
+        ("Temperatures of 270 and more:", "ds records scan -j store.zds fields: temperature where: 'temperature>=270'"),
         ("Documents as lines of JSON:", "ds records export store.zds store.jsonl"),
         ("Several files as one:", "ds records merge a.msgpack b.msgpack both.msgpack strategy: concat"),
     ),
