@@ -8,6 +8,6 @@ format:       ; ruff check --fix . && ruff format .
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
 bench:        ; $(PYTHON) -m benchmarks $(ARGS)
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
-clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
+clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
 .PHONY: build test lint format docs bench bench-smoke clean

@@ -3,8 +3,6 @@
 import sys
 from pathlib import Path
 
-from sphinx.application import Sphinx
-
 from ds_format import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))  # `layers`, `pictures` and `speed`, extensions
@@ -19,7 +17,7 @@ extensions = [
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"),
     *("myst_nb", "sphinx_design", "sphinx_gallery.gen_gallery"),
 ]
-exclude_patterns = ["_build", "_screenshots", "gallery_src", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_screenshots", "jupyter_execute", "gallery_src", "**.ipynb_checkpoints"]
 templates_path = ["_templates"]
 
 myst_heading_anchors = 3
@@ -54,16 +52,3 @@ html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 pygments_dark_style = "one-dark"
 html_title = f"ds_format {release}"
-
-
-def setup(app: Sphinx) -> None:
-    """Leave out of the sidebar what is not there."""
-    app.connect("source-read", only_present)
-
-
-def only_present(app: Sphinx, name: str, source: list[str]) -> None:
-    """Drop entries of guides that do not exist."""
-    if name == "index":
-        here = Path(app.srcdir)
-        lines = source[0].splitlines()
-        source[0] = "\n".join(line for line in lines if not line.endswith("*") or list(here.glob(line + ".*")))
