@@ -24,8 +24,7 @@ from .commands import Command, Option
 from .progress import Lines
 from .selecting import Matching, matching
 
-FLAGS = ("resume", "overwrite", "fail-fast", "verify", "dry-run")
-"""In the order of `How`."""
+FLAGS = ("dry-run", "fail-fast", "overwrite", "resume", "verify")
 
 COMMAND = Command(
     usage=("ds convert [OPTIONS] [--] INPUT... OUTDIR", "ds convert [OPTIONS] [--] INPUT OUTPUT"),
@@ -97,10 +96,11 @@ def run(request: Request) -> Iterator[Any]:
     *inputs, last = (text(word, "argument") for word in request.words)
     with _executor(request) as executor:
         watch = _Watch(request)
+        flags: dict[str, Any] = {name.replace("-", "_"): bool(request.options.get(name)) for name in FLAGS}
         how = How(
             executor,
             _jobs(request),
-            *(bool(request.options.get(name)) for name in FLAGS),
+            **flags,
             report=_text(request, "report"),
             progress=watch.progress,
             each=watch.take,
