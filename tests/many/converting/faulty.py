@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ds_format.conversion import convert
 from ds_format.advance import Progress
+from ds_format.conversion import convert
 from ds_format.subset import Subset, open_subset
 
 
