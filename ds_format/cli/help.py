@@ -30,7 +30,8 @@ _ABOUT = (
 )
 
 _TASKS = (
-    ("Variables, types, dimensions", "ds -l data.nc"),
+    ("All on one screen", "ds info data.nc"),
+    ("Names, types, dimensions", "ds -l data.nc"),
     ("Attributes of a variable", "ds attrs temperature data.nc"),
     ("Values, side by side", "ds cat -h time temperature data.nc"),
     ("Least, greatest, mean ...", "ds stats temperature data.nc"),
