@@ -1,4 +1,4 @@
-"""The picture of README.md: one row of a table of docs/performance.md as bars, in SVG, for light and dark pages."""
+"""The picture of README.md and of the first page of the documents: one row of docs/performance.md as bars, in SVG."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10
 WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 720, 150, 590, 52, 26, 17
 """Pixels: of the picture; where bars begin; where the last tick and the first bar are; from bar to bar; of a bar."""
 STYLE = """
-text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-weight: 600; font-size: 15px }
-.small { font-size: 11px; fill: #57606a } line { stroke: #d0d7de } .other { fill: #8c959f } .ours { fill: #0969da }
-.bare { fill: #d0d7de }
+.speed { --text: #24292f; --soft: #57606a; --line: #d0d7de; --other: #8c959f; --ours: #0969da; --bare: #d0d7de }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 } .small { fill: #9198a1 } line { stroke: #3d444d } .other { fill: #656c76 }
-  .ours { fill: #4493f8 } .bare { fill: #3d444d }
+  .speed { --text: #e6edf3; --soft: #9198a1; --line: #3d444d; --other: #656c76; --ours: #4493f8; --bare: #3d444d }
 }
+.speed text { font: 13px system-ui, sans-serif; fill: var(--text) }
+.speed .title { font-weight: 600; font-size: 15px }
+.speed .small { font-size: 11px; fill: var(--soft) }
+.speed line { stroke: var(--line) }
+.speed .other { fill: var(--other) }
+.speed .ours { fill: var(--ours) }
+.speed .bare { fill: var(--bare) }
 """
+"""A page that has the picture in itself may set other colours."""
 
 
 def seconds(text: str) -> float:
@@ -71,7 +76,8 @@ def svg(found: Mapping[str, str]) -> str:
     height = bottom + 24
     told = ", ".join(f"{name} {found[name]}" for name in order)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img">',
+        '<svg class="speed" xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
         f"<title>Time to read a small file: {escape(told)}</title>",
         f"<style>{STYLE}</style>",
         *parts,
