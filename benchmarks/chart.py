@@ -13,6 +13,7 @@ ROW = "read, headers differ"
 OURS, ALONE = "ds_format", "system calls alone"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}  # noqa: RUF001 - the sign of micro
 TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms"}  # noqa: RUF001
+NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 720, 150, 590, 52, 26, 17
 """Pixels: of the picture; where bars begin; where the last tick and the first bar are; from bar to bar; of a bar."""
 STYLE = """
@@ -76,8 +77,7 @@ def svg(found: Mapping[str, str]) -> str:
     height = bottom + 24
     told = ", ".join(f"{name} {found[name]}" for name in order)
     lines = [
-        '<svg class="speed" xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
+        f'<svg class="speed" xmlns="{NAMESPACE}" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
         f"<title>Time to read a small file: {escape(told)}</title>",
         f"<style>{STYLE}</style>",
         *parts,

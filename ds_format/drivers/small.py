@@ -35,7 +35,7 @@ class Piece(Protocol):
         ...
 
     def read(self, key: str) -> Any:
-        """Return one variable of all, as an array or MaskedArray of shape (len(paths), *shape)."""
+        """Return one variable of all, as an array or MaskedArray of shape `(len(paths), *shape)`."""
         ...
 
 
