@@ -6,6 +6,7 @@ import errno
 import os
 
 from .errors import DsError
+from .nearest import hint
 from .visible import visible
 
 
@@ -27,3 +28,26 @@ def describe(error: BaseException) -> str:
         return text
     kind = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
     return f"{kind}: {text}" if text else kind
+
+
+def meant(path: str) -> str:
+    """Return what to put behind a message about a file that does not exist: the one beside it with a name like it.
+
+    That two names have the same suffix does not make them alike.
+    """
+    folder, name = os.path.split(os.path.normpath(path))
+    try:
+        others = os.listdir(folder or ".")
+    except OSError:
+        return ""
+    stem = os.path.splitext(name)[0]
+    return hint(name, (other for other in others if hint(stem, [os.path.splitext(other)[0]])))
+
+
+def with_meant(error: BaseException) -> str:
+    """Return what `describe` does and, of a file that does not exist, which may be meant."""
+    told = describe(error)
+    if isinstance(error, FileNotFoundError) and not isinstance(error, DsError) and error.filename2 is None:
+        path = error.filename
+        told += visible(meant(os.fspath(path))) if isinstance(path, (str, os.PathLike)) else ""
+    return told

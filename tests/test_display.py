@@ -13,8 +13,9 @@ import pytest
 
 import ds_format as ds
 from ds_format import display
+from ds_format.amounts import bytes_of
 from ds_format.dataset import Dataset
-from ds_format.display import preview, written
+from ds_format.display import preview
 
 EVIL = "<script>alert('x')</script>"
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample.nc"
@@ -87,7 +88,7 @@ def total(dataset: dict[str, Any]) -> str:
     text = [item for array in arrays if array.dtype.kind == "O" for item in array.tolist()]
     sizes = [array.nbytes for array in arrays if array.dtype.kind != "O"]
     sizes += [len(item if isinstance(item, bytes) else item.encode()) for item in text]
-    return written.size(sum(sizes))
+    return bytes_of(sum(sizes))
 
 
 def test_the_columns() -> None:

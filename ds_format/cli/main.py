@@ -68,6 +68,8 @@ def _run(argv: list[str], is_program: bool) -> int:
         elif request.options.get("print-completion"):
             output.put([_part("completion").script(request)])
         elif not request.command and not request.words:
+            options = commands.load(commands.DEFAULT)[0].options
+            arguments.check(request.options, (*arguments.READ, *arguments.WRITE, *options))
             raise UsageError("expected a command or a file")
         else:
             if not request.command:
@@ -94,7 +96,7 @@ def _run(argv: list[str], is_program: bool) -> int:
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is told in one line
         if verbose:
             _say(_part("tracing").of(error))
-        _say(f"{label}: {messages.describe(error)}")
+        _say(f"{label}: {messages.with_meant(error)}")
         return _trouble(row)
     return 0
 

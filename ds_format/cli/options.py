@@ -120,6 +120,14 @@ def _texts(request: Request, target: str, names: Sequence[str], kind: str) -> di
     return found
 
 
+def unquoted(value: Any) -> Any:
+    """Return the value of an option that is an array or object: one word, if it stood in quotes.
+
+    Some shells take braces for their own.
+    """
+    return pst.decode_text(value) if isinstance(value, str) and value.startswith("{") else value
+
+
 def objects(request: Request, name: str) -> list[dict[str, Any]]:
     """Return what an option of reading holds: an object, or an array that objects stand in, also as one word.
 
@@ -128,9 +136,7 @@ def objects(request: Request, name: str) -> list[dict[str, Any]]:
     ArgumentError
         If it is anything else.
     """
-    value = request.options.get(name)
-    if isinstance(value, str) and value.startswith("{"):
-        value = pst.decode_text(value)  # in quotes, for some shells take braces for their own
+    value = unquoted(request.options.get(name))
     found = value if isinstance(value, list) else [] if value is None else [value]
     for item in found:
         if not isinstance(item, dict):

@@ -117,7 +117,7 @@ def _look(request: Request, target: str | None) -> Look:
     colormap = given.get("colormap")
     if not isinstance(colormap, str | None):
         raise ArgumentError(f"colormap: invalid type: expected a name, found {pst.encode([colormap], False)}")
-    limits = given.get("limits", [None, None])
+    limits = options.unquoted(given.get("limits", [None, None]))
     fits = isinstance(limits, list) and len(limits) == 2
     if not fits or not all(end is None or (type(end) in (int, float) and math.isfinite(end)) for end in limits):
         raise ArgumentError(f"limits: invalid type: expected {{ A B }}, found {pst.encode([limits], False)}")

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import Any, Self, TextIO
 
+from ..amounts import bytes_of
+
 DELAY = 1.0
 """Seconds before the bar shows up."""
 
@@ -143,21 +145,6 @@ def _facts(done: int, total: int, seconds: float, note: str) -> str:
         hours = f"{left // 3600}:" if left >= 3600 else ""
         facts += f"  {hours}{left // 60 % 60:0{2 if hours else 1}}:{left % 60:02} left"
     return facts
-
-
-def bytes_of(n: float) -> str:
-    """Return a number of bytes with three digits and a unit.
-
-    Examples
-    --------
-    >>> bytes_of(22532), bytes_of(999)
-    ('22.5 kB', '999 B')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if n < 999.5:
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    return f"{n:.3g} TB" if n < 999.5 else f"{n:.0f} TB"
 
 
 def _columns(stream: TextIO) -> int:

@@ -5,7 +5,7 @@ No file is read, no list is converted, and of an array only some values are look
 
 ::
 
-    written.py  a value, a name, a number of bytes → short text
+    written.py  a value, a name, dimensions → short text
     preview.py  data in memory → some of their values, and the bytes of text
     view.py     a dataset or metadata → what is shown of it: View, with a Row of each variable
     plain.py    a View → lines of text

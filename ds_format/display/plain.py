@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..amounts import bytes_of
 from ..names import unescape
 from . import view, written
 from .view import MAX_ROWS, Row
@@ -69,7 +70,7 @@ def cells(row: Row) -> tuple[str, ...]:
         written.name(unescape(row.name)),
         written.name(row.type),
         written.sizes(row.dims, written.MAX_NAME),
-        "" if row.size is None else written.size(row.size),
+        "" if row.size is None else bytes_of(row.size),
         written.cut(row.units, written.MAX_NAME),
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..amounts import bytes_of
+from ..conventions import coordinates
 from ..dataset import META
 from ..dtypes import TYPE_OF_CODE, TYPES
 from ..names import unescape
@@ -82,12 +84,12 @@ def of(title: str, data: Mapping[Any, Any], meta: Mapping[Any, Any]) -> View:
         Key → metadata, and under `"."` the attributes of the dataset.
     """
     shapes = {key: _dims(key, value, _entry(meta, key)) for key, value in data.items()}
-    listed = _listed(meta)
-    where = [key for key in data if _is_coordinate(str(key), shapes[key], listed)]
-    others = [key for key in data if key not in set(where)]
+    found = coordinates(meta, {key: [name for name, _ in shape] for key, shape in shapes.items()})
+    where = [key for key in data if key in found]
+    others = [key for key in data if key not in found]
     dims: dict[str, int | None] = {}
-    for found in shapes.values():
-        for name, n in found:
+    for shape in shapes.values():
+        for name, n in shape:
             if dims.get(name) is None:
                 dims[name] = n
     room = min(len(where), MAX_COORDINATES if others else MAX_ROWS)
@@ -121,23 +123,12 @@ def attributes_of(entry: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 def summary(view: View) -> str:
     """Return how much a dataset is."""
     told = f"{view.n} variable{'s' if view.n != 1 else ''}"
-    return f"{told}, {written.size(view.size)}" if view.size else told
+    return f"{told}, {bytes_of(view.size)}" if view.size else told
 
 
 def _entry(meta: Mapping[Any, Any], key: Any) -> Mapping[Any, Any]:
     entry = meta.get(key)
     return entry if isinstance(entry, dict) else {}
-
-
-def _listed(meta: Mapping[Any, Any]) -> set[str]:
-    """Return the names of variables that others name in their attribute `coordinates` (CF conventions, chapter 5)."""
-    texts = [entry.get("coordinates") for entry in meta.values() if isinstance(entry, dict)]
-    return {name for text in texts if isinstance(text, str) for name in text.split()}
-
-
-def _is_coordinate(key: str, dims: Iterable[tuple[str, int | None]], listed: set[str]) -> bool:
-    name = unescape(key)
-    return name in listed or [dim for dim, _ in dims] == [name]
 
 
 def _dims(key: Any, data: Any, entry: Mapping[Any, Any]) -> tuple[tuple[str, int | None], ...]:

@@ -1,4 +1,4 @@
-"""A value, a name, a number of bytes → short text that neither a terminal nor a page obeys."""
+"""A value, a name, dimensions → short text that neither a terminal nor a page obeys."""
 
 from __future__ import annotations
 
@@ -38,22 +38,6 @@ def value(found: Any, limit: int = MAX_VALUE) -> str:
 def sizes(dims: Iterable[tuple[str, int | None]], limit: int) -> str:
     """Return dimensions with their sizes."""
     return cut(", ".join(name(dim) if n is None else f"{name(dim)}: {n}" for dim, n in dims), limit)
-
-
-def size(n: int) -> str:
-    """Return a number of bytes with three digits.
-
-    Examples
-    --------
-    >>> size(336), size(1_500_000)
-    ('336 B', '1.5 MB')
-    """
-    rest = float(n)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if rest < 999.5:
-            return f"{rest:.3g} {unit}"
-        rest /= 1000
-    return f"{rest:.3g} PB"
 
 
 def printable(shown: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..conventions import coordinates, named
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
 from ..merging import Input, reconcile, size_along
-from ..names import escape, unescape
+from ..names import unescape
 from ..nearest import hint
 from ..subset import open_subset, say_missing
 from .pieces import SourcePiece
@@ -245,21 +246,11 @@ class _Scanner:
 
 def _coordinates(meta: Metadata) -> set[str]:
     """Return the keys of coordinates that have dimensions, of their bounds, and of grid mappings."""
-    found: set[str] = set()
-    for key, entry in meta.items():
-        size = entry.get(".size")
-        if key != META and size is not None and dims(key, entry, len(size)) == [unescape(key)]:
-            found.add(key)
-        found.update(other for other in _named(entry, ("coordinates",)) if meta.get(other, {}).get(".size"))
-    bounds = [other for key in found for other in _named(meta[key], NAMING)]
-    mappings = [other for key in meta for other in _named(meta[key], ("grid_mapping",))]
+    sizes = {key: entry.get(".size") for key, entry in meta.items() if key != META}
+    found: set[str] = coordinates(meta, {key: dims(key, meta[key], len(size)) for key, size in sizes.items() if size})
+    bounds = [other for key in found for other in named(key, meta[key], NAMING)]
+    mappings = [other for key in meta for other in named(key, meta[key], ("grid_mapping",))]
     return found.union(bounds, mappings)
-
-
-def _named(entry: Entry, attributes: Iterable[str]) -> list[str]:
-    """Return the keys of the variables that attributes name."""
-    texts = [text for text in map(entry.get, attributes) if isinstance(text, str)]
-    return [escape(name) for text in texts for name in text.replace(":", " ").split()]
 
 
 def _read_again(paths: Sequence[str], key: str) -> Any:

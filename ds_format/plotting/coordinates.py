@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import timeaxis
+from ..conventions import COORDINATES, named
 from ..dataset import META, dims
 from ..drivers.base import Metadata, Source
 from ..dtypes import TYPES
@@ -34,7 +35,7 @@ def names_of(key: str, meta: Metadata) -> list[str]:
     """
     own = set(_dims(key, meta))
     found = dict.fromkeys(escape(dim) for dim in _dims(key, meta))
-    found.update(dict.fromkeys(_listed(meta[key])))
+    found.update(dict.fromkeys(named(key, meta[key], COORDINATES)))
     for other, entry in meta.items():
         theirs = set(_dims(other, meta)) if other != META else set()
         if theirs and theirs <= own and kind_of(entry):
@@ -153,25 +154,20 @@ def _dims(key: str, meta: Metadata) -> list[str]:
     return dims(key, meta[key], len(meta[key].get(".size") or ()))
 
 
-def _listed(entry: Mapping[str, Any]) -> list[str]:
-    listed = entry.get("coordinates")
-    return [escape(name) for name in listed.split()] if isinstance(listed, str) else []
-
-
 def _along(meta: Metadata, dim: str) -> Iterator[str]:
     return (key for key in meta if key != META and _dims(key, meta) == [dim])
 
 
 def _candidates(meta: Metadata, key: str, dim: str, is_line: bool) -> Iterator[str]:
     """Yield the variables that may tell where positions along a dimension are, the best first."""
-    named, listed = escape(dim), _listed(meta[key])
+    own, listed = escape(dim), list(named(key, meta[key], COORDINATES))
     some = [other for other in _along(meta, dim) if other != key and not is_text(meta[other])]
-    if named in some:
-        yield named
-    yield from (other for other in some if other in listed and other != named and _tells(meta[other]))
+    if own in some:
+        yield own
+    yield from (other for other in some if other in listed and other != own and _tells(meta[other]))
     if not is_line:
         places = [other for other in some if kind_of(meta[other])]
-        if len(places) == 1 and places[0] not in (named, *listed):
+        if len(places) == 1 and places[0] not in (own, *listed):
             yield places[0]
 
 

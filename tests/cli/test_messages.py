@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import pytest
 
 from ds_format.errors import FormatError, MissingError
-from ds_format.messages import describe
+from ds_format.messages import describe, meant, with_meant
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,29 @@ from ds_format.messages import describe
 )
 def test_errors_are_one_line(error: Exception, line: str) -> None:
     assert line == describe(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("sampel.nc", ": did you mean sample.nc?"),
+        ("sample.n", ": did you mean sample.nc?"),
+        ("b.nc", ""),
+        ("x/sample.n", ""),
+    ],
+)
+def test_a_file_that_is_absent_tells_of_one_with_a_name_like_it(name: str, told: str, tmp_path: Path) -> None:
+    for other in ("sample.nc", "a.nc"):
+        (tmp_path / other).touch()
+    path = str(tmp_path / name)
+    assert meant(path) == told
+    assert with_meant(FileNotFoundError(errno.ENOENT, "No such file or directory", path)) == (
+        f"{path}: File does not exist{told}"
+    )
+
+
+def test_names_of_files_that_may_be_meant_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "sample\x1b[31m.nc").touch()
+    error = FileNotFoundError(errno.ENOENT, "No such file or directory", str(tmp_path / "sample[31m.nc"))
+    assert "\x1b" not in with_meant(error)
+    assert with_meant(error).endswith(r"did you mean sample\x1b[31m.nc?")

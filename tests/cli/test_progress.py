@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from ds_format.amounts import bytes_of
 from ds_format.cli import progress
 from ds_format.cli.progress import Progress, render
 
@@ -81,8 +82,9 @@ def test_the_bar_fits(done: int, total: int, seconds: float, width: int, text: s
         (999_999, "1 MB"),
         (1.5e9, "1.5 GB"),
         (2e12, "2 TB"),
-        (5e15, "5000 TB"),
+        (5e15, "5 PB"),
+        (5e18, "5000 PB"),
     ],
 )
 def test_sizes(n: float, text: str) -> None:
-    assert text == progress.bytes_of(n)
+    assert text == bytes_of(n)

@@ -52,6 +52,11 @@ def test_the_list_is_the_default(line: str, out: str | None, ds: Run, base: str)
         assert ds(*line.split()).err == "ds size: time: File does not exist\n"
 
 
+def test_an_option_alone_that_is_misspelt(ds: Run) -> None:
+    assert 'ds: unrecognized option "hlep": did you mean help?' in ds("--hlep").err
+    assert "ds: expected a command or a file" in ds("-l").err
+
+
 def test_a_file_that_does_not_exist(ds: Run) -> None:
     for words in (["nope.ds"], ["temperature", "nope.ds"]):
         assert ds(*words) == (1, "", "ds ls: nope.ds: File does not exist\n")

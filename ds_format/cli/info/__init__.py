@@ -63,7 +63,7 @@ def run(request: Request) -> Iterator[Any]:
             if len(paths) == 1:
                 raise
             failed += 1
-            told = messages.describe(error)
+            told = messages.with_meant(error)
             _say(told)
             if as_json:
                 yield {"path": path, "error": told}

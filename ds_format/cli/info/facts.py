@@ -9,16 +9,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import drivers
+from ...conventions import coordinates
 from ...dtypes import PACKED, TYPES
-from ...names import unescape
+from ...names import escape, unescape
 from .. import metadata
 from . import formats
 
 CONTAINERS = ("binpickle", "datadings", "zds")
 STORAGE = (".netcdf", ".hdf5")
 """Properties that tell how something is stored in files of a format."""
-COORDINATES = "coordinates"
-"""The attribute that names those of a variable, by the CF conventions."""
 
 
 def of(path: str) -> dict[str, Any]:
@@ -69,11 +68,12 @@ def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], o
     entries = metadata.contents({key: dict(entry) for key, entry in meta.items()}).variables
     record = meta.get(".", {})
     told = {unescape(key): message for key, message in errors.items()}
-    coordinates = _coordinates(entries)
+    dims = {escape(name): entry[".dims"] for name, entry in entries.items()}
+    places = set(map(unescape, coordinates(meta, dims)))
     return {
         "dimensions": _dimensions(entries, record),
         "variables": {
-            name: {**_variable(entry, own), "coordinate": name in coordinates, "error": told.get(name)}
+            name: {**_variable(entry, own), "coordinate": name in places, "error": told.get(name)}
             for name, entry in _in_order(meta, entries)
         },
         "groups": _names(_stored(record).get("groups")),
@@ -148,14 +148,3 @@ def _dimensions(entries: Mapping[str, dict[str, Any]], record: Mapping[str, Any]
 
 def _names(value: Any) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
-
-
-def _coordinates(entries: Mapping[str, dict[str, Any]]) -> set[str]:
-    """Return the variables that say where others lie: named as their dimension, or by an attribute `coordinates`."""
-    found = {name for name, entry in entries.items() if entry[".dims"] == [name]}
-    for name, entry in entries.items():
-        told = entry.get(COORDINATES)
-        group = name[: name.rfind("/") + 1]
-        for word in told.split() if isinstance(told, str) else ():
-            found.update({group + word, word} & entries.keys())
-    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...amounts import bytes_of
 from ...visible import on_one_line
-from ..progress import bytes_of
 from .wrapping import Cell
 
 ENTRIES = 20

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from ... import drivers
 from ...errors import DriverError, MissingError
 from ...kernels.files.presence import is_folder
-from ...messages import describe
-from ...nearest import hint
+from ...messages import describe, meant
 
 
 class Input(NamedTuple):
@@ -81,19 +80,12 @@ def _as_it_stands(word: str) -> Input:
     try:
         os.stat(word)
     except OSError as error:
-        return Input(word, name, cause_of(error, word) + _meant(word, name))
+        return Input(word, name, cause_of(error, word) + meant(word))
     return Input(word, name)
 
 
 def _suffixes() -> str:
     return " ".join(sorted(drivers.BY_SUFFIX))
-
-
-def _meant(word: str, name: str) -> str:
-    try:
-        return hint(name, os.listdir(os.path.dirname(word) or "."))
-    except OSError:
-        return ""
 
 
 def cause_of(error: Exception, path: str) -> str:
