@@ -58,7 +58,9 @@ def test_distances_of_integers_with_and_without_sign(a: int, b: int) -> None:
         assert found.tolist() == [abs(a - b) if abs(a - b) < 2**64 else pytest.approx(abs(a - b))]
 
 
-@pytest.mark.parametrize(("integer", "number"), [(2**53 + 1, 2.0**53), (2**63 - 1, 2.0**63), (-(2**62) + 3, -(2.0**62))])
+@pytest.mark.parametrize(
+    ("integer", "number"), [(2**53 + 1, 2.0**53), (2**63 - 1, 2.0**63), (-(2**62) + 3, -(2.0**62))]
+)
 def test_what_differs_has_a_distance(integer: int, number: float) -> None:
     a, b = np.array([integer, 5], "i8"), np.array([number, 5.0])
     assert distances(a, b).tolist() == [abs(integer - int(number)), 0]

@@ -165,6 +165,17 @@ def test_a_curvilinear_grid_is_drawn_at_its_places() -> None:
 
 
 @pytest.mark.usefixtures("_coast")
+@pytest.mark.parametrize("lat", [0.0, np.linspace(0, 1, 4)[:, None]])
+def test_a_grid_without_extent_is_drawn_by_position(lat: Any) -> None:
+    x, y = np.zeros((4, 5)), np.zeros((4, 5)) + lat
+    scene = globe(np.arange(5), np.arange(4))._replace(
+        x=Axis("x", np.arange(5.0)), y=Axis("y", np.arange(4.0)), grid=Grid(x, y, ("lon", "lat"))
+    )
+    axes, _ = drawn(scene)
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xlim()) == ("x", "y", (-0.5, 4.5))
+
+
+@pytest.mark.usefixtures("_coast")
 def test_colours() -> None:
     axes, bar = drawn(globe(*SHAPES["globe"]), low=1.0, high=5.0, colormap="magma")
     image = axes.images[0]
