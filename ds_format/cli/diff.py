@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,4 +98,4 @@ def _number(request: Request, name: str) -> float:
     value = request.options.get(name, 0)
     if type(value) not in (int, float) or not value >= 0:
         raise ArgumentError(f"{name}: expected a number of 0 or more, found {pst.encode([value], False)}")
-    return float(value)
+    return float(value) if value <= sys.float_info.max else math.inf

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import drivers
 from . import pst
-from .arguments import READ, ArgumentError, Request
+from .arguments import READ, ArgumentError, Request, unquoted
 from .commands import Option
 
 Index = int | list[int] | list[bool]
@@ -128,9 +128,7 @@ def objects(request: Request, name: str) -> list[dict[str, Any]]:
     ArgumentError
         If it is anything else.
     """
-    value = request.options.get(name)
-    if isinstance(value, str) and value.startswith("{"):
-        value = pst.decode_text(value)  # in quotes, for some shells take braces for their own
+    value = unquoted(request.options.get(name))
     found = value if isinstance(value, list) else [] if value is None else [value]
     for item in found:
         if not isinstance(item, dict):
