@@ -73,9 +73,10 @@ def run(request: Request) -> Iterator[Any]:
     how = How(
         rule_of(_number(request, "rtol"), _number(request, "atol")),
         header=not asked.get("values"),
-        values=not asked.get("header") and not is_one_file(*paths),
+        values=not asked.get("header"),
         ignore=tuple(names(asked.get("ignore"), "ignore")),
         first=bool(asked.get("q")),
+        is_one_file=is_one_file(*paths),
         progress=request.progress,
     )
     unpack, skips = not asked.get("raw"), bool(asked.get("skip-unsupported"))

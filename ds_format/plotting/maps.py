@@ -33,7 +33,7 @@ DEGREES = {True: (1, 1.5, 3, 4.5, 6, 9, 10), False: (1, 2, 5, 10)}
 COAST = {"colors": "black", "linewidths": 0.7}
 HALO = {"linewidth": 1.8, "foreground": "white", "alpha": 0.6}
 """Around coasts, which else would be lost in dark colours."""
-NO_OUTLINES = "no outlines of coasts are installed: install ds-format-cython[maps]"
+NO_OUTLINES = "no outlines of coasts are installed: pip install 'ds-format-cython[maps]'"
 
 
 class Frame(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,10 @@ def test_what_cannot_be_compared() -> None:
             diff({}, {}, atol=value)
     with pytest.raises(ds.FormatError):
         diff(golden.FOLDER / "corrupt" / "truncated_body.ds", {"x": np.zeros(3, "i4")})
+    for other in (Path("broken.ds"), Path("copy.ds")):  # the file itself, and a copy of it
+        shutil.copy(golden.FOLDER / "corrupt" / "truncated_body.ds", other)
+        with pytest.raises(ds.FormatError):
+            diff("broken.ds", other)
 
 
 def test_text_is_on_one_line_and_escaped() -> None:

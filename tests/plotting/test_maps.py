@@ -144,7 +144,7 @@ def test_coastlines_are_drawn_or_not() -> None:
 def test_absent_outlines_are_missed_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coastlines, "within", lambda box, dots: None)
     assert coasts(drawn(globe(*SHAPES["globe"]))[0]) is None
-    with pytest.raises(DriverError, match=r"install ds-format-cython\[maps\]"):
+    with pytest.raises(DriverError, match=r"pip install 'ds-format-cython\[maps\]'"):
         drawn(globe(*SHAPES["globe"]), coastlines=True)
 
 
