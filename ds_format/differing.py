@@ -117,9 +117,10 @@ def diff(
             How(
                 rule_of(rtol, atol),
                 header,
-                values and not is_one_file(a, b),
+                values,
                 (ignore,) if isinstance(ignore, str) else tuple(ignore),
                 first,
+                is_one_file(a, b),
                 progress,
             ),
         )

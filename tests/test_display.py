@@ -136,11 +136,16 @@ def test_everything_is_escaped() -> None:
     assert "&lt;script&gt;" in page
 
 
+def test_notebooks_do_not_take_dollars_for_maths() -> None:
+    page = display.html({"x": np.zeros(3), ".": {"x": {"units": "$m^2", "cost": "5$"}}})
+    assert page.startswith('<div class="tex2jax_ignore mathjax_ignore" ')
+
+
 def test_colours_are_those_of_the_page() -> None:
     page = display.html({"x": np.zeros(3), ".": {"x": {"units": "m"}}})
     tags = Tags(page)
     assert "style" not in tags.seen
-    assert "class=" not in page
+    assert page.count("class=") == 1  # of no rules for colours
     colours = {colour for style in tags.styles for colour in re.findall(r"(?:color|background):([^;]+)", style)}
     assert colours == {"inherit"}
     assert set(re.findall(r"rgba[^;]+?\)", page)) == {"rgba(128,128,128,.4)"}  # of lines: grey on black and on white

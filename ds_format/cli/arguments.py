@@ -150,12 +150,21 @@ def names(value: Any, what: str) -> list[str]:
     ArgumentError
         If it is anything else.
     """
+    value = unquoted(value)
     found = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(name, str) for name in found):
         raise ArgumentError(
             f"{what}: invalid type: expected a name or an array of names, found {pst.encode(value, False)}"
         )
     return found
+
+
+def unquoted(value: Any) -> Any:
+    """Return the value of an option; of one word in braces, `'{ A B }'`, what they hold.
+
+    They are in quotes because some shells take braces for their own.
+    """
+    return pst.decode_text(value) if isinstance(value, str) and value.startswith("{") else value
 
 
 def is_none(word: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,9 +73,10 @@ def run(request: Request) -> Iterator[Any]:
     how = How(
         rule_of(_number(request, "rtol"), _number(request, "atol")),
         header=not asked.get("values"),
-        values=not asked.get("header") and not is_one_file(*paths),
+        values=not asked.get("header"),
         ignore=tuple(names(asked.get("ignore"), "ignore")),
         first=bool(asked.get("q")),
+        is_one_file=is_one_file(*paths),
         progress=request.progress,
     )
     unpack, skips = not asked.get("raw"), bool(asked.get("skip-unsupported"))
@@ -96,4 +99,4 @@ def _number(request: Request, name: str) -> float:
     value = request.options.get(name, 0)
     if type(value) not in (int, float) or not value >= 0:
         raise ArgumentError(f"{name}: expected a number of 0 or more, found {pst.encode([value], False)}")
-    return float(value)
+    return float(value) if value <= sys.float_info.max else math.inf

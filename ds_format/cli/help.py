@@ -24,8 +24,8 @@ _ABOUT = (
         "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE "
         "a pair. Each argument that the shell passes is one word, blanks included. Text that looks like something else "
         "takes quotes that the shell has to leave in place, as in '\"5\"'; \\\\ is a backslash; all that follows -- is "
-        "text as it stands. zsh wants quotes around braces, '{' A B '}'; for sel and the like one pair of quotes "
-        "does, '{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
+        "text as it stands. zsh wants quotes around braces, '{' A B '}'; for options one pair of quotes does, "
+        "'{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
     ),
 )
 

@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0; 1 after an error, or what the command has for one (2 of `ds diff`); 128 and the number of a signal that
         ended it.
     """
+    if sys.stdout is None or sys.stderr is None:
+        _part("closed").open_again()
     try:
         status = _run(sys.argv[1:] if argv is None else list(argv), is_program=argv is None)
         if argv is None:

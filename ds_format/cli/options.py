@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import drivers
 from . import pst
-from .arguments import READ, ArgumentError, Request
+from .arguments import READ, ArgumentError, Request, unquoted
 from .commands import Option
 
 Index = int | list[int] | list[bool]
@@ -118,14 +118,6 @@ def _texts(request: Request, target: str, names: Sequence[str], kind: str) -> di
     if found:
         drivers.check_creation(drivers.find(target), target, found, (*TIMES, *RECORDS))
     return found
-
-
-def unquoted(value: Any) -> Any:
-    """Return the value of an option that is an array or object: one word, if it stood in quotes.
-
-    Some shells take braces for their own.
-    """
-    return pst.decode_text(value) if isinstance(value, str) and value.startswith("{") else value
 
 
 def objects(request: Request, name: str) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import sys
@@ -16,7 +15,7 @@ from ..plotting import coordinates, making, picture, terminal
 from ..plotting.scene import Line, Look
 from ..subset import open_subset
 from . import options, output, pst
-from .arguments import ArgumentError, Request, count, text
+from .arguments import ArgumentError, Request, count, text, unquoted
 from .commands import Command, Option
 from .patterns import ONE_VARIABLE, Finder
 from .watched import Watched
@@ -26,6 +25,7 @@ COLUMNS, ROWS = 80, 24
 AROUND = 6
 """Rows that the drawing leaves for labels and the prompt."""
 MOST_ROWS = 24
+LARGEST = sys.float_info.max
 COASTLINES = Option(
     "coastlines",
     "Draw coastlines into a picture, or say why not. By default maps of longitude and latitude have them where their "
@@ -117,9 +117,9 @@ def _look(request: Request, target: str | None) -> Look:
     colormap = given.get("colormap")
     if not isinstance(colormap, str | None):
         raise ArgumentError(f"colormap: invalid type: expected a name, found {pst.encode([colormap], False)}")
-    limits = options.unquoted(given.get("limits", [None, None]))
+    limits = unquoted(given.get("limits", [None, None]))
     fits = isinstance(limits, list) and len(limits) == 2
-    if not fits or not all(end is None or (type(end) in (int, float) and math.isfinite(end)) for end in limits):
+    if not fits or not all(end is None or (type(end) in (int, float) and abs(end) <= LARGEST) for end in limits):
         raise ArgumentError(f"limits: invalid type: expected {{ A B }}, found {pst.encode([limits], False)}")
     low, high = (None if end is None else float(end) for end in limits)
     if low is not None and high is not None and low >= high:

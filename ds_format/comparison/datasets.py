@@ -33,6 +33,8 @@ class How(NamedTuple):
     """Attributes that are left out: names, or patterns."""
     first: bool = False
     """Whether the first difference is enough."""
+    is_one_file: bool = False
+    """Whether A and B are the same file, whose values are the same then, if they can be had."""
     progress: Callable[[int, int], None] | None = None
     """Takes the bytes of A in memory that are done, and those in all."""
 
@@ -62,7 +64,8 @@ def differences(a: Subset, b: Subset, how: How, wanted: Collection[str] | None =
         yield from _of_attributes(None, a.meta.get(META, {}), b.meta.get(META, {}), how.ignore)
     yield from _of_presence(ours, theirs)
     both = [key for key in ours if key in theirs]
-    compared = [key for key in both if how.values and _are_comparable(ours[key], theirs[key])]
+    is_compared = how.values and not how.is_one_file
+    compared = [key for key in both if is_compared and _are_comparable(ours[key], theirs[key])]
     done, total = 0, sum(memory_size(ours[key]) for key in compared)
     for key in both:
         yield from _of_metadata(key, ours[key], theirs[key], how)

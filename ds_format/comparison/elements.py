@@ -82,6 +82,7 @@ def _differ(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
                 # NumPy compares them as floats, which have not as many digits
                 with np.errstate(invalid="ignore"):
                     differ |= other.astype(whole.dtype) != whole
+                differ |= other >= (2.0**63 if whole.dtype.kind == "i" else 2.0**64)  # some processors cut it there
     return differ
 
 
@@ -97,16 +98,29 @@ def _close(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.bo
 
 
 def distances(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Return the absolute differences of numbers: uint64 and exact of integers alike in sign, else float64."""
+    """Return the absolute differences of numbers: uint64 and exact of integers, where it holds them, else float64.
+
+    Those of integers and floats are not 0 where the numbers are not the same.
+    """
     kinds = left.dtype.kind + right.dtype.kind
     if kinds in ("ii", "uu"):
         low, high = np.minimum(left, right), np.maximum(left, right)
         wide = np.dtype(f"{kinds[0]}8")
         exact: NDArray[np.uint64] = high.astype(wide).view(np.uint64) - low.astype(wide).view(np.uint64)
         return exact
+    if kinds in ("iu", "ui"):
+        signed, unsigned = (left, right) if kinds == "iu" else (right, left)
+        bits, positive = signed.astype(np.int64).view(np.uint64), unsigned.astype(np.uint64)
+        apart = np.where((signed < 0) | (positive >= bits), positive - bits, bits - positive)
+        if not ((signed < 0) & (apart < positive)).any():
+            return apart
     with np.errstate(invalid="ignore", over="ignore"):
-        apart: NDArray[np.float64] = np.abs(left.astype(np.float64) - right.astype(np.float64))
-    return apart
+        far: NDArray[np.float64] = np.abs(left.astype(np.float64) - right.astype(np.float64))
+    if "f" in kinds and kinds != "ff":
+        lost = np.flatnonzero(far == 0)  # float64 has not as many digits as integers
+        pairs = zip(left[lost].tolist(), right[lost].tolist(), strict=True)
+        far[lost] = [abs(int(a) - int(b)) for a, b in pairs]
+    return far
 
 
 def _unequal_objects(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.intp]:

@@ -39,6 +39,8 @@ _CODE = "font-family:var(--jp-code-font-family,monospace);font-size:.92em"
 _UNFOLD = "cursor:pointer;white-space:nowrap"
 _LIST = "max-width:44em;min-width:14em;padding:1px 0 .4em 1em;white-space:normal"
 _FAINT = "opacity:.65"
+_NO_MATHS = "tex2jax_ignore mathjax_ignore"
+"""Classes of what is no TeX, though there are dollar signs in it: notebooks typeset all other text."""
 
 
 def html(dataset: Mapping[Any, Any]) -> str:
@@ -77,7 +79,7 @@ def html_of_meta(title: str, meta: Mapping[Any, Any]) -> str:
 
 def _page(found: View) -> str:
     told = f"<b>{as_html(written.printable(found.title))}</b>"
-    parts = [f'<div style="{_FRAME}"><div>{told}: {view.summary(found)}</div>']
+    parts = [f'<div class="{_NO_MATHS}" style="{_FRAME}"><div>{told}: {view.summary(found)}</div>']
     if found.dims:
         sizes = as_html(written.sizes(found.dims.items(), written.MAX_VALUE))
         parts.append(f'<div><span style="{_FAINT}">dims:</span> {sizes}</div>')

@@ -25,13 +25,15 @@ _TIGHT: dict[str, Any] = {"rasterized": True, "antialiaseds": False, "edgecolors
 """Cells between which nothing shines through."""
 FLATTEST = 0.2
 """How many times as tall as wide a map is drawn at least."""
+SMALLEST = 1e-6
+"""Degrees that a map stretches at least in both directions: there is nothing to be seen of a place."""
 WIDE = 60.0
 DEGREES = {True: (1, 1.5, 3, 4.5, 6, 9, 10), False: (1, 2, 5, 10)}
 """Steps of ticks, or these times a power of 10: of axes of more degrees than that, and of others."""
 COAST = {"colors": "black", "linewidths": 0.7}
 HALO = {"linewidth": 1.8, "foreground": "white", "alpha": 0.6}
 """Around coasts, which else would be lost in dark colours."""
-NO_OUTLINES = "no outlines of coasts are installed: install ds-format-cython[maps]"
+NO_OUTLINES = "no outlines of coasts are installed: pip install 'ds-format-cython[maps]'"
 
 
 class Frame(NamedTuple):
@@ -55,7 +57,7 @@ class Frame(NamedTuple):
 
 
 def frame(scene: Line | Map) -> Frame | None:
-    """Return where on the globe a map is; None if it is no map of longitude and latitude."""
+    """Return where on the globe a map is; None if it is no map of longitude and latitude, or all lies at one place."""
     if isinstance(scene, Line) or not is_geographic(scene):
         return None
     found = None
@@ -70,7 +72,8 @@ def frame(scene: Line | Map) -> Frame | None:
         west, east, south, north = x.min(), x.max(), y.min(), y.max()
     if east - west > 360:
         west, east = round((east + west) / 2) - 180, round((east + west) / 2) + 180
-    return Frame(Box(float(west), float(east), max(float(south), -90.0), min(float(north), 90.0)), found)
+    box = Box(float(west), float(east), max(float(south), -90.0), min(float(north), 90.0))
+    return Frame(box, found) if min(box.east - box.west, box.north - box.south) >= SMALLEST else None
 
 
 def edges(values: Floats) -> Floats:

@@ -163,7 +163,7 @@ def _import(path: str) -> Any:
         return importlib.import_module("matplotlib")
     except ImportError as error:
         raise DriverError(
-            f"cannot import {error.name}: install ds-format-cython[plot], or leave out -o to draw in the terminal",
+            f"cannot import {error.name}: pip install 'ds-format-cython[plot]'; without -o it draws in the terminal",
             path=path,
         ) from None
 

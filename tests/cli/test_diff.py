@@ -111,6 +111,13 @@ def test_trouble_is_2(ds: Run, base: str, words: tuple[str, ...], message: str) 
     assert message in err.splitlines()[0]
 
 
+def test_names_in_quotes_and_very_large_tolerances(ds: Run, base: str, other: str) -> None:
+    for words in (("{", "time", "}"), ("{ time }",)):
+        assert ds("diff", base, other, "variables:", *words) == ds("diff", base, other, "variables:", "time")
+    assert 'variable "nope" not found' in ds("diff", base, other, "variables:", "{ nope time }").err
+    assert ds("diff", base, base, "atol:", "9" * 400).status == 0
+
+
 def test_trouble_of_other_commands_is_1(ds: Run) -> None:
     assert ds("cat", "x", "nothing.ds").status == 1
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
+BIG = "9" * 400
+EXPECTED = "expected { A B }"
 MANY = (
     'sample.nc: variable "pressure": found 3 dimensions (time: 14, lat: 5, lon: 8), '
     "expected at most 2: select some, as by sel: { time: 0 }"
@@ -93,6 +95,7 @@ def test_how_it_is_to_look(ds: Run, sample: str, picture: list[tuple[object, Loo
     for options, expected in (
         ([], Look()),
         (["limits:", "{", "990", "none", "}"], Look(990)),
+        (["limits:", "{ 990 none }"], Look(990)),
         (["limits:", "{", "none", "1e3", "}", "colormap:", "cividis"], Look(None, 1000, "cividis")),
         (["--coastlines"], Look(coastlines=True)),
         (["coastlines:", "false"], Look(coastlines=False)),
@@ -182,6 +185,8 @@ def test_errors_are_one_line(ds: Run, sample: str) -> None:
         (["lat", sample, "o:", "5"], "o: invalid type: expected the name of a picture"),
         (["lat", sample, "limits:", "5"], "limits: invalid type: expected { A B }, found 5"),
         (["lat", sample, "limits:", "{", "5", "1", "}"], "limits: expected the lower one first, found { 5 1 }"),
+        (["lat", sample, "limits:", BIG], f"limits: invalid type: expected {{ A B }}, found {BIG}"),
+        (["lat", sample, "limits:", f"{{ 0 {BIG} }}"], f"limits: invalid type: {EXPECTED}, found {{ 0 {BIG} }}"),
         (["time", sample, "limits:", "{", "1", "5", "}"], "limits: times have none"),
         (["lat", sample, "--coastlines"], "coastlines: only pictures have them: expected -o with the name of one"),
         (["lat", sample, "colormap:", "x"], "colormap: only pictures have them: expected -o with the name of one"),

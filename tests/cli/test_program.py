@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -150,6 +151,22 @@ def test_a_full_disk_is_one_line(base: str) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*DS, base], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (1, b"ds ls: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes streams")
+def test_closed_streams(base: str) -> None:
+    def status(words: str) -> tuple[int, bytes, bytes]:
+        command = " ".join(map(shlex.quote, DS)) + f" {words}"
+        done = subprocess.run(command, shell=True, capture_output=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    assert status(f"ls {base} >&-") == (1, b"", b"ds ls: Bad file descriptor\n")
+    assert status(f"info {base} >&-") == (1, b"", b"ds info: Bad file descriptor\n")
+    assert status(f"select {base} copy.ds >&-") == (0, b"", b"")
+    assert status(f"diff -q {base} copy.ds >&-") == (0, b"", b"")
+    assert status("ls nope.ds 2>&-") == (1, b"", b"")
+    assert status(f"ls {base} 2>&- <&-")[0] == 0
+    assert status(f"ls {base} >&- 2>&- <&-") == (1, b"", b"")
 
 
 @pytest.mark.parametrize(

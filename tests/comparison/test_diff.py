@@ -218,6 +218,10 @@ def test_what_cannot_be_compared() -> None:
             diff({}, {}, atol=value)
     with pytest.raises(ds.FormatError):
         diff(golden.FOLDER / "corrupt" / "truncated_body.ds", {"x": np.zeros(3, "i4")})
+    for other in (Path("odd.ds"), Path("copy.ds")):  # the file itself, and a copy of it
+        other.write_bytes(b'ds-1.0\n{"x": {".size": [], ".type": "int9"}, ".": {}}\n1')
+        with pytest.raises(ds.DsError, match="int9"):
+            diff("odd.ds", other)
 
 
 def test_text_is_on_one_line_and_escaped() -> None:

@@ -49,6 +49,25 @@ def test_distances_of_integers_are_exact(a: int, b: int) -> None:
     assert distances(np.array([a], "i8"), np.array([b], "i8")).tolist() == [abs(a - b)]
 
 
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**64 - 1))
+def test_distances_of_integers_with_and_without_sign(a: int, b: int) -> None:
+    for found in (
+        distances(np.array([a], "i8"), np.array([b], "u8")),
+        distances(np.array([b], "u8"), np.array([a], "i8")),
+    ):
+        assert found.tolist() == [abs(a - b) if abs(a - b) < 2**64 else pytest.approx(abs(a - b))]
+
+
+@pytest.mark.parametrize(
+    ("integer", "number"), [(2**53 + 1, 2.0**53), (2**63 - 1, 2.0**63), (-(2**62) + 3, -(2.0**62))]
+)
+def test_what_differs_has_a_distance(integer: int, number: float) -> None:
+    a, b = np.array([integer, 5], "i8"), np.array([number, 5.0])
+    assert distances(a, b).tolist() == [abs(integer - int(number)), 0]
+    assert distances(b, a).tolist() == [abs(integer - int(number)), 0]
+    assert places(a, b) == places(b, a) == [0]
+
+
 def test_zeros_and_nan() -> None:
     other_nan = np.array([0x7FF8000000000001], "u8").view("f8")
     a, b = np.array([0.0, np.nan, np.nan]), np.concatenate([[-0.0], other_nan, [1.0]])

@@ -144,7 +144,7 @@ def test_coastlines_are_drawn_or_not() -> None:
 def test_absent_outlines_are_missed_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coastlines, "within", lambda box, dots: None)
     assert coasts(drawn(globe(*SHAPES["globe"]))[0]) is None
-    with pytest.raises(DriverError, match=r"install ds-format-cython\[maps\]"):
+    with pytest.raises(DriverError, match=r"pip install 'ds-format-cython\[maps\]'"):
         drawn(globe(*SHAPES["globe"]), coastlines=True)
 
 
@@ -162,6 +162,17 @@ def test_a_curvilinear_grid_is_drawn_at_its_places() -> None:
     assert lines.get_gid() == "coastlines"
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("lon", "lat")
     assert axes.get_xlim() == (0, 360)
+
+
+@pytest.mark.usefixtures("_coast")
+@pytest.mark.parametrize("lat", [0.0, np.linspace(0, 1, 4)[:, None]])
+def test_a_grid_without_extent_is_drawn_by_position(lat: Any) -> None:
+    x, y = np.zeros((4, 5)), np.zeros((4, 5)) + lat
+    scene = globe(np.arange(5), np.arange(4))._replace(
+        x=Axis("x", np.arange(5.0)), y=Axis("y", np.arange(4.0)), grid=Grid(x, y, ("lon", "lat"))
+    )
+    axes, _ = drawn(scene)
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xlim()) == ("x", "y", (-0.5, 4.5))
 
 
 @pytest.mark.usefixtures("_coast")

@@ -82,5 +82,5 @@ def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
         raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(DriverError, match=r"cannot import matplotlib: install ds-format-cython\[plot\]"):
+    with pytest.raises(DriverError, match=r"cannot import matplotlib: pip install 'ds-format-cython\[plot\]'"):
         picture.save(LINE, str(tmp_path / "x.png"))

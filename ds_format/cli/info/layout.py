@@ -200,7 +200,7 @@ def _cells(name: str, variable: Mapping[str, Any], group: _Group) -> Iterator[Ce
 
 
 def _notes(variable: Mapping[str, Any], driver: str) -> Iterator[str]:
-    if variable["shape"] is None:
+    if variable["shape"] is None and variable["error"] is None:
         yield "no data"
     if variable["missing"] and driver not in UNSURE:
         yield "missing values"
