@@ -1,7 +1,8 @@
 """`python -m benchmarks.readme REPORT.json ...`: put what was measured into the tables of the documents.
 
 Only tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->` are changed; what is said around them is
-not. Later reports replace what earlier ones say of the same cases. Without a report, only the picture is drawn anew.
+not. Later reports replace what earlier ones say of the same cases; rows of which no report says anything stay as they
+stand. Without a report, only the picture is drawn anew.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def narrow(table: str) -> str:
     return _lines([rows[0], ["---"] * len(rows[0]), *rows[2:]])
 
 
-def replaced(document: str, tables: Sequence[str]) -> str:
-    """Return a document with other tables between its marks.
+def replaced(document: str, tables: Sequence[str], empty: Sequence[str]) -> str:
+    """Return a document with other tables between its marks, but for rows that are as in tables without figures.
 
     Raises
     ------
@@ -58,9 +59,19 @@ def replaced(document: str, tables: Sequence[str]) -> str:
     found = TABLES.findall(marked[0]) if marked else []
     if marked is None or len(found) != len(tables):
         raise ValueError(f"found {len(found)} tables between marks, expected {len(tables)}")
-    new = iter(tables)
-    text = TABLES.sub(lambda _: next(new), marked[0])
+    new = iter(zip(tables, empty, strict=True))
+    text = TABLES.sub(lambda old: _kept(old[0], *next(new)), marked[0])
     return document[: marked.start()] + text + document[marked.end() :]
+
+
+def _kept(old: str, new: str, empty: str) -> str:
+    known = {_work(line): line for line in old.splitlines()}
+    lines = zip(new.splitlines(), empty.splitlines(), strict=True)
+    return "".join(f"{known.get(_work(line), line) if line == bare else line}\n" for line, bare in lines)
+
+
+def _work(line: str) -> str:
+    return line.split(" | ")[0]
 
 
 def load(paths: Sequence[str]) -> dict[str, Result]:
@@ -82,9 +93,10 @@ def tables(results: Mapping[str, Result]) -> dict[str, list[str]]:
 
 def main(paths: Sequence[str]) -> None:
     """Change the documents, and draw the picture of what they say then."""
-    for name, new in tables(load(paths)).items() if paths else ():
+    empty = tables({})
+    for name, new in tables(load(paths)).items():
         path = ROOT / name
-        path.write_text(replaced(path.read_text(encoding="utf-8"), new), encoding="utf-8")
+        path.write_text(replaced(path.read_text(encoding="utf-8"), new, empty[name]), encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")
 
 

@@ -155,10 +155,20 @@ def test_a_group_says_what_its_times_mean(tmp_path: Path) -> None:
 
 def test_the_tables_of_documents_are_replaced() -> None:
     document = "| a |\n<!-- benchmarks -->\nwords\n\n| b |\n| - |\n\n| c |\nmore\n<!-- /benchmarks -->\n| d |\n"
-    found = readme.replaced(document, ["| x |\n", "| y |\n"])
+    found = readme.replaced(document, ["| x |\n", "| y |\n"], ["| z |\n", "| z |\n"])
     assert found == "| a |\n<!-- benchmarks -->\nwords\n\n| x |\n\n| y |\nmore\n<!-- /benchmarks -->\n| d |\n"
     with pytest.raises(ValueError, match="found 2 tables between marks, expected 1"):
-        readme.replaced(document, ["| x |\n"])
+        readme.replaced(document, ["| x |\n"], ["| x |\n"])
+
+
+def test_rows_without_figures_stay() -> None:
+    document = "<!-- benchmarks -->\n| w | us |\n| - | - |\n| read | 1 s |\n| write | 2 s |\n<!-- /benchmarks -->\n"
+    new, empty = (
+        "| w | us |\n| - | - |\n| read |  |\n| write | 3 s |\n| new |  |\n",
+        "| w | us |\n| - | - |\n| read |  |\n",
+    )
+    found = readme.replaced(document, [new], [empty + "| write |  |\n| new |  |\n"])
+    assert found == document.replace("2 s |\n", "3 s |\n| new |  |\n")
 
 
 def test_the_tables_that_are_shown() -> None:
@@ -171,8 +181,9 @@ def test_the_tables_that_are_shown() -> None:
 
 
 def test_the_documents_have_the_tables() -> None:
+    empty = readme.tables({})
     for name, tables in readme.tables({"read tiny": RESULT}).items():
-        assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables)
+        assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables, empty[name])
 
 
 def test_the_picture_shows_what_the_table_says() -> None:

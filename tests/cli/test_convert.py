@@ -17,7 +17,6 @@ import pytest
 import ds_format
 from ds_format.cli import progress
 from ds_format.cli.progress import Lines, render
-from ds_format.xarray_ import scheduler
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -167,7 +166,7 @@ def test_no_address_of_a_scheduler(address: str, ds: Run, archive: None) -> None
 
 def test_a_scheduler_that_does_not_answer(ds: Run, archive: None, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is optional")
-    monkeypatch.setattr(scheduler, "TIMEOUT", 0.5)
+    monkeypatch.setattr("ds_format.xarray_.scheduler.TIMEOUT", 0.5)
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unheard.getsockname()[1]}"
