@@ -58,7 +58,7 @@ def gaps(times: NDArray[Any]) -> NDArray[np.intp]:
 
 def opened(x: NDArray[Any], y: NDArray[Any], behind: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a line with a missing value put behind each of these places."""
-    missing = np.datetime64("NaT") if y.dtype.kind == "M" else np.nan
+    missing = np.datetime64("NaT", "ms") if y.dtype.kind == "M" else np.nan
     return np.insert(x, behind + 1, x[behind]), np.insert(y, behind + 1, missing)
 
 

@@ -55,7 +55,7 @@ def axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, Any])
         return Axis(label, np.where(missing, np.nan, days + seconds / SECONDS), "time", calendar=scale.calendar)
     since = (days - UNIX_EPOCH) * DAY + np.round(seconds * 1000).astype(np.int64)
     dates = since.astype("M8[ms]")
-    dates[missing] = np.datetime64("NaT")
+    dates[missing] = np.datetime64("NaT", "ms")
     some = dates[~missing]
     if some.size and (some.min() < FIRST_DATE or some.max() > LAST_DATE):
         return None
