@@ -140,7 +140,11 @@ def test_a_picture_is_one_of_few_colours() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tcp://127.0.0.1:4567", "in /home/ann/x", "'/tmp/abc/x.ds'", str(ROOT / "docs"), f"{sys.prefix}/lib"]
+    "text",
+    [
+        *("tcp://127.0.0.1:4567", "in /home/ann/x", "'/tmp/abc/x.ds'", f"{sys.prefix}/lib"),
+        *([str(ROOT / "docs")] if len(ROOT.parts) > 2 else []),  # the name of a folder in / may be any word
+    ],
 )
 def test_what_tells_of_a_machine_is_refused(text: str) -> None:
     for output in (stream(f"see {text}"), shown(html=f"<b>{text}</b>")):

@@ -78,6 +78,9 @@ def test_command_lines_do_what_they_do_under_the_reference(inputs: Path, referen
             assert (result.status, result.out, output(ours)) == (1, "", []), line
             n_refused += 1
             continue
+        if line[0] == "stats" and result.out == "null\n":  # likewise: JSON of nothing
+            assert told == [0, ""], line
+            continue
         assert [result.status, result.out] == told, (line, result.err)
         assert [path.name for path in output(ours)] == [path.name for path in output(theirs)], line
         for one, other in zip(output(ours), output(theirs), strict=True):
