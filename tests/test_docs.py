@@ -118,7 +118,7 @@ def test_the_commands_of_the_readme_are_run_by_ci() -> None:
     assert len(excused) == 2
     assert all(re.fullmatch(r"python3 -m venv \.venv && .*\n", code) for code in excused)
     assert "'^python3 -m venv'" in (ROOT / ".ci" / "common").read_text()
-    for name in ("run", "newest"):
+    for name in ("run", "newest", "second"):
         assert '/common"' in (ROOT / ".ci" / name).read_text()
 
 
