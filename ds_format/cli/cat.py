@@ -18,6 +18,7 @@ from ..subset import item_size, open_subset
 from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
+from .output import as_lists
 from .patterns import Finder
 
 COMMAND = Command(
@@ -102,7 +103,7 @@ def _rows(
     shape = entries[full[0]][".size"]
     convert = {key: _converter(source, key, how, path) for key in full}
     if not shape:
-        values = {key: convert[key](source.read(key)) for key in full}
+        values = {key: as_lists(convert[key](source.read(key))) for key in full}
         yield [values.get(key) for key in keys]
         return
     row_size = sum(item_size(entries[key]) for key in full)
@@ -112,7 +113,7 @@ def _rows(
     advance.total = shape[0] * row_size
     for start in range(0, shape[0], step):
         index = (range(start, min(start + step, shape[0])), *(range(n) for n in shape[1:]))
-        columns = {key: convert[key](source.read(key, index)).tolist() for key in full}
+        columns = {key: as_lists(convert[key](source.read(key, index))) for key in full}
         for i in range(len(index[0])):
             yield [columns[key][i] if key in columns else None for key in keys]
         advance.add(len(index[0]) * row_size)

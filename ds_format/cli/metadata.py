@@ -1,12 +1,13 @@
 """What a file holds, by the names that people know."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .. import drivers
 from ..drivers.base import Metadata
 from ..names import unescape
 from .arguments import Request, count, text
+from .output import in_type
 from .patterns import Finder
 
 
@@ -44,9 +45,16 @@ def contents(meta: Metadata) -> Contents:
     return Contents(attributes(meta.get(".", {})), dict(sorted(found.items())))
 
 
-def attributes(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes in the metadata of a variable or dataset, by their names."""
-    return {unescape(key): value for key, value in entry.items() if not key.startswith(".")}
+def attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes in the metadata of a variable or dataset by name, floats as numbers of their type."""
+    types = entry.get(".dtypes")
+    types = types if isinstance(types, dict) else {}
+    found = {}
+    for key, value in entry.items():
+        if not key.startswith("."):
+            name = types.get(key)
+            found[unescape(key)] = in_type(value, name[0] if isinstance(name, list) and name else name)
+    return found
 
 
 def sizes(entries: Iterable[dict[str, Any]]) -> dict[str, int | None]:

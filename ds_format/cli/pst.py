@@ -13,7 +13,7 @@ Reading has two steps, because what a bare word means depends on its place: as a
 is a name. `parse` keeps such words as `Bare`; `value` turns them into what they mean as values; `decode` does both.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 _BLANKS = " \t\n\r\f\v"
@@ -220,23 +220,30 @@ def _value(word: _Word, todo: list[_Word]) -> Any:
     return Bare(word.text) if word.bare else word.text
 
 
-def encode(data: Any, indent: bool = True) -> str:
+def fixed(number: float) -> str:
+    """Return the text of a float with six decimals, as ds-format 5.0.2 prints all floats."""
+    return f"{number:f}"
+
+
+def encode(data: Any, indent: bool = True, number: Callable[[float], str] = fixed) -> str:
     """Return the text of a value.
 
     Parameters
     ----------
     data : None, bool, int, float, str, bytes, list, tuple or dict
-        Floats get six decimals. At the top a list goes without brackets, and None is empty text.
+        At the top a list has no brackets, and None is empty text.
     indent : bool
-        Whether objects inside of others spread over lines. Otherwise everything is on one line.
+        Whether nested objects spread over lines. Otherwise everything is on one line.
+    number : callable
+        Returns the text of a float.
     """
     items = data if isinstance(data, (list, tuple)) and data else [data]
     if len(items) == 1 and items[0] is None:
         return ""
-    return _join(_parts(items, 0, indent)).removesuffix("\n")
+    return _join(_parts(items, 0, indent, number)).removesuffix("\n")
 
 
-def _parts(items: Sequence[Any], level: int, indent: bool) -> Iterator[str]:
+def _parts(items: Sequence[Any], level: int, indent: bool, number: Callable[[float], str]) -> Iterator[str]:
     """Yield the texts of an array. An object without another one beside it needs no brackets.
 
     Its pairs then stand behind the tabs that they would have on lines of their own: so ds-format 5.0.2 prints them.
@@ -245,28 +252,28 @@ def _parts(items: Sequence[Any], level: int, indent: bool) -> Iterator[str]:
     tabs = "\t" * level if indent else ""
     for i, item in enumerate(items):
         if isinstance(item, dict) and item and not objects[i] and not objects[i + 2]:
-            yield from (f"{tabs}{_text(str(key))}: {_part(part, level, indent)}" for key, part in item.items())
+            yield from (f"{tabs}{_text(str(key))}: {_part(part, level, indent, number)}" for key, part in item.items())
         else:
-            yield _part(item, level, indent)
+            yield _part(item, level, indent, number)
 
 
-def _part(item: Any, level: int, indent: bool) -> str:
+def _part(item: Any, level: int, indent: bool, number: Callable[[float], str]) -> str:
     if item is None or isinstance(item, bool):
         return "none" if item is None else str(item).lower()
     if isinstance(item, float):
-        return f"{item:f}"
+        return number(item)
     if isinstance(item, bytes):
         return _text(item.decode("utf-8", "surrogateescape"))
     if isinstance(item, (list, tuple)):
-        return _join(("{", *_parts(item, level, indent), "}"))
+        return _join(("{", *_parts(item, level, indent, number), "}"))
     if isinstance(item, dict):
-        return _braces(item, level, indent)
+        return _braces(item, level, indent, number)
     return _text(item) if isinstance(item, str) else str(item)
 
 
-def _braces(item: dict[str, Any], level: int, indent: bool) -> str:
+def _braces(item: dict[str, Any], level: int, indent: bool, number: Callable[[float], str]) -> str:
     end = "\n" if indent else ""
-    pairs = [f"{_text(str(key))}: {_part(part, level + 1, indent)}{end}" for key, part in item.items()]
+    pairs = [f"{_text(str(key))}: {_part(part, level + 1, indent, number)}{end}" for key, part in item.items()]
     if not pairs or not indent:
         return _join(("{{", *pairs, "}}" + end))
     tabs = "\t" * level

@@ -14,6 +14,7 @@ from ..subset import item_size, open_subset
 from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command
+from .output import in_type
 from .patterns import ONE_VARIABLE, Finder
 
 COMMAND = Command(
@@ -68,4 +69,6 @@ def _summary(request: Request) -> dict[str, Any] | None:
             n_bytes *= n
         width = item_size(entry)
         advance = Advance(request.progress, n_bytes * n_passes(n_bytes, width))
-        return vars(summarize(lambda: advance.over_arrays(source.blocks(key), width), n_bytes))
+        found = vars(summarize(lambda: advance.over_arrays(source.blocks(key), width), n_bytes))
+        ends = {end: in_type(found[end], entry.get(".type")) for end in ("min", "max")}  # values, the rest is computed
+        return {**found, **ends}

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ds_format.cli import output
 
@@ -29,6 +31,18 @@ def printed(item: Any, capsysbinary: pytest.CaptureFixture[bytes], **options: bo
         (b"\xff", b"\xff\n", b'"\\udcff"\n'),
         (float("nan"), b"nan\n", b"NaN\n"),
         (["v", np.float32(0.5)], b"v 0.500000\n", b'["v", 0.5]\n'),
+        (3.4e-7, b"3.4e-07\n", b"3.4e-07\n"),
+        (-4e-7, b"-4e-07\n", b"-4e-07\n"),
+        (6e-7, b"0.000001\n", b"6e-07\n"),
+        ([0.0, -0.0], b"0.000000 -0.000000\n", b"[0.0, -0.0]\n"),
+        (12345678901.5, b"12345678901.500000\n", b"12345678901.5\n"),
+        (123456789012.5, b"123456789012.5\n", b"123456789012.5\n"),
+        (99999999999.9999999, b"100000000000.0\n", b"100000000000.0\n"),
+        (-1e300, b"-1e+300\n", b"-1e+300\n"),
+        ([float("inf"), float("-inf")], b"inf -inf\n", b"[Infinity, -Infinity]\n"),
+        (np.float32(9.96921e36), b"9.96921e+36\n", b"9.969209968386869e+36\n"),
+        ({"a": np.array([3.4e-7, 1], "f4")}, b"a: { 3.4e-07 1.000000 }\n", b'{"a": [3.400000139208714e-07, 1.0]}\n'),
+        (np.float16(6e-8), b"6e-08\n", b"5.960464477539063e-08\n"),
         (["v", np.array([1, 2], "i2")], b"v { 1 2 }\n", b'["v", [1, 2]]\n'),
         ({"a": (np.int8(1), b"x")}, b"a: { 1 x }\n", b'{"a": [1, "x"]}\n'),
         (["v", np.array([b"x"], object)], b"v { x }\n", b'["v", ["x"]]\n'),
@@ -79,3 +93,17 @@ def test_an_error_of_the_data_leaves_stdout_open(capsysbinary: pytest.CaptureFix
         output.write(items())
     output.write(["b"])
     assert capsysbinary.readouterr().out == b"a\nb\n"
+
+
+@given(
+    st.one_of(
+        st.floats(width=16, allow_nan=False, allow_infinity=False).map(np.float16),
+        st.floats(width=32, allow_nan=False, allow_infinity=False).map(np.float32),
+        st.floats(width=64, allow_nan=False, allow_infinity=False).map(np.float64),
+    )
+)
+def test_hidden_floats_have_the_digits_of_numpy(value: Any) -> None:
+    text = output.number(output.as_lists(value))
+    fixed = f"{value:f}"
+    is_hidden = value and (float(fixed) == 0 or sum(char.isdigit() for char in fixed) > 17)
+    assert text == fixed if not is_hidden else float(text) == float(str(value))

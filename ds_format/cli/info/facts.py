@@ -77,7 +77,7 @@ def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], o
             for name, entry in _in_order(meta, entries)
         },
         "groups": _names(_stored(record).get("groups")),
-        "attributes": _attributes(record),
+        "attributes": metadata.attributes(record),
     }
 
 
@@ -97,7 +97,7 @@ def _variable(entry: Mapping[str, Any], own: str) -> dict[str, Any]:
         "missing": entry.get(".missing"),
         "packed": stored.get(PACKED) is True,
         "storage": {key: value for key, value in storage.items() if key != PACKED},
-        "attributes": _attributes(entry),
+        "attributes": metadata.attributes(entry),
     }
 
 
@@ -119,17 +119,6 @@ def _size(entry: Mapping[str, Any], stored: Mapping[str, Any]) -> int | None:
         stored_size = entry.get(formats.LENGTH)
         return n * length if isinstance(length, int) else stored_size if n else 0
     return None if kind is None else n * max(kind.size, 1)
-
-
-def _attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes, those in the precision of float32 so that they are told in it."""
-    types = entry.get(".dtypes")
-    found = metadata.attributes(dict(entry))
-    for key, told in types.items() if isinstance(types, dict) else ():
-        if key in found and (told[0] if isinstance(told, list) and told else told) == "float32":
-            value = found[key]
-            found[key] = list(map(formats.in_float32, value)) if isinstance(value, list) else formats.in_float32(value)
-    return found
 
 
 def _dimensions(entries: Mapping[str, dict[str, Any]], record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,32 +56,3 @@ def of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
             meta[key][".missing"] = var.missing
             meta[key][LENGTH] = var.length or None
     return "ds-1.0" if header.version == "1.0" else f"ds {header.version}", meta, faults
-
-
-class Float32(float):
-    """A number of float32, which a header has as float64. Its text has as few digits as tell it from others.
-
-    Examples
-    --------
-    >>> print(Float32(0.10000000149011612))
-    0.1
-    """
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        wanted = _packed(self)
-        shorter = (float(f"{self:.{n}g}") for n in range(6, 10))
-        return repr(next((one for one in shorter if _packed(one) == wanted), float(self)))
-
-
-def in_float32(value: Any) -> Any:
-    """Return a float as one of float32, and other values as they are."""
-    return Float32(value) if isinstance(value, float) else value
-
-
-def _packed(value: float) -> bytes:
-    try:
-        return struct.pack("f", value)
-    except OverflowError:
-        return b""
