@@ -37,7 +37,8 @@ def header(data: bytearray) -> Any:
 
 def model(data: bytearray) -> Model:
     line = bytes(data[: data.index(b"\n", 8) + 1])
-    return Model(line, line.index(b'".": ') + 5, header(data))
+    own = json.loads(line.partition(b"\n")[2])["."]
+    return Model(line, line.index(b'".": ') + 5, header(data), own)
 
 
 def test_numbers_are_appended_in_native_byte_order() -> None:
@@ -71,7 +72,7 @@ def test_all_or_nothing(entry: Any) -> None:
     rooms: list[bytearray | None] = [bytearray(), bytearray(), None]
     assert append_numbers(header(data), data, SIZES, rooms) == [1]
     assert [*map(bool, rooms)] == [False] * 3
-    assert model(data).take(data, SIZES, rooms, {}) is False
+    assert model(data).take(data, SIZES, rooms, {}) is None
     assert append_numbers(header(data), data, SIZES, [rooms[0], None, None]) == []
     assert bytes(rooms[0] or b"") == BODY
 
@@ -94,14 +95,15 @@ def test_a_file_that_follows() -> None:
     rooms: list[bytearray | None] = [bytearray()]
     attributes = {"a": 1, "b": [2]}
     follows = model(first)
-    for text, after in [
+    for text, found in [
         ('{"a": 1, "b": [2]}', {"a": 1, "b": [2]}),
-        ('{"a": "ž", "c": 1.5}  \t', {"a": "ž", "b": [2], "c": 1.5}),
-        ("{}", {"a": "ž", "b": [2], "c": 1.5}),
+        ('{"a": "ž", "c": 1.5}  \t', {"a": "ž", "c": 1.5}),
+        ("{}", {}),
+        ('{"a": 1, "b": [2]}', {"a": 1, "b": [2]}),
     ]:
-        assert follows.take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) is True
-        assert attributes == after
-    assert bytes(rooms[0] or b"") == 3 * BODY
+        assert follows.take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) == found
+        assert attributes == {"a": 1, "b": [2]}
+    assert bytes(rooms[0] or b"") == 4 * BODY
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,9 @@ def test_a_file_that_does_not_follow(text: str) -> None:
     first = made({"x": {".size": [4]}}, '{"a": 1}')
     rooms: list[bytearray | None] = [bytearray()]
     attributes = {"a": 1}
-    assert model(first).take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) is False
+    assert model(first).take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) is None
     for end in range(len(first)):
-        assert model(first).take(first[:end], SIZES, rooms, attributes) is False
+        assert model(first).take(first[:end], SIZES, rooms, attributes) is None
     assert not rooms[0]
     assert attributes == {"a": 1}
 
@@ -132,9 +134,9 @@ def test_a_file_that_does_not_follow(text: str) -> None:
 def test_the_last_member_of_something_else_is_no_model() -> None:
     inner = bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {}}}}\n')
     line = bytes(inner)
-    follows = Model(line, line.index(b'".": ') + 5, header(inner))
-    assert follows.take(bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {"c": 1}}\n'), SIZES, [None], {}) is False
-    assert follows.take(bytearray(line), SIZES, [None], {}) is True
+    follows = Model(line, line.index(b'".": ') + 5, header(inner), {})
+    assert follows.take(bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {"c": 1}}\n'), SIZES, [None], {}) is None
+    assert follows.take(bytearray(line), SIZES, [None], {}) == {}
 
 
 entries = st.dictionaries(st.sampled_from(["units", "a", ".dtypes", "b"]), json_values, max_size=4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container
 from typing import Any
 
 from ...codec.attributes import from_json
@@ -69,7 +69,9 @@ class AlikeFiles:
         self.paths: list[str] = []
         self.noted: list[dict[str, Any]] = []
         self._attributes = attributes
-        self._of_line: dict[str, Any] = {}
+        self._last: dict[str, Any] = {}
+        """Attributes of the dataset in the file before."""
+        self._last_noted: dict[str, Any] = {}
         try:
             self._header, self._meta = parse(held, find_end(held, whole=True))
         except DsError as error:
@@ -89,20 +91,21 @@ class AlikeFiles:
             self._once = [key for key in self._columns if dim not in self._dims(key)]
             self._wanted = [key for key in self._wanted if key not in self._once]
             self._choose()
-        self._follow(held, header.compiled)
-        self._note(held, self._meta[META], follows=False)
+        own = self._meta[META].copy()
+        self._follow(held, header.compiled, own)
+        self._note(own)
 
     def _dims(self, key: str) -> list[str]:
         return dims(key, self._meta[key], len(self._meta[key][".size"]))
 
-    def _follow(self, data: bytearray, found: Compiled | None) -> None:
-        """Let the next file follow this one."""
+    def _follow(self, data: bytearray, found: Compiled | None, own: dict[str, Any]) -> None:
+        """Let the next file follow this one, whose attributes of the dataset are `own`."""
         size = self._header.body if found is None else found.body
         self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the first one may end with the file
         last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
         self._model = None
         if found is not None and not found.is_doubtful and not self._others:
-            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found)
+            self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, found, own)
 
     def _choose(self) -> None:
         """Set of which variables values are taken in either way."""
@@ -118,18 +121,18 @@ class AlikeFiles:
         FormatError
             If it is, but damaged; then nothing of it has been taken.
         """
-        for key in self._attributes:
-            self._meta[META].pop(key, None)  # what the file lacks is not that of the one before
-        if self._model is not None and self._model.take(held, SIZES, self._rooms, self._meta[META]):
-            self.paths.append(path)
-            if self._attributes:
-                self._note(held, self._meta[META], follows=True)
-            return True
+        if self._model is not None:
+            own = self._model.take(held, SIZES, self._rooms, self._meta[META])
+            if own is not None:
+                self.paths.append(path)
+                self._note(own)
+                return True
         if self._header.compiled is None:
             if not held.startswith(self._line):
                 return False
-            self._note(held, {}, follows=True)
-            return self._take(path, held, None)
+            self._take(path, held, None)
+            self._note(self._last)
+            return True
         new = compiled(held)
         if new is None or new[0].keys != self._header.keys:
             return False
@@ -137,29 +140,32 @@ class AlikeFiles:
         if not are_alike(self._meta, meta, DECIDING_HERE):
             return False
         self._take(path, held, found)
+        own = meta[META]
         merge_entries(self._meta, meta)
         missing = found.missing()
         if missing != self._missing:
             self._missing = [one or other for one, other in zip(self._missing, missing, strict=True)]
-        self._follow(held, found)
-        self._note(held, meta[META], follows=False)
+        self._follow(held, found, own)
+        self._note(own)
         return True
 
-    def _note(self, data: bytearray, found: Mapping[str, Any], follows: bool) -> None:
-        """Note what a file has of the attributes of which this is wanted."""
-        if not self._attributes:
-            return
-        if follows and data.startswith(self._line):
-            self.noted.append(self._of_line)
-            return
-        noted = {key: found[key] for key in self._attributes if key in found}
-        if noted and DTYPES in self._first[META]:
-            noted = from_json({**noted, DTYPES: self._first[META][DTYPES]})
-        self.noted.append(noted)
-        if not follows:
-            self._of_line = noted
+    def _note(self, own: dict[str, Any]) -> None:
+        """Let the attributes of the dataset in a file override those before, and note those that are asked for."""
+        if own is not self._last:
+            known = self._meta[META]
+            for key in self._attributes:
+                if key not in own:
+                    known.pop(key, None)  # a file without it does not have that of the file before
+            known.update(own)
+            self._last = own
+            noted = {key: own[key] for key in self._attributes if key in own}
+            if noted and DTYPES in self._first[META]:
+                noted = from_json({**noted, DTYPES: self._first[META][DTYPES]})
+            self._last_noted = noted
+        if self._attributes:
+            self.noted.append(self._last_noted)
 
-    def _take(self, path: str, data: bytearray, found: Compiled | None) -> bool:
+    def _take(self, path: str, data: bytearray, found: Compiled | None) -> None:
         """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
         plain = None if found is None or found.is_doubtful else found
         try:
@@ -173,7 +179,6 @@ class AlikeFiles:
         for key, array in arrays.items():
             self._columns[key].append(array)
         self.paths.append(path)
-        return True
 
     def _decode(self, data: bytearray, found: Compiled | None, keys: Collection[str]) -> dict[str, Any]:
         """Return the arrays of those of the variables that have data."""

@@ -6,7 +6,6 @@ What a header says is found out by `header`; here it is compared with that of th
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_Update
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
@@ -113,15 +112,18 @@ cdef class Model:
         0: nowhere.
     header : Header
         What the kernel has found in it.
+    attributes : dict
+        Those of the dataset, plain JSON values.
     """
 
     cdef bytes line
     cdef Py_ssize_t last
     cdef bint is_sure
     cdef Header header
+    cdef dict attributes
 
-    def __init__(self, bytes line not None, Py_ssize_t last, Header header not None):
-        self.line, self.last, self.header = line, last, header
+    def __init__(self, bytes line not None, Py_ssize_t last, Header header not None, dict attributes not None):
+        self.line, self.last, self.header, self.attributes = line, last, header, attributes
         self.is_sure = False
 
     def take(self, data not None, list sizes not None, list rooms not None, dict attributes not None):
@@ -134,17 +136,18 @@ cdef class Model:
         sizes, rooms
             As `append_numbers`.
         attributes : dict
-            Those of the files before, plain JSON values; gets those of this one.
+            Those of the files before, plain JSON values; `.dtypes` among them has to be the same.
 
         Returns
         -------
-        bool
-            Whether it has been taken. If not, nothing has changed: it does not follow, is unusual or damaged, or what
-            is wanted is not in plain numbers.
+        dict or None
+            The attributes of the dataset in this file, plain JSON values; those of the model itself if the headers are
+            equal. None if the file has not been taken: it does not follow, is unusual or damaged, or a requested
+            variable is not of plain numbers.
         """
         cdef Py_buffer view
         cdef Py_ssize_t body = 0, size = PyBytes_GET_SIZE(self.line)
-        cdef dict found = None
+        cdef dict found = self.attributes
         if len(rooms) != len(self.header.keys):
             raise ValueError(f"{len(rooms)} rooms for {len(self.header.keys)} variables")
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -157,13 +160,11 @@ cdef class Model:
                     self.last = self.last if self.is_sure else 0
                 if self.is_sure:
                     found = self._attributes(<const char*> view.buf, view.len, &body)
-            if not body or (found is not None and not same_member(attributes, found, DTYPES)):
-                return False
+            if not body or (found is not self.attributes and not same_member(attributes, found, DTYPES)):
+                return None
             if _append(self.header, body, &view, sizes, rooms):
-                return False
-            if found is not None:
-                PyDict_Update(attributes, found)
-            return True
+                return None
+            return found
         finally:
             PyBuffer_Release(&view)
 

@@ -48,11 +48,10 @@ def catalog_of(
         memory = _idle.pop()
     except IndexError:
         memory = _Memory()
-    try:
-        return memory.catalog(header, path, read_scalar, lends)
-    finally:
-        if len(_idle) < IDLE:
-            _idle.append(memory)
+    catalog = memory.catalog(header, path, read_scalar, lends)
+    if len(_idle) < IDLE:  # after an error it may remember parts of two files
+        _idle.append(memory)
+    return catalog
 
 
 class _Known(NamedTuple):
@@ -118,6 +117,7 @@ class _Memory:
                 is_same = False
                 key = escape(place.name)
                 variables[key], meta[key] = self._read(i, place, read_scalar)
+        del self.variables[len(header.variables) :]
         attributes = header.attributes
         take_marker(attributes)
         own = {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
