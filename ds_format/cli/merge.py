@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from .. import drivers, timeaxis
+from ..dataset import META, attrs
+from ..errors import DsError, UnsupportedError
 from ..kernels.files.presence import exists
 from ..many.merging import merge_files
+from ..merging import size_along
+from ..names import escape
+from ..nearest import hint
+from ..subset import Subset, open_subset
 from . import metadata, options, patterns, pst
 from .arguments import ArgumentError, Request, count, names, text
 from .commands import Command, Option
@@ -19,7 +29,10 @@ COMMAND = Command(
     arguments=(
         ("DIM", "Name of a dimension, or a pattern that matches one."),
         ("INPUT", "The files to read."),
-        ("OUTPUT", "The file to write."),
+        (
+            "OUTPUT",
+            "The file to write. Without --overwrite, only an earlier result is replaced.",
+        ),
     ),
     options=(
         Option(
@@ -28,7 +41,17 @@ COMMAND = Command(
             "true | false",
         ),
         options.LAYOUT,
-        Option("new", "Stack variables that do not have DIM along this new first dimension.", "NAME"),
+        Option(
+            "new",
+            "Stack variables that do not have DIM along this new first dimension. Repeat DIM here if no input has it "
+            "and one has a dimension of a similar name.",
+            "NAME",
+        ),
+        Option(
+            "overwrite",
+            "Replace OUTPUT even if it has no value of the coordinate DIM in common with an input or, without such a "
+            "coordinate, if an input is as long along DIM.",
+        ),
         Option("variables", "Stack only these: a name or { NAME... }.", "VARS"),
     ),
     examples=(
@@ -48,7 +71,7 @@ def run(request: Request) -> Iterable[Any]:
         If a file cannot be read or written, or the files do not fit each other.
     """
     count(request, 2)
-    wanted, *inputs, output = (text(word, "argument") for word in request.words)
+    pattern, *inputs, output = (text(word, "argument") for word in request.words)
     if not inputs and exists(output):
         raise ArgumentError(f"{output}: there is nothing to merge, and this file would become an empty dataset")
     new = request.options.get("new")
@@ -58,8 +81,12 @@ def run(request: Request) -> Iterable[Any]:
     if not isinstance(jd, bool):
         raise ArgumentError(f"jd: invalid type: expected true or false, found {pst.encode([jd], False)}")
     given = request.options.get("variables")
+    dim = _dimension(pattern, inputs, new, fixed=bool(request.options.get("F")))
+    # A single input is a copy: OUTPUT cannot have been forgotten.
+    if len(inputs) > 1 and not request.options.get("overwrite") and exists(output):
+        _check_output(dim, inputs, output)
     merge_files(
-        _dimension(wanted, inputs, fixed=bool(request.options.get("F"))),
+        dim,
         inputs,
         output,
         new=new,
@@ -72,14 +99,103 @@ def run(request: Request) -> Iterable[Any]:
     return ()
 
 
-def _dimension(wanted: str, inputs: Sequence[str], *, fixed: bool) -> str:
-    """Return the dimension of some file that a pattern matches; a name may be that of a new one."""
-    if fixed or not any(char in wanted for char in "*?["):
-        return wanted
-    found = {dim for path in inputs for dim in metadata.sizes(metadata.read(path).variables.values())}
-    matching = patterns.match(wanted, sorted(found))
+def _dimension(pattern: str, inputs: Sequence[str], new: str | None, *, fixed: bool) -> str:
+    """Return the dimension that a pattern matches in the inputs, or the name of a new dimension.
+
+    Raises
+    ------
+    ArgumentError
+        If the pattern matches several dimensions, or a new dimension was hardly meant.
+    MissingError
+        If the pattern matches none.
+    """
+    known: set[str] = set()
+    is_pattern = not fixed and any(char in pattern for char in "*?[")
+    for path in inputs:
+        known.update(metadata.sizes(metadata.read(path).variables.values()))
+        if not is_pattern and pattern in known:
+            return pattern
+    if not is_pattern:
+        if new != pattern:
+            _check_new(pattern, known)
+        return pattern
+    matching = patterns.match(pattern, sorted(known))
     if not matching:
-        raise patterns.not_found(wanted, sorted(found), "dimension")
+        raise patterns.not_found(pattern, sorted(known), "dimension")
     if len(matching) > 1:
-        raise ArgumentError(f'more than one dimension is matching the pattern "{wanted}"')
+        raise ArgumentError(f'more than one dimension is matching the pattern "{pattern}"')
     return matching[0]
+
+
+def _check_new(dim: str, known: Iterable[str]) -> None:
+    """Raise if a dimension that no input has is rather a file or a misspelt name."""
+    if os.path.isfile(dim) or drivers.is_known(dim):
+        raise ArgumentError(f'DIM is missing: expected the name of a dimension, found the file name "{dim}"')
+    meant = hint(dim, sorted(known))
+    if meant:
+        raise ArgumentError(f'dimension "{dim}" not found{meant} To create it, add `new: {pst.encode([dim], False)}`')
+
+
+def _check_output(dim: str, inputs: Sequence[str], output: str) -> None:
+    """Raise unless an existing output is one of the inputs, or looks like an earlier result of merging them."""
+    if os.path.isfile(output) and not os.path.getsize(output):
+        return
+    if any(exists(path) and os.path.samefile(path, output) for path in inputs):
+        return
+    sizes, n_coordinates = [], 0
+    try:
+        with open_subset(output, unpack=True) as found:
+            n = _length(found, dim)
+            has_coordinate = _is_coordinate(found, dim)
+            for path in inputs:
+                with open_subset(path, unpack=True) as given:
+                    sizes.append(_length(given, dim))
+                    n_coordinates += _is_coordinate(given, dim)
+                    if has_coordinate and _is_coordinate(given, dim) and _have_common_value(given, found, escape(dim)):
+                        return
+    except (DsError, OSError) as error:
+        what = f"cannot be compared with the inputs ({error})"
+    else:
+        if has_coordinate or n_coordinates:
+            what = f'has no value of "{dim}" in common with the inputs'
+        elif n <= max(sizes) and sum(size > 0 for size in sizes) > 1:
+            what = f'is no longer along "{dim}" than an input'
+        else:
+            return
+    raise ArgumentError(
+        f"{output}: the file exists, and {what}: is OUTPUT missing? Add --overwrite to replace the file"
+    )
+
+
+def _is_coordinate(source: Subset, dim: str) -> bool:
+    """Whether a file has values of the coordinate that is called as a dimension; a scalar is one, too."""
+    entry = source.meta.get(escape(dim), {})
+    size = entry.get(".size")
+    return dim != META and size is not None and len(size) <= 1
+
+
+def _length(source: Subset, dim: str) -> int:
+    """Return how many positions along a dimension a file has: one without the dimension, which is stacked."""
+    size = size_along(source.meta, dim)
+    return 1 if size is None else size
+
+
+TOLERANCE = 1e-12
+"""How far apart equal times may be after a conversion of units, relative to their value."""
+
+
+def _have_common_value(given: Subset, found: Subset, key: str) -> bool:
+    """Whether a coordinate has a value in two files. Times are compared in the same units."""
+    left, right = (np.ma.asanyarray(source.read(key)).ravel().compressed() for source in (given, found))
+    own, other = attrs(given.meta[key]), attrs(found.meta[key])
+    if left.dtype.kind in "OT" or right.dtype.kind in "OT":
+        return not set(left.tolist()).isdisjoint(right.tolist())
+    if any(own.get(name) != other.get(name) for name in ("units", "calendar")) and timeaxis.is_time(own):
+        try:
+            left = timeaxis.convert(left, own["units"], own.get("calendar"), other["units"], other.get("calendar"))
+        except (KeyError, UnsupportedError):
+            return False
+    left, right = (values[np.isfinite(values)].astype(np.float64) for values in (left, np.sort(right)))
+    tolerance = TOLERANCE * np.maximum(1, abs(left))
+    first, end = np.searchsorted(right, left - tolerance), np.searchsorted(right, left + tolerance, "right")
+    return bool((first < end).any())

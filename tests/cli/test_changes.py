@@ -211,7 +211,7 @@ def test_rename_dim(ds: Run) -> None:
 def test_merge(ds: Run, base: str) -> None:
     d = changed(ds, f"merge 't*' {base} {base} out.ds range: {{ time: {{ 1 none }} }} jd: false variables: none")
     assert d["time"].tolist() == [2, 3, 2, 3]
-    d = changed(ds, f"merge run {base} {base} out.ds variables: {{ time }}")
+    d = changed(ds, f"merge --overwrite run {base} {base} out.ds variables: {{ time }}")
     assert (d["time"].shape, d["temperature"].shape) == ((2, 3), (3,))
     Path("out.ds").unlink()
     assert changed(ds, "merge time out.ds").keys() == {"."}
