@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         FormatError,
         IntegrityError,
         MissingError,
+        MissingGroupError,
         ReplacedError,
         TruncatedError,
         UnsafeError,
@@ -90,8 +91,8 @@ _OPS = (
     "with_mode",
 )
 _ERRORS = (
-    *("BusyError", "DriverError", "DsError", "FormatError", "IntegrityError", "MissingError", "ReplacedError"),
-    *("TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
+    *("BusyError", "DriverError", "DsError", "FormatError", "IntegrityError", "MissingError"),
+    *("MissingGroupError", "ReplacedError", "TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
 )
 _MODULES = {
     "comparison.records": ("Difference",),
@@ -136,6 +137,7 @@ __all__ = [
     "IntegrityError",
     "LossWarning",
     "MissingError",
+    "MissingGroupError",
     "Problem",
     "ReplacedError",
     "TruncatedError",

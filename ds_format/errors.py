@@ -7,6 +7,8 @@
     │   ├── TruncatedError                   fewer bytes than its header promises
     │   └── VersionError                     written by a newer program
     ├── MissingError (NameError, KeyError)   no such variable, dimension or attribute
+    ├── MissingGroupError (KeyError, OSError)
+    │                                        no such group: OSError, as from other engines of xarray
     ├── UnsupportedError (ValueError)        data that a file format cannot hold
     ├── DriverError (ValueError, OSError)    no driver for this file name, or its library is absent
     ├── IntegrityError (ValueError)          a checksum differs
@@ -79,6 +81,10 @@ class VersionError(FormatError):
 
 class MissingError(DsError, NameError, KeyError):
     """A variable, dimension or attribute that does not exist."""
+
+
+class MissingGroupError(DsError, KeyError, OSError):
+    """A group that does not exist. It is an OSError too, as from the engines netcdf4 and h5netcdf of xarray."""
 
 
 class UnsupportedError(DsError, ValueError):

@@ -3,16 +3,59 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from xarray import Dataset, DataTree
+from xarray.namedarray.daskmanager import DaskManager
+from xarray.namedarray.parallelcompat import list_chunkmanagers
 
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
 from . import groups, reading
+from .missing import OBJECTS
 from .refusals import refusal
+
+MIN_CHUNKED = 8 << 20
+"""Bytes up to which a variable is one chunk."""
+N_CHUNKS = 8
+"""Chunks of a variable, if these are neither too small nor too large."""
+MIN_CHUNK, MAX_CHUNK = 4 << 20, 16 << 20
+"""Bytes of a chunk."""
+MIN_STRETCH = 16 << 10
+"""Bytes of a chunk that are next to each other in the file. A file is read in smaller steps no faster."""
+MAX_ROWS = 16384
+"""Stretches of a chunk."""
+
+
+class ObjectChunks(DaskManager):
+    """What xarray does with dask. With `chunks="auto"`, objects of ds files are one chunk: dask refuses to guess."""
+
+    def normalize_chunks(
+        self, chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
+    ) -> Any:
+        """Return the lengths of chunks."""
+        return super().normalize_chunks(_whole(chunks, dtype), shape, limit, dtype, previous_chunks)
+
+    def from_array(self, data: Any, chunks: Any, **others: Any) -> Any:
+        """Return an array of dask."""
+        return super().from_array(data, _whole(chunks, data.dtype), **others)
+
+
+def _whole(chunks: Any, dtype: Any) -> Any:
+    """Return chunks of an array, where no dimension is "auto" if it is of objects of a ds file."""
+    if OBJECTS not in (getattr(dtype, "metadata", None) or {}):
+        return chunks
+    if isinstance(chunks, tuple):
+        return tuple(-1 if isinstance(n, str) else n for n in chunks)
+    return -1 if isinstance(chunks, str) else chunks
+
+
+if type(list_chunkmanagers().get("dask")) is DaskManager:
+    list_chunkmanagers()["dask"] = ObjectChunks()
 
 
 def open_dataset(path: Any, options: reading.Options, group: str | None = None) -> Dataset:
@@ -31,7 +74,7 @@ def open_dataset(path: Any, options: reading.Options, group: str | None = None) 
         As the system says.
     FormatError
         If it is no ds file, or a damaged one.
-    MissingError
+    MissingGroupError
         If it has no such group.
     """
     with _opened(path) as source:
@@ -80,4 +123,45 @@ def _dataset(source: DsSource, options: reading.Options, path: str | None) -> Da
     found = groups.group(source.meta, path, source.path)
     opened = reading.dataset(found, source.handle, options, os.path.abspath(source.path))
     opened.encoding["source"] = source.path
+    for variable in opened.variables.values():
+        chunks = preferred_chunks(variable.shape, variable.dtype)
+        if chunks is not None:
+            variable.encoding["preferred_chunks"] = dict(zip(variable.dims, chunks, strict=True))
     return opened
+
+
+def preferred_chunks(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...] | None:
+    """Return the chunks of a large variable that suit both its layout in a ds file and series at one point.
+
+    Values lie in C order. Chunks are cut along the inner axes, so that a chunk is a stretch of bytes at each position
+    of the first axis. The first axis is cut only if it is very long, or if the inner axes are small.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : dtype
+
+    Returns
+    -------
+    tuple of int or None
+        None: the variable is one chunk, because it is small or text.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size <= MIN_CHUNKED or dtype.hasobject:
+        return None
+    chunk = min(max(size // N_CHUNKS, MIN_CHUNK), MAX_CHUNK)
+    rows = min(shape[0], MAX_ROWS)
+    stretch = max(chunk // rows, MIN_STRETCH)
+    lengths: list[int] = []
+    inner = dtype.itemsize
+    for n in reversed(shape[1:]):
+        lengths.insert(0, _even(n, stretch // inner))
+        inner *= n
+    if inner <= stretch:
+        rows = _even(shape[0], chunk // inner)
+    return (rows, *lengths)
+
+
+def _even(n: int, most: int) -> int:
+    """Return the length of equal pieces of `n` positions, at most `most` each, and at least 1."""
+    return math.ceil(n / math.ceil(n / max(most, 1)))

@@ -10,7 +10,7 @@ from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
 
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
-from ..errors import DsError, MissingError, UnsupportedError
+from ..errors import DsError, UnsupportedError
 from ..names import escape, unescape
 from ..nearest import hint
 from ..packing import RECORDS
@@ -77,16 +77,14 @@ def _encode_tree(
     for what, given in (("encoding", encoding), ("unlimited_dims", unlimited_dims)):
         unknown = next((path for path in given if path not in paths), None)
         if unknown is not None:
-            raise MissingError(f'no group "{unknown}", which is in `{what}`{hint(str(unknown), paths)}')
+            raise UnsupportedError(f'unexpected {what} group "{unknown}"{hint(str(unknown), paths)}')
     meta: Metadata = {}
     arrays: dict[str, Any] = {}
     whole: dict[str, Any] = {}
     records: dict[str, dict[str, Any]] = {}
     for node, prefix, names in _nodes(tree):
         try:
-            part, data = encode(
-                node.to_dataset(inherit=False), encoding.get(node.path), unlimited_dims.get(node.path), mask
-            )
+            part, data = encode(_own(tree, node), encoding.get(node.path), unlimited_dims.get(node.path), mask)
         except DsError as error:
             raise _inside(error, prefix)
         for key, values in data.items():
@@ -115,11 +113,16 @@ def _nodes(tree: xr.DataTree) -> Iterator[tuple[xr.DataTree, str, dict[str, str]
         prefix = _prefix(tree, node)
         parent = None if node is tree or node.parent is None else node.parent.path
         known, names = dict(sizes[parent]) if parent else {}, dict(dims[parent]) if parent else {}
-        for dim, n in node.to_dataset(inherit=False).sizes.items():
+        for dim, n in _own(tree, node).sizes.items():
             if known.get(dim) != n:
                 known[dim], names[str(dim)] = n, f"{prefix}{dim}"
         sizes[node.path], dims[node.path] = known, names
         yield node, prefix, names
+
+
+def _own(tree: xr.DataTree, node: xr.DataTree) -> xr.Dataset:
+    """Return the variables that are written for a node. The top one has the coordinates that it inherits, too."""
+    return node.to_dataset(inherit=node is tree)
 
 
 def _prefix(tree: xr.DataTree, node: xr.DataTree) -> str:

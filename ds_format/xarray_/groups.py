@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..dataset import META, dims
 from ..drivers.base import Metadata
 from ..drivers.settings import names
-from ..errors import DsError, MissingError, UnsupportedError
+from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..names import escape, unescape
 from ..nearest import hint
 from ..packing import RECORDS
@@ -62,7 +62,7 @@ def group(meta: Metadata, path: str | None, file: str) -> Group:
 
     Raises
     ------
-    MissingError
+    MissingGroupError
         If there is no such group.
     UnsupportedError
         If the name of a group is empty, or stands for another group, or two dimensions of a variable have one name in
@@ -78,7 +78,7 @@ def group(meta: Metadata, path: str | None, file: str) -> Group:
     if SEPARATOR + wanted not in known:
         given = [name[1:] for name in known[1:]]
         message = f'group "{wanted}" not found{hint(wanted, given)}'
-        raise MissingError(message, path=file)
+        raise MissingGroupError(message, path=file)
     prefix = wanted + SEPARATOR if wanted else ""
     keys = {}
     own: Metadata = {}

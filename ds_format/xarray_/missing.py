@@ -24,6 +24,8 @@ from ..packing import ATTRIBUTES, RECORDS
 
 MARK = "ds_missing"
 """Key of the encoding of a variable whose mask no attribute tells of: the ds type of the values."""
+OBJECTS = "ds_type"
+"""Key of the metadata of the dtype object: the ds type of the values."""
 
 
 @dataclass(frozen=True)
@@ -182,13 +184,13 @@ def _signed(dtype: np.dtype[Any], attrs: Mapping[str, Any]) -> np.dtype[Any] | N
 def _text(name: str, type_name: str, attrs: dict[str, Any], missing: bool, masks: bool) -> View:
     """Return the view of text and byte strings: objects, with NaN or the empty one where values are missing."""
     base: type = str if type_name == "unicode" else bytes
-    dtype = np.dtype("O", metadata={"element_type": base})
+    dtype = np.dtype("O", metadata={"element_type": base, OBJECTS: type_name})
     if not missing:
         return View(Shown(name, dtype), dtype, attrs, {})
     if masks:
         kept = {key: value for key, value in attrs.items() if key not in SENTINEL_ATTRIBUTES}
         encoding = {key: attrs[key] for key in SENTINEL_ATTRIBUTES if key in attrs}
-        plain = np.dtype("O")
+        plain = np.dtype("O", metadata={OBJECTS: type_name})
         return View(Shown(name, plain, np.nan), plain, kept, {**encoding, MARK: type_name})
     fill = attrs.get(FILL_ATTRIBUTE, base())
     stored = fill.encode() if base is bytes and isinstance(fill, str) else fill
@@ -203,7 +205,7 @@ def _flags(name: str, attrs: dict[str, Any], missing: bool, masks: bool) -> View
     kept = {key: value for key, value in attrs.items() if key not in SENTINEL_ATTRIBUTES}
     if masks:
         encoding = {key: attrs[key] for key in SENTINEL_ATTRIBUTES if key in attrs}
-        dtype = np.dtype("O")
+        dtype = np.dtype("O", metadata={OBJECTS: "bool"})
         return View(Shown(name, dtype, np.nan), dtype, kept, {**encoding, MARK: "bool"})
     dtype = np.dtype(np.int8)
     fill = next(iter(fitting(attrs.get(FILL_ATTRIBUTE), dtype)), default_fill(dtype))

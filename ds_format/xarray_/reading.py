@@ -124,13 +124,17 @@ def dataset(
     meta, root = found.meta, found.meta[META]
     store = _Store(meta, lambda key: readable(found.keys[key]), options, source)
     opened = _decoded(store, options, source)
-    opened.set_close(None)  # nothing is open, and what it would close cannot be pickled
+    opened.set_close(_close_nothing)
     for name, variable in opened.variables.items():
         if FILL_ATTRIBUTE not in meta[escape(NONE_VAR_NAME if name is None else str(name))]:
             variable.encoding.pop(FILL_ATTRIBUTE, None)  # for the coders of xarray alone
     opened.encoding |= {name: root[name] for name in RECORDS if name in root}
     opened.encoding["unlimited_dims"] = records.unlimited(root, found.prefix)
     return opened
+
+
+def _close_nothing() -> None:
+    """Close a dataset that holds no file open. xarray calls it, and `open_mfdataset` pickles it."""
 
 
 def _decoded(store: _Store, options: Options, source: str | None) -> Dataset:

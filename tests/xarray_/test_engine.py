@@ -12,6 +12,7 @@ import pytest
 xr = pytest.importorskip("xarray", reason="xarray is not installed")
 
 import ds_format as ds  # noqa: E402
+from ds_format.xarray_ import arrays, engine  # noqa: E402
 from tests.xarray_ import nc_files  # noqa: E402
 
 ENCODED = ("dtype", "_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar", "chunksizes")
@@ -86,7 +87,7 @@ def test_groups_are_what_the_netcdf_file_has(tmp_path):
             found = xr.open_dataset(tmp_path / "a.ds", engine="ds", group=name)
             xr.testing.assert_identical(found, expected)
             assert found.encoding["unlimited_dims"] == expected.encoding["unlimited_dims"]
-    with pytest.raises(ds.MissingError, match=r'a\.ds: group "emty" not found: did you mean empty'):
+    with pytest.raises(ds.MissingGroupError, match=r'a\.ds: group "emty" not found: did you mean empty'):
         xr.open_dataset(tmp_path / "a.ds", engine="ds", group="emty")
 
 
@@ -192,9 +193,9 @@ def test_files_are_told_by_what_they_are(path, tmp_path):
         assert not entrypoint.guess_can_open(tmp_path / name)
     assert not entrypoint.guess_can_open(b"ds-1.0\n") and not entrypoint.guess_can_open("a\0.ds")
     assert xr.open_dataset(path)["x"].shape == (5, 6, 7)
-    for engine in (None, "ds"):
+    for name in (None, "ds"):
         with pytest.raises(FileNotFoundError):
-            xr.open_dataset(tmp_path / "absent.ds", engine=engine)
+            xr.open_dataset(tmp_path / "absent.ds", engine=name)
     with pytest.raises(TypeError, match="opens files by their paths: found BytesIO"):
         xr.open_dataset(__import__("io").BytesIO(path.read_bytes()), engine="ds")
     with pytest.raises(ds.FormatError, match=r"b\.ds"):
@@ -252,3 +253,99 @@ for name in ("open_many", "to_xarray", "from_xarray"):
         raise SystemExit(name)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_many_files_are_closed(tmp_path):
+    for i in range(2):
+        ds.write(tmp_path / f"{i}.ds", {"x": [i], ".": {"x": {".dims": ["t"]}}})
+    pytest.importorskip("dask", reason="open_mfdataset needs dask")
+    paths = sorted(tmp_path.glob("*.ds"))
+    for parallel in (False, True):
+        options = {"engine": "ds", "combine": "nested", "concat_dim": "t", "parallel": parallel}
+        with xr.open_mfdataset(paths, **options) as opened:
+            assert opened["x"].values.tolist() == [0, 1]
+    pickle.loads(pickle.dumps(xr.open_dataset(paths[0], engine="ds"))).close()
+    with xr.open_datatree(paths[0], engine="ds") as tree:
+        tree.close()
+
+
+def test_a_group_that_does_not_exist(tmp_path):
+    ds.write(tmp_path / "a.ds", {"g/x": 1})
+    for function in (xr.open_dataset, xr.open_datatree, xr.open_groups):
+        for kind in (ds.DsError, KeyError, OSError):
+            with pytest.raises(kind, match='group "nope" not found'):
+                function(tmp_path / "a.ds", engine="ds", group="nope")
+    with pytest.raises(ds.MissingGroupError) as caught:
+        xr.open_dataset(tmp_path / "a.ds", engine="ds", group="nope")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.path) == (str(caught.value), str(tmp_path / "a.ds"))
+
+
+def test_automatic_chunks_beside_text(tmp_path):
+    dask = pytest.importorskip("dask", reason="needs dask")
+    missing = [i == 1 for i in range(6)]
+    given = {
+        "text": np.array(list("abcdef"), object),
+        "masked": np.ma.MaskedArray(np.array(list("abcdef"), object), missing),
+        "flags": np.ma.MaskedArray([True] * 6, missing),
+        "number": np.arange(6.0),
+    }
+    ds.write(tmp_path / "a.ds", {**given, ".": {name: {".dims": ["i"]} for name in given}})
+    plain = xr.open_dataset(tmp_path / "a.ds", engine="ds")
+    with dask.config.set({"array.chunk-size": "16B"}):
+        for opened in (xr.open_dataset(tmp_path / "a.ds", engine="ds", chunks="auto"), plain.chunk("auto")):
+            assert opened["number"].chunks == ((2, 2, 2),)
+            for name in ("text", "masked", "flags"):
+                assert opened[name].chunks == ((6,),), name
+            xr.testing.assert_identical(opened.compute(), plain)
+        # the objects of others are left to xarray
+        with pytest.raises(NotImplementedError, match="object"):
+            xr.Dataset({"x": ("i", np.array(list("ab"), object))}).chunk("auto")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "expected"),
+    [
+        ((31, 361, 720), "f4", (31, 46, 720)),  # one month of fields: 4 MB
+        ((124, 721, 1440), "f4", (124, 23, 1440)),  # 16 MB
+        ((365, 37, 361, 720), "f4", (365, 1, 15, 720)),  # levels: one series is in one of them
+        ((8760, 5000), "f4", (8760, 2500)),  # stations: 16 kB at each time
+        ((100_000, 361, 720), "f4", (16384, 5, 720)),
+        ((10_000_000, 3), "f8", (666_667, 3)),  # small inner axes: cut along the first one
+        ((20_000_000,), "f8", (2_000_000,)),
+        ((2, 5_000_000), "f8", (2, 625_000)),
+        ((1000, 1000), "f8", None),
+        ((10_000_000,), "O", None),
+        ((0, 361, 720), "f4", None),
+        ((), "f8", None),
+    ],
+)
+def test_chunks_of_large_variables(shape, dtype, expected):
+    assert engine.preferred_chunks(shape, np.dtype(dtype)) == expected
+
+
+def test_large_variables_are_opened_in_chunks(tmp_path, monkeypatch):
+    pytest.importorskip("dask", reason="needs dask")
+    monkeypatch.setattr(engine, "MIN_CHUNKED", 1000)
+    monkeypatch.setattr(engine, "MIN_CHUNK", 500)
+    monkeypatch.setattr(engine, "MIN_STRETCH", 50)
+    values = np.arange(6 * 10 * 10.0).reshape(6, 10, 10)
+    meta = {"x": {".dims": ["t", "lat", "lon"]}, "small": {".dims": ["t"]}}
+    ds.write(tmp_path / "a.ds", {"x": values, "small": values[:, 0, 0], ".": meta})
+    opened = xr.open_dataset(tmp_path / "a.ds", engine="ds", chunks={})
+    assert opened["x"].encoding["preferred_chunks"] == {"t": 6, "lat": 1, "lon": 10}
+    assert opened["x"].data.numblocks == (1, 10, 1) and opened["small"].data.numblocks == (1,)
+    read = []
+    original = arrays.LazyArray._read
+
+    def logged(self, key):
+        read.append(key)
+        return original(self, key)
+
+    monkeypatch.setattr(arrays.LazyArray, "_read", logged)
+    series = (opened["x"] + 1).isel(lat=3, lon=4)
+    assert np.array_equal(series, values[:, 3, 4] + 1)
+    assert len(read) == 1 and np.empty(values.shape)[read[0]].size == 60  # one chunk of ten
+    xr.testing.assert_identical(opened.load(), xr.open_dataset(tmp_path / "a.ds", engine="ds").load())
+    ds.write(tmp_path / "b.ds", opened)
+    assert ds.read(tmp_path / "b.ds")["x"].tolist() == values.tolist()

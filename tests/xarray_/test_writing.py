@@ -141,6 +141,22 @@ class TestTrees:
         xr.testing.assert_identical(found, self.tree())
         assert "t" not in found["g"].to_dataset(inherit=False).coords
 
+    def test_a_node_has_the_coordinates_that_it_inherits(self, tmp_path: Path) -> None:
+        tree = xr.DataTree.from_dict({
+            "/": xr.Dataset(coords={"t": [10, 20]}),
+            "/g": xr.Dataset({"x": ("t", [1.0, 2.0])}),
+            "/g/h": xr.Dataset({"y": ("t", [3.0, 4.0])}),
+        })
+        for suffix in (".ds", ".nc"):
+            path = tmp_path / f"a{suffix}"
+            ds.write(path, tree["g"])
+            with xr.open_datatree(path, engine="ds" if suffix == ".ds" else "netcdf4") as found:
+                xr.testing.assert_equal(found, tree["g"])
+                assert "t" not in found["h"].to_dataset(inherit=False).coords
+        d = ds.read(tmp_path / "a.ds")
+        assert d["t"].tolist() == [10, 20] and d["."]["h/y"][".dims"] == ["t"]
+        assert ds.from_xarray(tree["g"])["t"].tolist() == [10, 20]
+
     @pytest.mark.skipif(xr.__version__ < "2026", reason="older ones give each group dimensions of its own")
     def test_as_xarray_writes_it(self, tmp_path: Path) -> None:
         tree = self.tree()
@@ -158,7 +174,7 @@ class TestTrees:
         ds.write(tmp_path / "a.ds", self.tree(), encoding=encoding, unlimited_dims={"/": ["t"], "/g": ["u"]})
         found = ds.read(tmp_path / "a.ds")
         assert found["g/x"].dtype == "i2" and found["."]["."][".netcdf"]["unlimited"] == ["t", "g/u"]
-        with pytest.raises(ds.MissingError, match='no group "/k", which is in `encoding`'):
+        with pytest.raises(ds.UnsupportedError, match='unexpected encoding group "/k"'):
             ds.write(tmp_path / "a.ds", self.tree(), encoding={"/k": {}})
         with pytest.raises(ds.UnsupportedError, match="expected a dict by the path"):
             ds.write(tmp_path / "a.ds", self.tree(), unlimited_dims=["t"])
