@@ -13,7 +13,7 @@
     ├── DriverError (ValueError, OSError)    no driver for this file name, or its library is absent
     ├── IntegrityError (ValueError)          a checksum differs
     ├── BusyError (BlockingIOError)          somebody else is writing there
-    ├── ReplacedError (OSError)              not the file any more that was opened
+    ├── ReplacedError (OSError)              the file was replaced or modified after it was opened
     └── UnsafeError (ValueError)             going on would run code from the file, leave its place, or explode
 
 Each is also a builtin exception, so that code which knows nothing of this package can catch it.
@@ -104,7 +104,7 @@ class BusyError(DsError, BlockingIOError):
 
 
 class ReplacedError(DsError, OSError):
-    """Under the name of a file that was opened there is another one now, or it was changed."""
+    """The file was replaced or modified after it was opened, or while it was read."""
 
 
 class UnsafeError(DsError, ValueError):

@@ -43,7 +43,8 @@ def _pairs(
     buffers = np.empty((2, PIECE), np.uint8)
     for start in range(0, a[1].size, PIECE):
         n = min(PIECE, a[1].size - start)
-        ours, theirs = (_read(*one, start, buffer[:n], key) for one, buffer in zip((a, b), buffers, strict=True))
+        with a[1].watch, b[1].watch:
+            ours, theirs = (_read(*one, start, buffer[:n], key) for one, buffer in zip((a, b), buffers, strict=True))
         if np.array_equal(ours.view(bits), theirs.view(bits)):
             yield n // dtype.itemsize
         else:

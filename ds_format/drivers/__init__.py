@@ -13,7 +13,7 @@ from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
 from .base import Metadata, Origin, Source
 from .small import SmallFiles
-from .stamp import Stamp
+from .stamp import Stamp, Watch
 
 
 class Driver(NamedTuple):
@@ -236,9 +236,14 @@ def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Sour
         source: Source = load(driver).open(path, **wanted)
         return source
     name = next(name for name, one in DRIVERS.items() if one is driver)
-    status = os.stat(path)  # before it is opened: who replaces it meanwhile is noticed when a handle is read
-    reopened: Any = load(driver).open(path, **wanted)
-    reopened.origin = Origin(os.path.abspath(os.fsdecode(path)), name, wanted, Stamp.of(status))
+    absolute = os.path.abspath(os.fsdecode(path))
+    stamp = Stamp.of_path(os.fsdecode(path))  # before it is opened
+    watch = Watch(absolute, stamp)
+    with watch:
+        reopened: Any = load(driver).open(path, **wanted)
+    reopened.origin = Origin(absolute, name, wanted, stamp)
+    if reopened.is_watched_by_path:
+        reopened.watch = watch
     opened: Source = reopened
     return opened
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import DsError
-from .stamp import Stamp
+from .stamp import Stamp, Watch
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -186,6 +186,8 @@ class StoredNumbers(NamedTuple):
     """In bytes."""
     n: int
     """Values."""
+    watch: Watch
+    """To be checked after they were read."""
 
 
 class Problem(NamedTuple):

@@ -9,12 +9,13 @@ from typing import Any
 from ..codec.line import Header, find_end, parse
 from ..errors import DsError
 from ..kernels.files import opening, ranges
+from .stamp import Watch
 
 FIRST_SIZE = 64 * 1024
 """Bytes read at first, in which most headers end, and many a file."""
 
 
-def open_line(path: Any) -> tuple[int, int, bytearray]:
+def open_line(path: Any) -> tuple[int, int, bytearray, Watch]:
     """Open a ds file, and read its header line.
 
     Parameters
@@ -29,6 +30,8 @@ def open_line(path: Any) -> tuple[int, int, bytearray]:
         Bytes of the file.
     data : bytearray
         All of them, or the first ones up to the end of the header line.
+    watch : Watch
+        Of the file, as long as it is open.
 
     Raises
     ------
@@ -36,17 +39,21 @@ def open_line(path: Any) -> tuple[int, int, bytearray]:
         As the system says; see `kernels.files.opening.open_first`.
     FormatError
         If these are not the first bytes of a ds file.
+    ReplacedError
+        If the file was modified meanwhile.
     """
-    fd, size, data = opening.open_first(path, FIRST_SIZE)
+    fd, size, data, changed = opening.open_first(path, FIRST_SIZE)
     if fd < 0:
-        return fd, size, data
+        return fd, size, data, Watch()
     try:
-        while (end := find_end(data, whole=len(data) >= size)) < 0:
-            more = bytearray(min(len(data), size - len(data)))
-            n = ranges.read_at(fd, len(data), more)
-            data += more[:n]
-            size = len(data) if n < len(more) else size
-        return fd, size, data[: end + 1]
+        watch = Watch.of_open(os.fsdecode(path), fd, size, changed)
+        with watch:
+            while (end := find_end(data, whole=len(data) >= size)) < 0:
+                more = bytearray(min(len(data), size - len(data)))
+                n = ranges.read_at(fd, len(data), more)
+                data += more[:n]
+                size = len(data) if n < len(more) else size
+        return fd, size, data[: end + 1], watch
     except BaseException:
         _close(fd)
         raise
@@ -103,7 +110,7 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
 def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytearray]:
     """Return the header and the metadata of a file, and its version line and JSON line as they stand."""
     try:
-        fd, _, data = open_line(path)
+        fd, _, data, _ = open_line(path)
         _close(fd)
         end = find_end(data, whole=True)
         return *parse(data, end), data[:end]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from ..names import unescape
 from ..opened import Opened
 from ..selection import normalize
 from .base import Handle, Metadata, Origin, check_faults
-from .stamp import Stamp
+from .stamp import Stamp, Watch
 
 
 class Indexed:
@@ -71,14 +70,23 @@ class FileHandle(Indexed):
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Read the variable or a part of it; see `drivers.base.Handle`."""
         try:
-            status = os.stat(self.path)
-        except OSError as error:
-            raise self.stamp.gone(error, self.path, self.key) from None
-        try:
-            self.stamp.compare(Stamp.of(status), self.path)
-            return self._read(index)
+            self._compare()
+            try:
+                found = self._read(index)
+            except Exception:
+                self._compare()
+                raise
+            self._compare()
+            return found
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(self.key))
+
+    def _compare(self) -> None:
+        try:
+            found = Stamp.of_path(self.path)
+        except OSError as error:
+            raise self.stamp.gone(error, self.path, self.key) from None
+        self.stamp.compare(found, self.path)
 
     def _read(self, index: tuple[Any, ...] | None) -> Any:
         source = drivers.open_source(self.path, drivers.DRIVERS[self.origin.driver], **self.origin.options)
@@ -97,9 +105,14 @@ class Reopened(Opened):
     ----------
     origin : Origin
         Set by whoever opens the source.
+    watch : Watch
+        Likewise, unless the source holds all values in memory.
     """
 
     origin: Origin
+    watch = Watch()
+    is_watched_by_path = True
+    """False: all values are in memory as soon as the source is open."""
     meta: Metadata
     faults: Mapping[str, Any]
 

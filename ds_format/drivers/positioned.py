@@ -13,7 +13,7 @@ from ..kernels.files import ranges
 from ..names import unescape
 from ..regular import open_file
 from .handle import Indexed
-from .stamp import Stamp
+from .stamp import Stamp, Watch
 
 MAX_KNOWN = 4096
 """Files whose digests are remembered."""
@@ -45,7 +45,7 @@ class PositionedHandle(Indexed):
     body: int
 
     @staticmethod
-    def stamp_of(path: str, fd: int, header: Any) -> Stamp:
+    def stamp_of(path: str, watch: Watch, header: Any) -> Stamp:
         """Return what tells whether a file is still the one that was opened.
 
         A small file is closed by then. If another one has its name, that one's header has another digest, or else is
@@ -54,12 +54,14 @@ class PositionedHandle(Indexed):
         Parameters
         ----------
         path : str
-        fd : int
-            File descriptor; -1: the file is closed.
+        watch : Watch
+            Of the file, if it is open.
         header : buffer
             Its bytes before the data.
         """
-        return Stamp.of(os.fstat(fd) if fd >= 0 else os.stat(path), digest(header))
+        if watch.stamp is None:
+            return Stamp.of(os.stat(path), digest(header))
+        return watch.stamp._replace(digest=digest(header))
 
     @abstractmethod
     def _read(self, fd: int, size: int, index: tuple[Any, ...] | None) -> Any:
@@ -70,7 +72,8 @@ class PositionedHandle(Indexed):
         fd, status = self._open()
         try:
             self.stamp.compare(Stamp.of(status, self._digest(fd, status)), self.path)
-            return self._read(fd, status.st_size, index)
+            with Watch(self.path, Stamp.of(status), fd):
+                return self._read(fd, status.st_size, index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(self.key))
         finally:

@@ -1,8 +1,14 @@
-"""What tells a file from another one that took its name, or from what it was before somebody changed it."""
+"""What tells a file from another one that took its name, or from what it was before it was modified."""
 
+import contextlib
 import errno
+import functools
 import os
-from typing import NamedTuple
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import ReplacedError
 from ..names import unescape
@@ -40,6 +46,18 @@ class Stamp(NamedTuple):
     def of(cls, status: os.stat_result, digest: bytes = b"") -> "Stamp":
         """Return the stamp of a file from what the system knows of it."""
         return cls(status.st_size, status.st_mtime_ns, digest, HOST, status.st_ino)
+
+    @classmethod
+    def of_path(cls, path: str) -> "Stamp":
+        """Return the stamp of a file, or of a folder with all files in it.
+
+        Raises
+        ------
+        OSError
+            If there is nothing of this name.
+        """
+        status = os.stat(path)
+        return cls.of(status, _digest_of_folder(path) if stat.S_ISDIR(status.st_mode) else b"")
 
     def compare(self, found: "Stamp", path: str) -> None:
         """Check that a file is still the same.
@@ -80,3 +98,109 @@ class Stamp(NamedTuple):
         where = "" if self.host == HOST else f" on {self.host}; there is none of this name on {HOST}"
         message = f"the file was opened{where}, and is not there any more"
         return ReplacedError(message, path=path, variable=variable)
+
+
+def _digest_of_folder(path: str) -> bytes:
+    """Return the digest of names, sizes and times of the files in a folder, except hidden ones: they are temporary."""
+    digest = 0
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        for name in sorted(names):
+            if not name.startswith("."):
+                with contextlib.suppress(FileNotFoundError):
+                    status = os.stat(os.path.join(folder, name))
+                    line = f"{os.path.relpath(folder, path)}\0{name}\0{status.st_size}\0{status.st_mtime_ns}\0"
+                    digest = zlib.crc32(os.fsencode(line), digest)
+    return digest.to_bytes(4, "big")
+
+
+class Watch:
+    """A file that is open, as it was when it was opened.
+
+    A `with` block around reading raises a ReplacedError if the file was modified since, also in place of the error that
+    such a change led to. A file that only lost its name to another one is not modified.
+
+    Parameters
+    ----------
+    path : str
+    stamp : Stamp, optional
+        Its size and time when it was opened; None: there is nothing to watch.
+    fd : int
+        Its descriptor; -1: it is found by its path.
+    """
+
+    __slots__ = ("fd", "path", "stamp")
+
+    def __init__(self, path: str = "", stamp: Stamp | None = None, fd: int = -1):
+        self.path = path
+        self.fd = fd
+        self.stamp = stamp
+
+    @classmethod
+    def of_open(cls, path: str, fd: int, size: int, changed: int) -> "Watch":
+        """Watch an open file, of which size and time of the last change are known from before it was read."""
+        return cls(path, Stamp(size, changed, b"", HOST, os.fstat(fd).st_ino), fd)
+
+    def close(self) -> None:
+        """End watching, before the file is closed."""
+        self.stamp = None
+
+    def check(self) -> None:
+        """Compare the file with what it was when it was opened.
+
+        Raises
+        ------
+        ReplacedError
+            If it was modified since.
+        """
+        if self.stamp is None:
+            return
+        try:
+            found = Stamp.of(os.fstat(self.fd)) if self.fd >= 0 else Stamp.of_path(self.path)
+        except OSError:
+            return  # the name is gone, not the file
+        if found.inode == self.stamp.inode:
+            self.stamp.compare(found, self.path)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or issubclass(kind, Exception):
+            self.check()
+
+
+class Watched(Protocol):
+    """A source that knows what its file was when it was opened."""
+
+    watch: Watch
+
+
+def watched(read: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method of a source raise a ReplacedError if the file was modified before the method returns."""
+
+    @functools.wraps(read)
+    def method(self: Watched, *args: Any, **options: Any) -> Any:
+        with self.watch:
+            return read(self, *args, **options)
+
+    return method
+
+
+def watched_blocks(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """Make a generator method of a source raise a ReplacedError in place of each block read from a modified file."""
+
+    @functools.wraps(blocks)
+    def method(self: Watched, *args: Any, **options: Any) -> Iterator[Any]:
+        found = blocks(self, *args, **options)
+        while True:
+            with self.watch:
+                try:
+                    block = next(found)
+                except StopIteration:
+                    return
+            yield block
+
+    return method

@@ -142,6 +142,7 @@ def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[StoredNumbe
         stored = files[part.input].stored(plan.key)
         if stored is not None:
             yield stored
+            stored.watch.check()
             n += stored.n
             report(n)
 

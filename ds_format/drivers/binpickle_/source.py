@@ -18,6 +18,7 @@ from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..handle import Reopened
 from ..loss import LossWarning
+from ..stamp import watched, watched_blocks
 from ..strings import OBJECT_SIZE
 from .bounds import POSTPONED
 from .foreign import variables
@@ -72,6 +73,7 @@ class BinPickleSource(Reopened):
         if skip_unsupported:
             self.faults = {}
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
 
@@ -103,6 +105,7 @@ class BinPickleSource(Reopened):
             return array if index is None else take(array, index)
         return self._stored.whole(array) if index is None else self._stored.part(array, index)
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`.
 

@@ -14,6 +14,7 @@ from ...regular import open_file
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import Reopened
+from ..stamp import watched, watched_blocks
 from .cells import DTYPES, Column, values_of
 from .rows import delimiter_of, read_rows
 
@@ -129,6 +130,7 @@ class CsvSource(Reopened):
         if name not in self.meta or name == ".":
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`."""
         self._known(name)
@@ -142,6 +144,7 @@ class CsvSource(Reopened):
             part, masked = np.ma.getdata(part), False
         return part.copy() if part.ndim or masked else part[()]
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
         self._known(name)

@@ -26,7 +26,7 @@ from ...once import once
 from ...opened import Opened
 from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
 from ..ds_header import open_line
-from ..stamp import Stamp
+from ..stamp import Stamp, Watch, watched, watched_blocks
 from .file_body import FileBody
 from .partial import decoder_of, has_legacy_strings, read_variable
 from .variables import all_headers, faults_of, is_simple, read_headers, source_metadata
@@ -56,8 +56,9 @@ class DsSource(Opened):
         self.strings = strings
         self._share = mmap
         self._fd = -1
+        self.watch = Watch()
         try:
-            self._fd, self._size, self._data = open_line(path)
+            self._fd, self._size, self._data, self.watch = open_line(path)
             self.line = HeaderLine(self._data)
         except DsError as error:
             self.close()
@@ -113,6 +114,7 @@ class DsSource(Opened):
             self._headers.update(read_headers(self.header, self.body, [name]))
         return self._headers[name]
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it."""
         try:
@@ -134,7 +136,7 @@ class DsSource(Opened):
     def _stamp(self) -> Stamp:
         """What tells whether the file is still this one."""
         header = memoryview(self._data)[: self.header.body]
-        found: Stamp = _handles().DsHandle.stamp_of(self.path, self._fd, header)
+        found: Stamp = _handles().DsHandle.stamp_of(self.path, self.watch, header)
         return found
 
     def check_sizes(self, names: Iterable[str]) -> None:
@@ -165,8 +167,9 @@ class DsSource(Opened):
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
         n = math.prod(var.size)
-        return StoredNumbers(self._fd, self.header.body + var.offset, n * var.type.size, n)
+        return StoredNumbers(self._fd, self.header.body + var.offset, n * var.type.size, n, self.watch)
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks."""
         try:
@@ -193,6 +196,7 @@ class DsSource(Opened):
     def close(self) -> None:
         """Release the file."""
         if self._fd >= 0:
+            self.watch.close()
             os.close(self._fd)
             self._fd = -1
             if not self._share:

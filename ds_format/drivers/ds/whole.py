@@ -109,12 +109,13 @@ def _go_on(
 def _read_large(
     dataset: Dataset, path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> None:
-    fd, size, data = open_line(path)
+    fd, size, data, watch = open_line(path)
     try:
-        header, meta = parse(data, find_end(data, whole=True), None if full else keys)
-        start = header.body
-        body: Body = MemoryBody(data, start, share=False) if fd < 0 else FileBody(fd, start, size - start)
-        _complete(dataset, None, header, meta, body, keys, strings, unpack)
+        with watch:
+            header, meta = parse(data, find_end(data, whole=True), None if full else keys)
+            start = header.body
+            body: Body = MemoryBody(data, start, share=False) if fd < 0 else FileBody(fd, start, size - start)
+            _complete(dataset, None, header, meta, body, keys, strings, unpack)
     finally:
         if fd >= 0:
             os.close(fd)

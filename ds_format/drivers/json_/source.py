@@ -47,6 +47,7 @@ class JsonSource(Reopened):
     """
 
     meta: Metadata
+    is_watched_by_path = False
 
     def __init__(self, path: Any):
         self.path = os.fsdecode(path)

@@ -13,6 +13,7 @@ from ...errors import DsError
 from ..base import BLOCK_SIZE, Metadata, check_faults
 from ..handle import Reopened
 from ..slabs import Slices
+from ..stamp import watched, watched_blocks
 from . import ahead
 from .catalog import Catalog, V
 from .reading import Reading
@@ -69,6 +70,7 @@ class LibrarySource(Reopened, Reading[V], Generic[V]):
         check_faults(self.faults, [name])
         return self._variables[name]
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
 
@@ -81,6 +83,7 @@ class LibrarySource(Reopened, Reading[V], Generic[V]):
         """
         return self.read_variable(self._variable(name), index)
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
         return self.blocks_of(self._variable(name), budget)

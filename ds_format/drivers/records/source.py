@@ -18,6 +18,7 @@ from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened
 from ..loss import LossWarning
+from ..stamp import watched, watched_blocks
 from ..strings import OBJECT_SIZE
 from .companion import Companion
 
@@ -126,6 +127,7 @@ class RecordSource(Reopened):
                 del self.meta[key]
             self.faults = {}
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
 
@@ -147,6 +149,7 @@ class RecordSource(Reopened):
             raise error.at(path=self.path, variable=unescape(name))
         return part[()] if not part.ndim and not isinstance(part, np.ma.MaskedArray) else part
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
         check_faults(self.faults, [name])

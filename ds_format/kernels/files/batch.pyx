@@ -12,20 +12,10 @@ from posix.fcntl cimport O_CLOEXEC, O_NONBLOCK, O_RDONLY
 from posix.fcntl cimport open as c_open
 from posix.stat cimport S_ISREG, fstat, struct_stat
 from posix.unistd cimport close as c_close
-from posix.unistd cimport read as c_read
+from posix.unistd cimport pread
 
+from .opening cimport TRIES, is_changing, time_changed
 from .system cimport encoded_path
-
-cdef extern from *:
-    """
-    #ifdef __APPLE__
-    #define CHANGED(status) ((status).st_mtimespec)
-    #else
-    #define CHANGED(status) ((status).st_mtim)
-    #endif
-    #define CHANGED_NS(status) ((int64_t) CHANGED(status).tv_sec * 1000000000 + CHANGED(status).tv_nsec)
-    """
-    int64_t CHANGED_NS(struct_stat status) noexcept nogil
 
 cdef enum:
     FAILED = -1
@@ -72,26 +62,32 @@ cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int*
         failure[0] = errno.errno
         c_close(fd)
         return FAILED
-    size = status.st_size
-    stamp[0] = Stamp(size, CHANGED_NS(status), <int64_t> status.st_ino)
-    if not S_ISREG(status.st_mode) or size > limit:
-        c_close(fd)
-        return OTHER
-    if not _make_room(room, size):
-        failure[0] = errno.ENOMEM
-        c_close(fd)
-        return FAILED
-    while done < size:
-        got = c_read(fd, room.data + room.used + done, size - done)
-        if got < 0 and errno.errno == errno.EINTR:
-            continue
-        if got < 0:
-            failure[0] = errno.errno
+    for _ in range(TRIES):
+        size, done = status.st_size, 0
+        stamp[0] = Stamp(size, time_changed(&status), <int64_t> status.st_ino)
+        if not S_ISREG(status.st_mode) or size > limit:
+            c_close(fd)
+            return OTHER
+        if not _make_room(room, size):
+            failure[0] = errno.ENOMEM
             c_close(fd)
             return FAILED
-        if got == 0:
+        while done < size:
+            got = pread(fd, room.data + room.used + done, size - done, done)
+            if got < 0 and errno.errno == errno.EINTR:
+                continue
+            if got < 0:
+                failure[0] = errno.errno
+                c_close(fd)
+                return FAILED
+            if got == 0:
+                break
+            done += got
+        if not is_changing(fd, &status):
             break
-        done += got
+    else:  # who reads it by itself gets the error
+        c_close(fd)
+        return OTHER
     c_close(fd)
     room.used += done
     return done

@@ -15,7 +15,7 @@ from posix.unistd cimport close as c_close
 from posix.unistd cimport fsync, unlink
 
 from .hidden cimport temporary_name
-from .opening cimport open_regular, read_first
+from .opening cimport TRIES, is_changing, open_regular, read_first, refuse_changing
 from .system cimport encoded_path, fail
 from .vectors cimport Vectors
 
@@ -53,17 +53,27 @@ def read_file(object path not None, Py_ssize_t limit):
     ------
     OSError
         As the system says; IsADirectoryError for a folder.
+    ReplacedError
+        If the file was modified each time it was read.
     """
     cdef struct_stat status
     cdef int fd = open_regular(path, &status)
-    cdef Py_ssize_t size = status.st_size, done
+    cdef Py_ssize_t size, done
+    cdef int tries = 0
     cdef bytearray data = None
     try:
-        if size <= limit:
+        while status.st_size <= limit:
+            size = status.st_size
             data = PyByteArray_FromStringAndSize(NULL, size)
             done = read_first(fd, PyByteArray_AS_STRING(data), size, path)
             if done < size:
                 PyByteArray_Resize(data, done)
+            if not is_changing(fd, &status):
+                break
+            data = None
+            tries += 1
+            if tries == TRIES:
+                refuse_changing(path)
     finally:
         with nogil:
             c_close(fd)

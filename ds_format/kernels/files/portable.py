@@ -10,48 +10,58 @@ import time
 from array import array
 from typing import Any
 
+from ...errors import ReplacedError
+
 COPY_SIZE = 1 << 20
 NAME_SIZE = 255  # bytes of the longest file name of common file systems
+TRIES = 16  # times that a small file is read which is modified meanwhile
 BINARY = getattr(os, "O_BINARY", 0)
 
 
 def read_file(path: Any, limit: int) -> bytearray | None:
     """Read a whole file; None if it is larger than `limit` bytes."""
-    fd, size = _open_regular(path)
-    try:
-        if size > limit:
-            return None
-        data = bytearray(size)
-        del data[_read_into(fd, data) :]
+    fd, _, data, _ = open_first(path, limit)
+    if fd < 0:
         return data
-    finally:
-        os.close(fd)
+    os.close(fd)
+    return None
 
 
-def open_first(path: Any, limit: int) -> tuple[int, int, bytearray]:
-    """Open a file, and read its first bytes; return descriptor (-1: closed, for these are all), size, and these."""
-    fd, size = _open_regular(path)
+def open_first(path: Any, limit: int) -> tuple[int, int, bytearray, int]:
+    """Open a file, and read its first bytes.
+
+    Return the descriptor (-1: closed, for these are all), the size, the bytes, and the time of the last change in ns.
+    """
+    fd, before = _open_regular(path)
     try:
-        data = bytearray(min(size, limit))
-        del data[_read_into(fd, data) :]
+        for _ in range(TRIES):
+            data = bytearray(min(before.st_size, limit))
+            del data[read_at(fd, 0, data) :]
+            after = os.fstat(fd)
+            if before.st_size > limit or (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
+                break
+            before = after
+        else:
+            message = f"the file was modified while it was read, {TRIES} times"
+            raise ReplacedError(message, path=os.fsdecode(path))
     except BaseException:
         os.close(fd)
         raise
-    if size <= limit:
+    if before.st_size <= limit:
         os.close(fd)
         fd = -1
-    return fd, size, data
+    return fd, before.st_size, data, before.st_mtime_ns
 
 
-def _open_regular(path: Any) -> tuple[int, int]:
-    """Open what has to be a file, and return its descriptor and its size."""
+def _open_regular(path: Any) -> tuple[int, os.stat_result]:
+    """Open what has to be a file, and return its descriptor and what the operating system knows of it."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.ESPIPE
         raise OSError(number, os.strerror(number), path)
     fd = os.open(path, os.O_RDONLY | BINARY)
     try:
-        return fd, os.fstat(fd).st_size
+        return fd, os.fstat(fd)
     except BaseException:
         os.close(fd)
         raise

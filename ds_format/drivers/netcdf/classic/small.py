@@ -12,6 +12,7 @@ from ....dataset import META, Dataset, as_masked
 from ....errors import DsError
 from ....kernels.files import opening
 from ...base import Metadata
+from ...stamp import Watch
 from ..marker import MARKER
 from .recalled import catalog_of
 from .source import FIRST_SIZE as WHOLE_SIZE
@@ -71,13 +72,14 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
     unpack : bool or None
         As `packing.is_unpacked_by`.
     """
-    fd, size, data = opening.open_first(path, WHOLE_SIZE)
+    fd, size, data, changed = opening.open_first(path, WHOLE_SIZE)
     try:
         if data[:4] in classic.MAGIC:
             size = size if fd >= 0 else len(data)  # it may have shrunk meanwhile
-            header = classic.read_header(fd, size, data, share=True)
-            values = ClassicValues(os.fsdecode(path), fd, size, None if fd >= 0 else data)
-            return _dataset(header, os.fsdecode(path), values, keys, full, unpack)
+            with Watch() if fd < 0 else Watch.of_open(os.fsdecode(path), fd, size, changed):
+                header = classic.read_header(fd, size, data, share=True)
+                values = ClassicValues(os.fsdecode(path), fd, size, None if fd >= 0 else data)
+                return _dataset(header, os.fsdecode(path), values, keys, full, unpack)
     except classic.Unusual:
         pass
     except DsError as error:

@@ -14,7 +14,7 @@ from ....kernels.files import opening, ranges
 from ....once import once
 from ....opened import Opened
 from ...base import BLOCK_SIZE, Metadata, Origin
-from ...stamp import Stamp
+from ...stamp import Stamp, Watch, watched, watched_blocks
 from .recalled import catalog_of
 from .values import ClassicValues
 
@@ -41,11 +41,14 @@ def opened(path: Any) -> ClassicSource | None:
     FormatError
         If the header of a classic file is wrong.
     """
-    fd, size, data = opening.open_first(path, FIRST_SIZE)
+    fd, size, data, changed = opening.open_first(path, FIRST_SIZE)
     try:
         if data[:4] in classic.MAGIC:
+            watch = Watch() if fd < 0 else Watch.of_open(os.fsdecode(path), fd, size, changed)
             size = size if fd >= 0 else len(data)  # it may have shrunk meanwhile
-            source = ClassicSource(path, fd, size, data, classic.read_header(fd, size, data, share=True))
+            with watch:
+                header = classic.read_header(fd, size, data, share=True)
+            source = ClassicSource(path, fd, size, data, header, watch)
             fd = -1
             return source
     except classic.Unusual:
@@ -75,26 +78,34 @@ class ClassicSource(Opened):
         The first ones, all of them if the file is closed.
     header : Header
         Its attributes are taken for the metadata, and changed.
+    watch : Watch, optional
+        Of the file, if it is open.
     """
 
     origin: Origin
     """Set by whoever opens the source."""
+    is_watched_by_path = False
     faults: Mapping[str, DsError]
     held: int
     """Bytes of the file that are in memory; 0: it is open instead."""
 
-    def __init__(self, path: Any, fd: int, size: int, data: bytearray, header: classic.Header):
+    def __init__(
+        self, path: Any, fd: int, size: int, data: bytearray, header: classic.Header, watch: Watch | None = None
+    ):
         self.path = os.fsdecode(path)
+        self.watch = watch or Watch()
         self.header = header
         self.size = size
         self._data = data
         self.held = len(data) if fd < 0 else 0
-        self._values = values = ClassicValues(self.path, fd, size, data if fd < 0 else None)
+        values = ClassicValues(self.path, fd, size, data if fd < 0 else None)
         catalog = catalog_of(header, self.path, values.scalar)
         self.meta: Metadata = catalog.meta
         self.faults = catalog.faults
         self.variables = catalog.variables
+        self._values = values  # from here on the descriptor is closed with the source
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`.
 
@@ -105,6 +116,7 @@ class ClassicSource(Opened):
         """
         return self._values.read_variable(self.variables[name], index)
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
         return self._values.blocks_of(self.variables[name], min(budget, BLOCK_LIMIT))
@@ -124,7 +136,7 @@ class ClassicSource(Opened):
     @once
     def _stamp(self) -> Stamp:
         """What tells whether the file is still this one."""
-        found: Stamp = _handles().ClassicHandle.stamp_of(self.path, self._values.fd, self.head())
+        found: Stamp = _handles().ClassicHandle.stamp_of(self.path, self.watch, self.head())
         return found
 
     def head(self) -> memoryview:
@@ -139,6 +151,7 @@ class ClassicSource(Opened):
         """Release the file; closing twice is no error."""
         fd, self._values.fd = self._values.fd, -1
         if fd >= 0:
+            self.watch.close()
             os.close(fd)
 
     def __del__(self) -> None:

@@ -10,6 +10,7 @@ from ....errors import DsError, MissingError
 from ....names import escape, unescape
 from ...base import BLOCK_SIZE, Metadata
 from ...handle import Reopened
+from ...stamp import watched, watched_blocks
 from ..source import RecordSource
 from .names import SEPARATOR
 
@@ -57,6 +58,7 @@ class GroupSource(Reopened):
         group, key = self._places[name]
         return self._collections[group], key
 
+    @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it; see `Source.read`."""
         source, key = self._place(name)
@@ -66,6 +68,7 @@ class GroupSource(Reopened):
             error.variable = unescape(name) if error.variable == unescape(key) else error.variable
             raise
 
+    @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
         source, key = self._place(name)

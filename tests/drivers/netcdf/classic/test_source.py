@@ -137,9 +137,7 @@ def test_a_file_that_is_cut_while_it_is_open(path: Path) -> None:
     source: Any = netcdf.open(path)
     os.truncate(path, 200)
     if source.size > FIRST_SIZE:
-        with pytest.raises(
-            TruncatedError, match=r'a\.nc: variable "x": found 200 bytes in the file, expected at least'
-        ):
+        with pytest.raises(ReplacedError, match=r"a\.nc: .* found 200 bytes, expected"):
             source.read("x")
     else:
         assert source.read("x").shape == (3, 10)  # it was read when it was opened
