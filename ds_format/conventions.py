@@ -10,6 +10,18 @@ from .names import escape, unescape
 COORDINATES = ("coordinates",)
 """The attribute that names the coordinates of a variable, or of the dataset those of none."""
 
+NORTH = {"degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"}
+EAST = {"degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degreese"}
+"""Units of latitude and of longitude in lower case (CF conventions 1.11, sections 4.1 and 4.2)."""
+
+
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """Return `latitude` or `longitude` if metadata say so by units or standard name, else nothing."""
+    units, standard = str(entry.get("units", "")).lower(), entry.get("standard_name")
+    if units in EAST or standard == "longitude":
+        return "longitude"
+    return "latitude" if units in NORTH or standard == "latitude" else ""
+
 
 def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iterator[str]:
     """Yield the keys of what attributes name: in the group of the variable, and by the name alone.

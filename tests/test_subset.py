@@ -162,6 +162,7 @@ def items(n: int) -> st.SearchStrategy[Any]:
     return st.slices(n).map(lambda item: range(n)[item]) | positions.map(lambda found: np.array(found, np.int64))
 
 
+@pytest.mark.filterwarnings("ignore:.*leaves nothing")
 @given(st.data())
 def test_any_index_into_a_part(data: st.DataObject) -> None:
     array = np.arange(7 * 6 * 5).reshape(7, 6, 5)
@@ -179,6 +180,7 @@ def test_any_index_into_a_part(data: st.DataObject) -> None:
     assert same_data(np.concatenate([np.empty(0, array.dtype), *blocks]), expected.reshape(-1))
 
 
+@pytest.mark.filterwarnings("ignore:.*leaves nothing")
 @given(st.data())
 def test_any_part_of_a_part(data: st.DataObject) -> None:
     array = np.arange(60).reshape(5, 4, 3)

@@ -41,10 +41,12 @@ READ = (
 """Options of every command, too: which part of the data is read. Those that read no data ignore them."""
 
 WRITE = (
+    Option("allow-empty", "Write the output even if a selector leaves nothing of a dimension."),
     Option("calendar", "Calendar of time variables, as the CF conventions call it.", "NAME"),
     Option("time_units", "Units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
 )
-"""Options of every command, too: how times are written, but for ds files. Those that write nothing ignore them."""
+"""Options of every command, too: what is written, and how times are, except in ds files. Commands that write nothing
+ignore them."""
 
 ALIASES = {"json": "j"}
 """Other names of options."""

@@ -86,7 +86,7 @@ def _run(argv: list[str], is_program: bool) -> int:
             arguments.check_flags(request.options, known)
             if is_program and row.writes:
                 _part("signals").mind()
-            _execute(run, request, label)
+            _execute(run, request, label, row)
     except commands.Ended as found:
         return found.status
     except UsageError as error:
@@ -107,12 +107,13 @@ def _trouble(row: commands.CommandRow | None) -> int:
     return 1 if row is None else row.trouble
 
 
-def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: str) -> None:
+def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: str, row: commands.CommandRow) -> None:
     """Run a command, print what it returns, and its warnings as one line each."""
     options = request.options
     watched = not options.get("q") and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     bar = _part("progress").Progress(sys.stderr) if watched else None
-    with modes.use(_mode(options), selectors="strict"), bar or contextlib.nullcontext(), warnings.catch_warnings():
+    empty = "ignore" if options.get("allow-empty") else "raise" if row.writes else "warn"
+    with modes.use(_mode(options), "strict", empty), bar or contextlib.nullcontext(), warnings.catch_warnings():
 
         def show(message: Warning | str, *about: object, **more: object) -> None:
             if bar is not None:

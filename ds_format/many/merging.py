@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import drivers
+from .. import drivers, modes
 from ..advance import Progress
 from ..conversion import counted
 from ..creation import created
 from ..dataset import META, as_array
 from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
-from ..errors import DsError
-from ..merging import Input, MergePlan, Part, Way, blank, converted, make
+from ..errors import DsError, UnsupportedError
+from ..merging import Input, MergePlan, Part, Way, blank, converted, make, size_along
 from ..subset import Path, Selector, Subset, item_size, memory_size, open_subset
 from .opened_files import OpenFiles
 
@@ -74,8 +74,21 @@ def merge_files(
     array([1, 2, 3])
     """
     decodes = not drivers.TIMES.isdisjoint(options)
-    with OpenFiles(lambda path: open_subset(path, None, sel, range_, at, between, decodes)) as opened:
+    empty: dict[str, UnsupportedError] = {}
+
+    def opening(path: Path) -> Subset:
+        with modes.collecting_empty() as found:
+            subset = open_subset(path, None, sel, range_, at, between, decodes)
+        empty.update(found)
+        return subset
+
+    with OpenFiles(opening) as opened:
         files = _Files(list(inputs), opened)
+        # Some inputs may have nothing of DIM, as files of other months; not all.
+        is_empty = not any(size_along(part_meta, dim) for part_meta in files.metas)
+        for other, error in empty.items():
+            if other != dim or is_empty:
+                modes.nothing_left(other, error)
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
         with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)

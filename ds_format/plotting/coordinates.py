@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import timeaxis
-from ..conventions import COORDINATES, named
+from ..conventions import COORDINATES, kind_of, named
 from ..dataset import META, dims
 from ..drivers.base import Metadata, Source
 from ..dtypes import TYPES
@@ -18,9 +18,6 @@ from ..names import escape, unescape
 from . import times
 from .scene import Axis, Grid
 
-NORTH = {"degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"}
-EAST = {"degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degreese"}
-"""Units of latitude and of longitude in lower case (CF conventions 1.11, sections 4.1 and 4.2)."""
 PRESSURE = {"Pa", "hPa", "kPa", "mb", "mbar", "millibar", "millibars", "bar", "dbar", "decibar"}
 """Units of coordinates that grow downwards even if these do not say so (CF conventions 1.11, section 4.3)."""
 MANY_CELLS = 1000
@@ -41,14 +38,6 @@ def names_of(key: str, meta: Metadata) -> list[str]:
         if theirs and theirs <= own and kind_of(entry):
             found[other] = None
     return [other for other in found if other in meta and other not in (META, key)]
-
-
-def kind_of(entry: Mapping[str, Any]) -> str:
-    """Return `latitude` or `longitude` if metadata say so, else nothing."""
-    units, standard = str(entry.get("units", "")).lower(), entry.get("standard_name")
-    if units in EAST or standard == "longitude":
-        return "longitude"
-    return "latitude" if units in NORTH or standard == "latitude" else ""
 
 
 def axis(name: str, entry: Mapping[str, Any], values: NDArray[np.float64]) -> Axis:

@@ -19,7 +19,7 @@ Sources: CF conventions 1.12, section 4.4; cftime for what may stand in units.
 from __future__ import annotations
 
 from .axes import convert, from_julian, to_julian
-from .iso import from_iso, time_dt, to_iso
+from .iso import from_iso, time_dt, to_iso, whole_date
 from .units import JD_CALENDAR, JD_UNITS, calendar_of_its_own, claims_time, is_time
 
 __all__ = [
@@ -34,4 +34,5 @@ __all__ = [
     "time_dt",
     "to_iso",
     "to_julian",
+    "whole_date",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -100,6 +101,27 @@ def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     except UnsupportedError as error:
         raise ValueError(f'found the time "{text}": {error.message}') from None
     return float(join(np.array(day), np.array(date.second), axis))
+
+
+_YEAR_OR_MONTH = re.compile(r"(\d{4}|[+-]\d{4,6})(?:-(\d{1,2}))?", re.ASCII)
+
+
+def whole_date(text: str, *, end: bool = False) -> str:
+    """Return the first day of a year or month, or with `end` the first day after it. Other text is returned as it is.
+
+    Examples
+    --------
+    >>> whole_date("1900"), whole_date("1900-12", end=True), whole_date("1900-12-24")
+    ('1900-01-01', '1901-01-01', '1900-12-24')
+    """
+    found = _YEAR_OR_MONTH.fullmatch(text.strip())
+    if found is None:
+        return text
+    year, month = int(found[1]), int(found[2] or 1)
+    if end and 1 <= month <= 12:
+        years, month = divmod(month, 12) if found[2] else (1, 0)
+        year, month = year + years, month + 1
+    return f"{year_text(year)}-{month:02}-01"
 
 
 def time_dt(time: Iterable[str]) -> list[datetime.datetime | None]:

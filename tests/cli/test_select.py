@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+from ds_format import files
 from ds_format.cli import selecting
 
 if TYPE_CHECKING:
@@ -151,3 +153,78 @@ def test_nobody_watches_without_a_terminal(ds: Run, calls: list[Call], monkeypat
     monkeypatch.setattr(selecting, "write_subset", lambda part, target, progress: seen.append(progress))
     assert ds("select", "i", "o").status == 0
     assert seen == [None]
+
+
+def write_grid(path: str) -> None:
+    """Write `x` along latitude, longitude and time."""
+    axes: dict[str, tuple[Any, str]] = {
+        "lat": (np.arange(-10.0, 11, 5), "degrees_north"),
+        "lon": (np.arange(225.0, 316, 45), "degrees_east"),
+        "time": (np.arange(3.0), "days since 1999-12-31"),
+    }
+    meta: dict[str, Any] = {name: {".dims": [name], "units": units} for name, (_, units) in axes.items()}
+    x = np.arange(45.0).reshape(5, 3, 3)
+    files.write(path, {"x": x, **{k: v[0] for k, v in axes.items()}, ".": {**meta, "x": {".dims": [*axes]}}})
+
+
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+@pytest.mark.filterwarnings("always")
+def test_values_far_from_all(suffix: str, ds: Run) -> None:
+    path = f"in{suffix}"
+    write_grid(path)
+    told = f'{path}: variable "lat": no value is near 9999: the nearest is 10 degrees_north, and the largest gap'
+    for command in (("cat", "lon", path), ("select", path, "out.ds"), ("stats", "x", path)):
+        status, _, err = ds(*command, "at:", "{", "lat:", "9999", "}")
+        assert status == 0 and err.startswith(f"ds {command[0]}: warning: {told}") and err.count("\n") == 1
+        status, out, err = ds("-s", *command, "at:", "{", "lat:", "9999", "}")
+        assert (status, out) == (1, "") and err.startswith(f"ds {command[0]}: {told}")
+    assert ds("cat", "lon", path, "at:", "{", "lon:", "-100", "}") == (0, "lon\n270.000000\n", "")
+
+
+@pytest.mark.filterwarnings("always")
+def test_an_empty_selection_is_not_written(ds: Run, folder: Path) -> None:
+    write_grid("in.ds")
+    words = ["between:", "{", "time:", "{", "5", "9", "}", "}"]
+    told = 'in.ds: the selection leaves nothing of dimension "time", which has size 3'
+    assert ds("cat", "time", "in.ds", *words) == (0, "time\n", f"ds cat: warning: {told}\n")
+    lines = [["select", "in.ds", "out.ds"], ["merge", "time", "in.ds", "in.ds", "out.ds"], ["set", "in.ds", "out.ds"]]
+    lines[2][1:1] = ["none", "a:", "1"]
+    for line in lines:
+        words_first = [*words, *line]
+        assert ds(*words_first) == (1, "", f"ds {line[0]}: {told}. To write it anyway, add --allow-empty\n")
+        assert not (folder / "out.ds").exists()
+        assert ds("--allow-empty", *words_first) == (0, "", "")
+        assert files.read("out.ds")["time"].shape == (0,)
+        (folder / "out.ds").unlink()
+    status, _, err = ds("convert", *words, "in.ds", "out")
+    assert status == 1 and told in err
+    assert ds("convert", "--allow-empty", "--overwrite", *words, "in.ds", "out").status == 0
+    assert files.read("out/in.ds")["time"].shape == (0,)
+
+
+def test_inputs_of_a_merge_may_be_empty_not_all(ds: Run) -> None:
+    write_grid("a.ds")
+    d = files.read("a.ds")
+    d["time"] = d["time"] + 10
+    files.write("b.ds", d)
+    words = ["between:", "{", "time:", "{", "11", "20", "}", "}"]
+    assert ds("merge", "time", "a.ds", "b.ds", "out.ds", *words) == (0, "", "")
+    assert files.read("out.ds")["time"].tolist() == [11, 12]
+    line = ("merge", "time", "a.ds", "b.ds", "none.ds", "between:", "{", "lat:", "{", "90", "91", "}", "}")
+    status, _, err = ds(*line)
+    assert status == 1 and 'leaves nothing of dimension "lat"' in err
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ("2000-01 none", ["1.000000", "2.000000"]),
+        ("none 1999-12", ["0.000000"]),
+        ('none "1999"', ["0.000000"]),
+        ("none 1999", ["0.000000", "1.000000", "2.000000"]),  # a number is one of days
+    ],
+)
+def test_years_and_months(limits: str, expected: list[str], ds: Run) -> None:
+    write_grid("in.ds")
+    lines = "\n".join(["time", *expected, ""])
+    assert ds("cat", "time", "in.ds", "between:", "{", "time:", "{", *limits.split(), "}", "}") == (0, lines, "")

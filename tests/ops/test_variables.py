@@ -211,7 +211,8 @@ def test_copy_shares_arrays_and_copies_metadata() -> None:
 def test_with_mode_restores_after_an_exception() -> None:
     with pytest.raises(MissingError), ops.with_mode("strict"):
         ops.var({}, "x")
-    assert ops.var({}, "x") is None
+    with pytest.warns(UserWarning, match="x: variable not found"):
+        assert ops.var({}, "x") is None
 
 
 class Sealed(dict[str, Any]):

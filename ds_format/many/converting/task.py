@@ -64,7 +64,7 @@ class Settings(NamedTuple):
     verify: bool = False
     fail_fast: bool = False
     """Whether orders end behind one that fails."""
-    mode: tuple[str, str | None] = ("soft", None)
+    mode: tuple[str, str | None, str] = ("soft", None, "warn")
     """See `modes.current`."""
 
     def digest(self) -> str:
@@ -105,7 +105,6 @@ def carried_out(
         Called meanwhile with how many bytes of sources are done since the last time that something was yielded. What it
         raises ends the conversion.
     """
-    mode, selectors = settings.mode
     left = iter(orders)
     is_end = False
     while not is_end:
@@ -113,7 +112,7 @@ def carried_out(
         due = perf_counter() + INTERVAL
         share = None if report is None else _Share(report)
         try:
-            with modes.use(mode, selectors=selectors), noticing() as told:
+            with modes.use(*settings.mode), noticing() as told:
                 while perf_counter() < due:
                     order = next(left, None)
                     if order is None:
