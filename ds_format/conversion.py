@@ -10,6 +10,7 @@ from .advance import Progress
 from .creation import created
 from .dataset import META, as_array
 from .drivers.base import Sink, Source, check_faults
+from .drivers.library.missing import settled
 from .subset import Path, Selector, Subset, item_size, memory_size, open_subset
 
 SMALL_SIZE = 1 << 20
@@ -83,7 +84,8 @@ def write_subset(part: Subset, target: Path, progress: Progress | None = None, *
     write = getattr(drivers.load(driver), "write", None) if total <= SMALL_SIZE else None
     if write is not None:
         options = drivers.creation_options(driver, target, options)
-        write(target, {key: _whole(part, key) for key in meta if key != META}, meta, **options)
+        arrays = {key: _whole(part, key) for key in meta if key != META}
+        write(target, arrays, settled(meta, arrays), **options)
         if progress is not None:
             progress(total, total)
         return

@@ -10,6 +10,7 @@ from . import drivers
 from .codec.encode import describe
 from .creation import created
 from .dataset import META, Dataset, checked
+from .drivers.library.missing import settled
 from .errors import UnsupportedError
 from .lazy import File
 from .subset import Path, Subset, keys_of, open_subset, say_missing
@@ -123,7 +124,7 @@ def read(
 def _whole(subset: Subset, full: bool) -> Dataset:
     with subset.telling_of_skipping():
         dataset = Dataset((key, subset.read(key)) for key in subset.meta if key != META)
-    every = {**subset.source.meta, **subset.meta} if full else subset.meta
+    every = {**(subset.source.meta if full else {}), **settled(subset.meta, dataset)}
     meta = {key: {name: value for name, value in entry.items() if name != ".missing"} for key, entry in every.items()}
     dataset[META] = meta
     return dataset
@@ -209,6 +210,7 @@ def _write(driver: drivers.Driver, filename: Path, d: Mapping[str, Any], options
     module = drivers.load(driver)
     try:
         arrays, given = checked(d)
+        given = settled(given, arrays)
         if hasattr(module, "write"):
             if options:
                 options = drivers.creation_options(driver, filename, options)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..codec.encode import describe
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
+from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
-from ..merging import Filler, MergePlan, Way, make
+from ..merging import UNWRITTEN, Filler, MergePlan, Way, make
 from ..names import unescape
 from ..packing import is_packed, unpacked_meta
 from .concatenation import ABSENT, AS_IT_IS, Concatenation, One
@@ -97,6 +98,10 @@ def _entry(plan: MergePlan, merged: Mapping[str, Any], scanned: Scanned) -> dict
         parts = {id(found): found for part in plan.parts if (found := scanned.inputs[part.input].meta[plan.key])}
         if any(is_packed(found, found.get(".type")) for found in parts.values()):
             entry = unpacked_meta(entry)
+    if isinstance(entry.get(NETCDF), dict):
+        kept = merged.get(NETCDF, {})  # without what does not hold for all files
+        record = {name: value for name, value in entry[NETCDF].items() if name not in UNWRITTEN or name in kept}
+        entry = {**entry, NETCDF: record}
     return {**entry, **{name: merged[name] for name in PROPERTIES if name in merged}}
 
 

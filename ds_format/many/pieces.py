@@ -9,6 +9,7 @@ from .. import drivers, modes, packing
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
+from ..drivers.library.missing import settled
 from ..drivers.small import Piece
 from ..errors import UnsupportedError
 from ..merging import Input, assemble, size_along
@@ -150,7 +151,9 @@ def merge_pieces(
     for key in keys or ():
         if key not in known:
             modes.missing(f'variable "{unescape(key)}" not found')
-    return assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd)
+    merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd)
+    merged[META] = settled(merged[META], merged)
+    return merged
 
 
 def sizes_along(pieces: Sequence[Piece], dim: str) -> list[int]:

@@ -7,10 +7,11 @@ assemble    arrays, allocated once and filled part by part
 
 from .assemble import Filler, Target, assemble, blank, joined
 from .common import DECIDING, Convert, reconcile
-from .plan import Input, MergePlan, Part, Way, converted, make, size_along
+from .plan import UNWRITTEN, Input, MergePlan, Part, Way, converted, make, size_along
 
 __all__ = [
     "DECIDING",
+    "UNWRITTEN",
     "Convert",
     "Filler",
     "Input",

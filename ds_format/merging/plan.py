@@ -11,9 +11,13 @@ from .. import modes
 from ..dataset import META, dims
 from ..errors import UnsupportedError
 from ..names import escape, unescape
+from ..packing import RECORDS
 from .common import Convert, merged_type, reconcile
 
 Metadata = Mapping[str, Mapping[str, Any]]
+NETCDF = RECORDS[0]
+UNWRITTEN = ("fill", "mark")
+"""What of `.netcdf` says that missing values are those that the library left unwritten, and which number they are."""
 INTERNAL = frozenset({".size", ".type", ".missing"})
 """Properties of the parts that say nothing of the merged variable."""
 
@@ -243,7 +247,20 @@ def _merge(
     type_name = converted_type or merged_type(key, [meta.get(".type") for meta in metas])
     covered = sum(part.n for part in parts)
     missing = covered < total or any(meta.get(".missing", True) for meta in metas)
+    if isinstance(entry.get(NETCDF), dict):
+        entry[NETCDF] = _merged_record(entry[NETCDF], metas, is_whole=covered == total)
     return MergePlan(key, way, axis, tuple(shape), type_name, parts, missing)
+
+
+def _merged_record(
+    record: Mapping[str, Any], metas: Sequence[Mapping[str, Any]], *, is_whole: bool
+) -> Mapping[str, Any]:
+    """Return a record, whose marks of unwritten values stay only if they hold for all values that may be missing."""
+    parts = [meta.get(NETCDF) for meta in metas if meta.get(".missing", True)]
+    names = [name for name in UNWRITTEN if record.get(name, "none") != "none"]
+    if is_whole and all(isinstance(part, dict) and part.get(name) == record[name] for part in parts for name in names):
+        return record
+    return {name: value for name, value in record.items() if name not in names}
 
 
 def _first(key: str, inputs: Sequence[Input], i: int, entry: dict[str, Any]) -> MergePlan:

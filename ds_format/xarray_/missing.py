@@ -17,10 +17,18 @@ from xarray import Variable
 from xarray.coding.variables import CFMaskCoder
 
 from ..dataset import as_array
-from ..drivers.library.missing import FILL_ATTRIBUTE, SENTINEL_ATTRIBUTES, default_fill, fitting, is_value
+from ..drivers.library.missing import (
+    FILL_ATTRIBUTE,
+    SENTINEL_ATTRIBUTES,
+    default_fill,
+    fitting,
+    is_value,
+    sentinels,
+)
+from ..drivers.settings import NETCDF, setting
 from ..dtypes import TYPES
 from ..errors import UnsupportedError
-from ..packing import ATTRIBUTES, RECORDS
+from ..packing import ATTRIBUTES
 
 MARK = "ds_missing"
 """Key of the encoding of a variable whose mask no attribute tells of: the ds type of the values."""
@@ -122,19 +130,23 @@ def view(
     type_name = entry.get(".type") or "float64"
     ds_type = TYPES[type_name]
     dtype = np.dtype(ds_type.code)
-    is_filled = any(record.get("fill") == "default" for record in map(entry.get, RECORDS) if isinstance(record, dict))
+    record = entry.get(NETCDF)
+    is_filled = setting(record, "fill", str) == "default"
     if ds_type.is_string:
         return _text(name, type_name, attrs, missing, masks)
     if type_name == "bool":
         return _flags(name, attrs, missing, masks)
     told = [key for key in SENTINEL_ATTRIBUTES if key in attrs and _fits(attrs[key], dtype)]
     encoding: dict[str, Any] = {"dtype": dtype}
+    # what netCDF4 shows of values that nobody wrote, where `missing_value` names another number
+    marks = fitting(record["mark"], dtype) if told and isinstance(record, dict) and "mark" in record else []
+    shows_mark = bool(marks) and not default_is_missing
     if not told and is_filled and not default_is_missing:
         return View(Shown(name, dtype, default_fill(dtype)), dtype, attrs, encoding)
     if not told and not missing:
         return View(Shown(name, dtype), dtype, attrs, encoding)
     if not masks:
-        fill = fitting(attrs[told[0]], dtype)[0] if told else default_fill(dtype)
+        fill = marks[0] if shows_mark else fitting(attrs[told[0]], dtype)[0] if told else default_fill(dtype)
         forbidden = fill if fill == fill else None  # NaN stands for itself
         given = {} if told else {FILL_ATTRIBUTE: fill}
         return View(Shown(name, dtype, fill, None, forbidden), dtype, {**attrs, **given}, encoding)
@@ -144,7 +156,9 @@ def view(
     if not told:
         # whoever writes it elsewhere, where nothing would stand for missing ones, shall not make integers of NaN
         encoding |= {"dtype": decoded, MARK: type_name}
-    null = np.nan if decoded.kind == "f" else np.iinfo(np.int64).min
+    null: Any = np.nan if decoded.kind == "f" else np.iinfo(np.int64).min
+    if shows_mark and not any(is_value(np.asarray(marks[0]), sentinel) for sentinel in sentinels(attrs, dtype, False)):
+        null = np.array(marks[0]).view(_signed(dtype, attrs) or dtype).astype(decoded)[()]
     return View(Shown(name, decoded, null, _signed(dtype, attrs)), decoded, kept, encoding)
 
 

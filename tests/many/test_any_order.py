@@ -60,7 +60,7 @@ def merge(paths: str) -> Any:
     """Return the bytes of merged files."""
     names = json.loads(paths)
     out = names[0] + ".merged.ds"
-    ds.merge_files(names, out, "t")
+    ds.merge_files("t", names, out)
     return Path(out).read_bytes()
 
 

@@ -6,10 +6,15 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ...codec.header import VarHeader
+from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels.files import ranges
 from ..base import Metadata, StoredNumbers
+from ..library.missing import FillMark
+from ..settings import NETCDF
 from ..sink import FileSink
 from .appending import Appender
 from .plan import Plan
@@ -33,6 +38,10 @@ class DsSink(FileSink):
     def __init__(self, path: Any, meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False):
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._done: dict[str, VarHeader] = {}
+        types = {key: TYPES.get(entry.get(".type") or "") for key, entry in meta.items() if NETCDF in entry}
+        found = {key: FillMark.of(meta[key], np.dtype(known.code)) for key, known in types.items() if known is not None}
+        self._marks = {key: mark for key, mark in found.items() if mark is not None}
+        meta = {**meta, **{key: mark.widest() for key, mark in self._marks.items()}}
         try:
             self._plan = Plan(meta, version)
         except DsError as error:
@@ -42,7 +51,8 @@ class DsSink(FileSink):
         self._appender = Appender(fd, self._plan, self._plan.body, self.path, folder)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        self._done[name] = self._appender.put(name, iter(blocks))
+        mark = self._marks.get(name)
+        self._done[name] = self._appender.put(name, iter(blocks) if mark is None else mark.over(blocks))
 
     def copy(self, name: str, type_name: str, parts: Iterable[StoredNumbers]) -> None:
         """Write one variable of numbers from parts of other files, without decoding them."""
@@ -52,6 +62,8 @@ class DsSink(FileSink):
         for key in self.meta:
             if key != "." and key not in self._done:
                 self.write(key, ())
+        for key, mark in self._marks.items():
+            self._plan.meta[key] = mark.settled()
         ranges.write_at(self._appender.fd, 0, self._plan.header(self._done))
         self._close()
 

@@ -19,6 +19,8 @@ from ...packing import unpack_all
 from ...target import Target, naming, resolve
 from ..base import Metadata
 from ..ds_header import open_line
+from ..library.missing import restore
+from ..settings import NETCDF
 from .composing import compose
 from .file_body import FileBody
 from .variables import decode_variable, may_unpack, read_headers, typed
@@ -134,9 +136,13 @@ def _complete(
     """Put the variables that are left (None: all that are wanted) and metadata into a dataset."""
     if left is None:
         left = header.keys if keys is None else [key for key in header.keys if key in keys]
-    for key, var in read_headers(header, body, left).items():
+    left = read_headers(header, body, left)
+    for key, var in left.items():
         dataset[key] = decode_variable(header.version, key, var, body, strings)
     dataset["."] = typed(header, meta)
+    for key in left:
+        if NETCDF in meta[key]:
+            restore(meta[key], dataset[key])
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codec import parallel
+from ...dtypes import TYPES
+from ..settings import NETCDF, setting
 
 BLOCK = 256 * 1024
 """Values that are looked through at a time; they stay in the caches of a core."""
@@ -147,3 +150,109 @@ def filled(values: NDArray[Any], mask: NDArray[np.bool_], found: Sentinels) -> N
     for sentinel in found:
         others &= ~np.asarray(is_value(values, sentinel))
     return np.where(others, found[0], values).astype(values.dtype, copy=False)
+
+
+class FillMark:
+    """Whether the missing values of a variable are those that the NetCDF library left unwritten.
+
+    `fill: default` in `.netcdf` says so. It stays only if the values agree: under the mask there is nothing but the
+    default fill value and the values of `missing_value`. `mark` is added if all missing values are unwritten, although
+    `missing_value` names another number.
+
+    Parameters
+    ----------
+    entry : dict
+        Metadata of the variable.
+    dtype : dtype
+        Of its values.
+    """
+
+    def __init__(self, entry: Mapping[str, Any], dtype: np.dtype[Any]):
+        self._entry = entry
+        self._default = default_fill(dtype)
+        self._named = sentinels(dict(entry), dtype, False)
+        self._has_unwritten = self._has_named = self._has_others = False
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> FillMark | None:
+        """Return that of a variable; None if its metadata have no such mark, or it does not hold numbers."""
+        if setting(entry.get(NETCDF), "fill", str) != "default" or dtype is None or dtype.str[1:] not in DEFAULT_FILLS:
+            return None
+        return cls(entry, dtype.newbyteorder("="))
+
+    def see(self, block: Any) -> None:
+        """Take note of the missing values among some values."""
+        mask = np.ma.getmask(block)
+        if mask is np.ma.nomask or not mask.any():
+            return
+        raw = np.ma.getdata(block)[mask]
+        is_unwritten = is_value(raw, self._default)
+        is_other = ~is_unwritten
+        for sentinel in self._named:
+            is_named = is_value(raw, sentinel)
+            self._has_named |= bool(np.any(is_named))
+            is_other &= ~is_named
+        self._has_unwritten |= bool(np.any(is_unwritten))
+        self._has_others |= bool(np.any(is_other))
+
+    def over(self, blocks: Iterable[Any]) -> Iterator[Any]:
+        """Yield blocks, and take note of them."""
+        for block in blocks:
+            self.see(block)
+            yield block
+
+    def widest(self) -> dict[str, Any]:
+        """Return metadata that are at least as long as the settled ones."""
+        return self._with({"fill": "default", "mark": self._default.item()} if self._named else {"fill": "default"})
+
+    def settled(self) -> dict[str, Any]:
+        """Return the metadata, with the mark only if the values agree."""
+        if not self._has_unwritten or self._has_others:
+            return without_fill(self._entry)
+        is_marked = self._named and not self._has_named
+        return self._with({"fill": "default", "mark": self._default.item()} if is_marked else {"fill": "default"})
+
+    def _with(self, fill: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: value for name, value in self._entry[NETCDF].items() if name != "mark"}
+        return {**self._entry, NETCDF: {**kept, **fill}}
+
+
+def without_fill(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata that do not say that missing values are unwritten."""
+    record = {name: value for name, value in entry[NETCDF].items() if name not in ("fill", "mark")}
+    kept = {name: value for name, value in entry.items() if name != NETCDF or record}
+    return {**kept, NETCDF: record} if record else kept
+
+
+def settle(entry: Mapping[str, Any], array: Any) -> Any:
+    """Return the metadata of a variable, with a mark of unwritten values only if it has such values."""
+    mark = FillMark.of(entry, getattr(array, "dtype", None))
+    if mark is None:
+        return entry
+    mark.see(array)
+    return mark.settled()
+
+
+def settled(meta: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a dataset, with marks of unwritten values only where its arrays have such values."""
+    out: dict[str, Any] = dict(meta)
+    for key, entry in meta.items():
+        if NETCDF in entry and key in arrays:
+            out[key] = settle(entry, arrays[key])
+    return out
+
+
+def restore(entry: Mapping[str, Any], array: Any) -> None:
+    """Put what was in a NetCDF file under the mask of an array, if the metadata of the variable tell."""
+    mask = np.ma.getmask(array)
+    record = entry.get(NETCDF)
+    if mask is np.ma.nomask or not isinstance(record, dict):
+        return
+    dtype = array.dtype
+    if entry.get(".type") not in TYPES or dtype.str[1:] not in DEFAULT_FILLS:
+        return
+    fills = fitting(record["mark"], dtype) if "mark" in record else []
+    if not fills and record.get("fill") == "default" and not sentinels(dict(entry), dtype, False):
+        fills = [default_fill(dtype)]
+    if fills:
+        np.copyto(np.ma.getdata(array), fills[0], where=mask)

@@ -151,7 +151,7 @@ class Definer:
         values = self._fitted(plan, self._values(plan, kind), dtype)
         enum = self._enum(plan, dtype)
         recorded = setting(plan.record, "fill", str)
-        is_filled = recorded == "default"
+        is_filled = recorded == "default" and plan.missing is not False  # without missing values it marks nothing
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
             values = {missing.FILL_ATTRIBUTE: facts.fill, **values}
@@ -166,7 +166,7 @@ class Definer:
         # classic files do not say that they are not pre-filled
         is_filled = enum is None and (is_filled or self.format.startswith("NETCDF3"))
         sentinels = missing.sentinels(values, dtype, is_filled)
-        if not plan.dims and "mark" in plan.record:
+        if "mark" in plan.record:
             mark = missing.fitting(plan.record["mark"], dtype)
             sentinels.sort(key=lambda sentinel: not any(missing.is_value(np.asarray(sentinel), one) for one in mark))
         return DefinedVariable(plan, variable, facts.type, kind, None, sentinels, is_own_fill, None)

@@ -1,7 +1,8 @@
 """The property `.netcdf`: how a variable is stored in a file, where it is not as by default.
 
 ============== ==========================================================================================
-`fill`         `"default"`: pre-filled by the library, and without `_FillValue`. `"none"`: not pre-filled, but with one
+`fill`         `"default"`: missing values are those that the library left unwritten. `"none"`: not pre-filled, but with
+               a `_FillValue`
 `endian`       `"big"`
 `chunks`       list of int, of all dimensions in the file
 `compression`  name as the library has it: `zlib`, `szip`, `zstd`, `bzip2`, `blosc_lz4`, ...
@@ -12,7 +13,7 @@
 `char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
 `enum`         {`name`, `type`, `members`}
 `strings`      list of names: attributes of one text that have the type string
-`mark`         number that marks a scalar as missing, where it is not the first one of those that do
+`mark`         number that marks values as missing, where it is not the first one of those that could
 `packed`       true: numbers that are packed, which who reads them gets unpacked
 ============== ==========================================================================================
 

@@ -12,8 +12,10 @@ from ....dataset import META, Dataset, as_masked
 from ....errors import DsError
 from ....kernels.files import opening
 from ...base import Metadata
+from ...library.missing import settle
 from ...stamp import Watch
 from ..marker import MARKER
+from ..storage import PROPERTY
 from .recalled import catalog_of
 from .source import FIRST_SIZE as WHOLE_SIZE
 from .values import ClassicValues
@@ -111,6 +113,8 @@ def _dataset(
                 array = None if array is None else packing.unpack(array, entry)
                 entry = packing.unpacked_meta(entry)
             dataset[key] = as_masked(array)
+            if PROPERTY in entry:
+                entry = settle(entry, array)
         if is_wanted or full:
             kept[key] = entry
     kept[META] = catalog.meta[META]
