@@ -1,8 +1,9 @@
-"""What variables are to each other by the CF conventions: which of them are coordinates."""
+"""How variables refer to each other by the CF conventions: coordinates, bounds, and attributes that name variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from .names import escape, unescape
@@ -10,6 +11,11 @@ from .names import escape, unescape
 COORDINATES = ("coordinates",)
 """The attribute that names the coordinates of a variable, or of the dataset those of none."""
 
+BOUNDS = ("bounds", "climatology")
+"""The attributes of a coordinate that name the variable of its bounds (CF conventions 1.11, section 7)."""
+REFERENCES = ("ancillary_variables", "cell_measures", "formula_terms", "grid_mapping", *COORDINATES, *BOUNDS)
+"""Attributes that name variables."""
+_NAME = re.compile(r"([^\s:]+)(:?)")
 NORTH = {"degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"}
 EAST = {"degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degreese"}
 """Units of latitude and of longitude in lower case (CF conventions 1.11, sections 4.1 and 4.2)."""
@@ -54,3 +60,68 @@ def coordinates(meta: Mapping[Any, Any], dims: Mapping[Any, Iterable[str]]) -> s
         if isinstance(entry, Mapping):
             found.update(other for other in named(str(key), entry, COORDINATES) if other in dims)
     return found
+
+
+def with_coordinates(
+    keys: Iterable[str], meta: Mapping[str, Mapping[str, Any]], dims: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Return the keys of variables, of their coordinates, and of the bounds of these, in the order of the file.
+
+    Parameters
+    ----------
+    keys : iterable of str
+    meta : mapping
+        Key → metadata of each variable.
+    dims : mapping
+        Key → the dimensions of each variable.
+    """
+    found = set(keys)
+    for key in [*found]:
+        group = unescape(key).rpartition("/")[0]
+        found.update(escape(name) for dim in dims[key] for name in (dim, f"{group}/{dim}"))
+        found.update(named(key, meta[key], COORDINATES))
+    for key in [*found]:
+        found.update(named(key, meta.get(key, {}), BOUNDS))
+    return [key for key in dims if key in found]
+
+
+def follow(meta: Mapping[str, Any], mapping: Mapping[str, str], known: Collection[str]) -> None:
+    """Give variables their new names in the attributes that name them.
+
+    Parameters
+    ----------
+    meta : mapping
+        Key → metadata of a variable, changed in place.
+    mapping : mapping
+        Old name → new name.
+    known : collection of str
+        Names of variables before the change: a name in a group is that of a variable of the group, if there is one.
+
+    Examples
+    --------
+    >>> meta = {"x": {"coordinates": "lat lon", "cell_measures": "lat: lat"}}
+    >>> follow(meta, {"lat": "latitude"}, ["lat", "lon", "x"])
+    >>> meta["x"]
+    {'coordinates': 'latitude lon', 'cell_measures': 'lat: latitude'}
+    """
+    for key, entry in meta.items():
+        group = unescape(str(key)).rpartition("/")[0]
+        for attribute in REFERENCES:
+            value = entry.get(attribute) if isinstance(entry, Mapping) else None
+            if isinstance(value, str):
+                # A word before a colon is a variable in grid_mapping only; in others it is a term or a measure.
+                are_labels = attribute != "grid_mapping"
+
+                def renamed(found: re.Match[str], group: str = group, are_labels: bool = are_labels) -> str:
+                    name, colon = found.groups()
+                    return found[0] if colon and are_labels else _renamed(name, group, mapping, known) + colon
+
+                entry[attribute] = _NAME.sub(renamed, value)
+
+
+def _renamed(name: str, group: str, mapping: Mapping[str, str], known: Collection[str]) -> str:
+    inner = f"{group}/{name}"
+    if group and inner in known:
+        new = mapping.get(inner, inner)
+        return new.removeprefix(f"{group}/")
+    return mapping.get(name, name)

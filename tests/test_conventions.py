@@ -8,7 +8,7 @@ import pytest
 import ds_format as ds
 from ds_format import display
 from ds_format.cli.info import facts
-from ds_format.conventions import coordinates
+from ds_format.conventions import coordinates, follow
 
 META: dict[str, Any] = {
     "time": {".dims": ["time"]},
@@ -40,3 +40,9 @@ def test_info_and_the_view_have_the_same_coordinates(tmp_path: Any, monkeypatch:
     told = facts.of("x.ds")["variables"]
     assert {name for name, one in told.items() if one["coordinate"]} == {name.removeprefix("\\") for name in FOUND}
     assert {row.name for row in display.view.of_dataset(ds.read("x.ds")).coordinates} == FOUND
+
+
+def test_names_in_groups_follow() -> None:
+    meta = {"g/x": {"coordinates": "lat lon"}, "x": {"coordinates": "lat", "bounds": 5}, ".": {}}
+    follow(meta, {"g/lat": "g/north", "lat": "south", "lon": "east"}, ["g/lat", "lat", "lon", "g/x", "x"])
+    assert meta == {"g/x": {"coordinates": "north east"}, "x": {"coordinates": "south", "bounds": 5}, ".": {}}

@@ -24,7 +24,8 @@ from .commands import Command, Option
 COMMAND = Command(
     usage=("ds merge [OPTIONS] DIM [--] [INPUT]... OUTPUT",),
     about="Joins variables along DIM in the order of the files. Others are taken from the first file that has them. If "
-    "no variable has DIM, all variables are stacked along it as a new first dimension. What a file lacks is missing. "
+    "no variable has DIM, all variables are stacked along it as a new first dimension; if DIM is a scalar coordinate, "
+    "other coordinates that are equal in all files are kept once. What a file lacks is missing. "
     "Of attributes the last file tells. Files may be larger than memory.",
     arguments=(
         ("DIM", "Name of a dimension, or a pattern that matches one."),

@@ -26,7 +26,8 @@ COMMAND = Command(
             "OLD: NEW",
             (
                 "Name, or a pattern that matches one, and the name that takes its place; none removes. "
-                "A dimension that is called as the variable is renamed, too."
+                "A dimension that is called as the variable is renamed, too, and attributes that name the variable "
+                "follow, as coordinates and bounds."
             ),
         ),
         ("INPUT", "The file to read."),

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import options, pst
 from .arguments import Request, UsageError, text
-from .commands import Command
+from .commands import Command, Option
 from .selecting import matching
 
 COMMAND = Command(
@@ -27,6 +27,7 @@ COMMAND = Command(
         ("OUTPUT", "The file to write."),
     ),
     options=(
+        Option("coords", "Write also the coordinates of the variables, and the bounds of these."),
         options.SKIP_UNSUPPORTED,
         options.DIM,
         options.LAYOUT,
@@ -35,6 +36,7 @@ COMMAND = Command(
     examples=(
         ("Convert a NetCDF file:", "ds select input.nc output.ds"),
         ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
+        ("A variable with its coordinates:", "ds select --coords temperature input.nc output.ds"),
         ("The first and the last latitude:", "ds select lat: '{' 0 -1 '}' input.ds output.ds"),
         ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
         ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),

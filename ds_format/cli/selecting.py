@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..advance import Progress
+from ..conventions import with_coordinates
 from ..conversion import write_subset
+from ..names import escape, unescape
 from ..subset import Subset, open_subset
 from . import metadata, options
 from .arguments import Request
@@ -30,6 +32,8 @@ class Matching(NamedTuple):
     """Whether names are no patterns."""
     options: Mapping[str, Any]
     """Of creating a file."""
+    coords: bool = False
+    """Whether variables bring their coordinates, and the bounds of these."""
 
     @contextmanager
     def opened(self, source: str) -> Iterator[Subset]:
@@ -47,6 +51,10 @@ class Matching(NamedTuple):
             if self.wanted:
                 variables = list(dict.fromkeys(finder.find(self.wanted, list(entries), "variable")))
                 finder.settle(changes=bool(variables))
+                if self.coords:
+                    meta = {escape(name): entry for name, entry in entries.items()}
+                    dims_of = {key: entry[".dims"] for key, entry in meta.items()}
+                    variables = [*map(unescape, with_coordinates(map(escape, variables), meta, dims_of))]
             dims = list(metadata.sizes(entries.values()))
             sel = {dim: i for name, i in self.indexes.items() for dim in finder.require(name, dims, "dimension")}
             yield whole.part(variables, sel=sel, **self.selectors, jd=self.jd)
@@ -58,7 +66,7 @@ class Matching(NamedTuple):
 
     def told(self) -> Mapping[str, Any]:
         """Return all that decides what is written, but for the suffix of the target."""
-        return self._asdict()
+        return {name: value for name, value in self._asdict().items() if name != "coords" or value}
 
 
 def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], creation: Mapping[str, Any]) -> Matching:
@@ -90,4 +98,5 @@ def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], c
         bool(request.options.get("skip-unsupported")),
         bool(request.options.get("F")),
         creation,
+        bool(request.options.get("coords")),
     )

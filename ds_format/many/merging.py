@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import bisect
+import itertools
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,12 +13,15 @@ import numpy as np
 
 from .. import drivers, modes
 from ..advance import Progress
+from ..conventions import BOUNDS, coordinates, named
 from ..conversion import counted
 from ..creation import created
-from ..dataset import META, as_array
-from ..drivers.base import BLOCK_SIZE, Sink, StoredNumbers, block_slices, check_faults
+from ..dataset import META, as_array, dims
+from ..drivers.base import BLOCK_SIZE, Metadata, Sink, StoredNumbers, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
-from ..merging import Input, MergePlan, Part, Way, blank, converted, make, size_along
+from ..merging import DECIDING, Input, MergePlan, Part, Way, blank, converted, make, size_along
+from ..names import escape, unescape
+from ..packing import is_packed
 from ..subset import Path, Selector, Subset, item_size, memory_size, open_subset
 from .opened_files import OpenFiles
 
@@ -89,7 +95,10 @@ def merge_files(
         for other, error in empty.items():
             if other != dim or is_empty:
                 modes.nothing_left(other, error)
+        if variables is None and new in (None, dim):
+            variables = _stacked(files, dim)
         plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
+        _warn_of_packing(files.metas, plans, meta, output)
         with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
 
@@ -111,6 +120,53 @@ class _Files:
 
     def __getitem__(self, i: int) -> Subset:
         return self._files[self._paths[i]]
+
+
+def _stacked(files: _Files, dim: str) -> list[str] | None:
+    """Return which variables are stacked, if the files are fields with a scalar coordinate called as the dimension.
+
+    Other coordinates that are equal in all of them are kept once. In other files all variables are stacked.
+    """
+    metas = files.metas
+    is_scalar = any(meta.get(escape(dim), {}).get(".size") == [] for meta in metas)
+    if not is_scalar or any(size_along(meta, dim) is not None for meta in metas):
+        return None
+    first = {key: entry for key, entry in metas[0].items() if key != META}
+    own = {key: dims(key, entry, len(entry.get(".size") or ())) for key, entry in first.items()}
+    found = coordinates(metas[0], own)
+    found.update(key for other in [*found] for key in named(other, first[other], BOUNDS) if key in own)
+    once = {key for key in found if key != escape(dim) and _is_equal_in_all(files, key)}
+    return [unescape(key) for key in dict.fromkeys(itertools.chain(*metas)) if key != META and key not in once]
+
+
+def _is_equal_in_all(files: _Files, key: str) -> bool:
+    entries = [meta.get(key) for meta in files.metas]
+    first = entries[0] or {}
+    if first.get(".size") is None:
+        return False
+    for entry in entries[1:]:
+        if entry is None or any(str(entry.get(name)) != str(first.get(name)) for name in DECIDING):
+            return False
+    expected = as_array(files[0].read(key))
+    return all(_is_equal(as_array(files[i].read(key)), expected) for i in range(1, len(entries)))
+
+
+def _is_equal(left: Any, right: Any) -> bool:
+    """Whether two arrays have the same values, of which some may be missing or NaN."""
+    mask = np.ma.getmaskarray(left)
+    if not np.array_equal(mask, np.ma.getmaskarray(right)):
+        return False
+    values, others = np.ma.getdata(left)[~mask], np.ma.getdata(right)[~mask]
+    return np.array_equal(values, others, equal_nan=values.dtype.kind == "f")
+
+
+def _warn_of_packing(metas: Sequence[Metadata], plans: Sequence[MergePlan], meta: Metadata, output: Path) -> None:
+    """Say which variables are packed in inputs, and written as floats because their packing differs."""
+    for plan in plans:
+        parts = [metas[part.input][plan.key] for part in plan.parts]
+        if any(is_packed(entry, entry.get(".type")) for entry in parts) and not is_packed(meta[plan.key], plan.type):
+            told = f'variable "{unescape(plan.key)}": packed differently in the inputs: written as {plan.type}'
+            warnings.warn(f"{os.fsdecode(output)}: {told}", stacklevel=3)
 
 
 def _is_stored(subset: Subset, key: str) -> bool:

@@ -7,14 +7,15 @@ from types import NoneType
 from typing import Any
 
 from .. import modes
+from ..conventions import follow
 from ..dataset import META
-from ..names import escape
+from ..names import escape, unescape
 from .arguments import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found
 from .dimensions import names_by_key
 
 
 def rename(d: dict[str, Any], old: str, new: str | None) -> None:
-    """Rename a variable, and the dimension of the same name.
+    """Rename a variable, and the dimension of the same name; see `rename_m`.
 
     Parameters
     ----------
@@ -46,6 +47,9 @@ def rename(d: dict[str, Any], old: str, new: str | None) -> None:
 def rename_m(d: dict[str, Any], mapping: dict[str, str | None]) -> None:
     """Rename several variables at once, and the dimensions of the same names; two can also swap their names.
 
+    Attributes that name variables by the CF conventions follow: `coordinates`, `bounds`, `climatology`,
+    `ancillary_variables`, `grid_mapping`, `cell_measures` and `formula_terms`.
+
     Parameters
     ----------
     d : dict
@@ -75,6 +79,7 @@ def rename_m(d: dict[str, Any], mapping: dict[str, str | None]) -> None:
         if old not in found:
             modes.missing(f"{old}: variable not found")
     entries = d.get(META, {})
+    known = {unescape(key) for key in d if key != META}
     taken = [(new, d.pop(escape(old)), entries.pop(escape(old), None)) for old, new in found.items()]
     for new, data, entry in taken:
         if new is not None:
@@ -84,7 +89,9 @@ def rename_m(d: dict[str, Any], mapping: dict[str, str | None]) -> None:
                 entries.pop(key, None)
             else:
                 entries[key] = entry
-    _rename_dims(d, {old: new for old, new in found.items() if new is not None})
+    given = {old: new for old, new in found.items() if new is not None}
+    _rename_dims(d, given)
+    follow(entries, given, known)
 
 
 def rename_dim(d: dict[str, Any], old: str, new: str) -> None:

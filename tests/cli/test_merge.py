@@ -151,3 +151,53 @@ def test_a_dimension_of_a_similar_name(ds: Run) -> None:
     assert ds("merge", "tiem", "a.ds", "b.ds", "out.ds", "new:", "tiem") == (0, "", "")
     assert files.read("out.ds")["x"].shape == (2, 1)
     assert ds("merge", "run", "a.ds", "b.ds", "runs.ds") == (0, "", "")
+
+
+def field(path: str, time: float, **changes: object) -> None:
+    """Write a field with a scalar time, as models write them."""
+    d = {
+        "tas": np.full((2, 3), time),
+        "lat": np.array([0.0, 1.0]),
+        "lon": np.array([5.0, 6.0, np.nan]),
+        "lat_bnds": np.array([[-0.5, 0.5], [0.5, 1.5]]),
+        "height": np.array(2.0),
+        "time": np.array(time),
+    }
+    meta = {
+        "tas": {".dims": ["lat", "lon"], "coordinates": "height time"},
+        "lat": {".dims": ["lat"], "bounds": "lat_bnds"},
+        "lon": {".dims": ["lon"]},
+        "lat_bnds": {".dims": ["lat", "bnds"]},
+        "time": {".dims": [], "units": JANUARY},
+    }
+    files.write(path, {**d, **changes, ".": meta})
+
+
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_fields_with_a_scalar_time(suffix: str, ds: Run) -> None:
+    names = [f"{name}{suffix}" for name in "abc"]
+    field(names[0], 0)
+    field(names[1], 1)
+    field(names[2], 2, height=np.array(10.0))
+    for _ in range(2):
+        assert ds("merge", "time", *names[:2], f"out{suffix}") == (0, "", "")
+    d = files.read(f"out{suffix}")
+    assert d["tas"].shape == (2, 2, 3) and d["time"].tolist() == [0, 1]
+    assert d["lat"].tolist() == [0, 1] and d["lat_bnds"].shape == (2, 2) and d["height"].shape == ()
+    assert d["."]["time"][".dims"] == ["time"] and d["."]["lon"][".dims"] == ["lon"]
+    assert ds("merge", "time", *names, f"all{suffix}") == (0, "", "")
+    assert files.read(f"all{suffix}")["height"].tolist() == [2, 2, 10]
+    assert ds("merge", "time", *names[:2], names[2]).status == 1
+    assert ds("merge", "run", *names[:2], f"runs{suffix}") == (0, "", "")
+    assert files.read(f"runs{suffix}")["lat"].shape == (2, 2)
+
+
+@pytest.mark.filterwarnings("always")
+def test_different_packings_are_said(ds: Run) -> None:
+    for name, scale in (("a", 0.1), ("b", 0.1), ("c", 0.5)):
+        meta = {".dims": ["time"], "scale_factor": scale, ".netcdf": {"packed": True}}
+        files.write(f"{name}.nc", {"x": np.array([10, 20], np.int16), ".": {"x": meta}})
+    assert ds("merge", "time", "a.nc", "b.nc", "same.nc") == (0, "", "")
+    told = 'ds merge: warning: out.nc: variable "x": packed differently in the inputs: written as float64\n'
+    assert ds("merge", "time", "a.nc", "c.nc", "out.nc") == (0, "", told)
+    assert files.read("out.nc")["x"].tolist() == [1, 2, 5, 10]

@@ -228,3 +228,62 @@ def test_years_and_months(limits: str, expected: list[str], ds: Run) -> None:
     write_grid("in.ds")
     lines = "\n".join(["time", *expected, ""])
     assert ds("cat", "time", "in.ds", "between:", "{", "time:", "{", *limits.split(), "}", "}") == (0, lines, "")
+
+
+def write_model(path: str) -> None:
+    """Write `tas` with coordinates, bounds and other variables that attributes name."""
+    meta: dict[str, Any] = {
+        "tas": {
+            ".dims": ["time", "y", "x"],
+            "coordinates": "lat lon",
+            "grid_mapping": "crs: x y",
+            "cell_measures": "area: area",
+            "ancillary_variables": "flag  nope",
+        },
+        "time": {".dims": ["time"], "bounds": "time_bnds", "climatology": "climate"},
+        "time_bnds": {".dims": ["time", "two"]},
+        "climate": {".dims": ["time", "two"]},
+        "y": {".dims": ["y"], "formula_terms": "a: area b:flag"},
+        "x": {".dims": ["x"]},
+        "lat": {".dims": ["y", "x"], "bounds": "lat_bnds"},
+        "lon": {".dims": ["y", "x"]},
+        "lat_bnds": {".dims": ["y", "x", "two"]},
+        "area": {".dims": ["y", "x"]},
+        "flag": {".dims": ["time"]},
+        "crs": {".dims": []},
+        "other": {".dims": ["time"], "coordinates": "lat"},
+        ".": {"coordinates": "lat crs"},
+    }
+    data = {name: np.zeros([2] * len(entry[".dims"])) for name, entry in meta.items() if name != "."}
+    files.write(path, {**data, ".": meta})
+
+
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_coordinates_and_bounds_come_along(suffix: str, ds: Run) -> None:
+    write_model(f"in{suffix}")
+    assert ds("select", "--coords", "tas", f"in{suffix}", "out.ds") == (0, "", "")
+    expected = {"tas", "time", "y", "x", "lat", "lon", "time_bnds", "climate", "lat_bnds", "."}
+    assert set(files.read("out.ds")) == expected
+    assert ds("select", "tas", f"in{suffix}", "out.ds") == (0, "", "")
+    assert set(files.read("out.ds")) == {"tas", "."}
+    assert ds("select", "--coords", f"in{suffix}", "out.ds") == (0, "", "")
+    assert set(files.read("out.ds")) == set(files.read(f"in{suffix}"))
+
+
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_attributes_follow_renamed_variables(suffix: str, ds: Run) -> None:
+    path = f"in{suffix}"
+    write_model(path)
+    pairs = "lat: lon lon: lat time_bnds: tb climate: c lat_bnds: lb area: a flag: f crs: map y: north"
+    assert ds("rename", *pairs.split(), path, path) == (0, "", "")
+    meta = files.read(path)["."]
+    assert {name: meta["tas"][name] for name in meta["tas"] if not name.startswith(".")} == {
+        "coordinates": "lon lat",
+        "grid_mapping": "map: x north",
+        "cell_measures": "area: a",
+        "ancillary_variables": "f  nope",
+    }
+    assert (meta["time"]["bounds"], meta["time"]["climatology"]) == ("tb", "c")
+    assert meta["north"]["formula_terms"] == "a: a b:f"
+    assert meta["lon"]["bounds"] == "lb"
+    assert meta["."]["coordinates"] == "lon map"
