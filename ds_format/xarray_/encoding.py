@@ -113,8 +113,8 @@ def _check_names(dataset: xr.Dataset) -> None:
     for kind, names in (("variable", dataset.variables), ("dimension", dataset.sizes)):
         for name in names:
             if isinstance(name, str) and "/" in name:
-                message = f'the {kind} "{name}" has a "/" in its name, which stands behind the name of a group'
-                raise UnsupportedError(f"{message}: expected a DataTree")
+                message = f"Forward slashes '/' are not allowed in the name \"{name}\" of a {kind}"
+                raise UnsupportedError(f"{message}, since they separate groups: expected a DataTree")
     for name in dataset.sizes:
         if not isinstance(name, str):
             raise TypeError(f"found the name {name!r} of a dimension, expected a string")

@@ -100,10 +100,13 @@ def open_datatree(path: Any, options: reading.Options, group: str | None = None)
     """
     found = open_groups(path, options, group)
     try:
-        return DataTree.from_dict(found)
+        tree = DataTree.from_dict(found)
     except (LookupError, ValueError) as error:
         message = f"its groups make no tree: {refusal(error)}; `open_groups` has them without one"
         raise UnsupportedError(message, path=os.fsdecode(path)) from error
+    for name, dataset in found.items():
+        tree[name].set_close(dataset.close)
+    return tree
 
 
 @contextlib.contextmanager

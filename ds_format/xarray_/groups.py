@@ -69,7 +69,7 @@ def group(meta: Metadata, path: str | None, file: str) -> Group:
         this group and the groups around it.
     """
     if not (path is None or isinstance(path, str)):
-        raise TypeError(f"group: found {path!r}, expected text")
+        raise ValueError(f"group: found {path!r}, which must be a string")
     wanted = (path or "").strip(SEPARATOR)
     try:
         known = paths(meta)

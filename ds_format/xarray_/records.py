@@ -17,6 +17,9 @@ from ..packing import RECORDS
 COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "zstd", "bzip2": "bzip2", "lzf": "lzf"}
 """Name in a record → in an encoding, where the engine netcdf4 has a flag of this name, or h5netcdf a `compression`."""
 
+KINDS = frozenset({*COMPRESSIONS.values(), "blosc", "compression"})
+"""Keys of an encoding that say how values are compressed."""
+
 
 def record_of(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return what one of the properties says, the first that is there."""
@@ -45,11 +48,18 @@ def encoding_of(entry: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, A
         encoding["compression" if compression == "lzf" else COMPRESSIONS[compression]] = True
         if compression == "lzf":
             encoding["compression"] = compression
-        level = setting(record, "level", int)
-        encoding |= {"complevel": level} if level is not None else {}
-    for name in ("shuffle", "fletcher32"):
-        if isinstance(record.get(name), bool):
-            encoding[name] = record[name]
+    if compression is not None and compression.startswith("blosc"):
+        encoding["blosc"] = {"compressor": compression, "shuffle": setting(record, "shuffle", int) or 0}
+    level = setting(record, "level", int)
+    if level is not None and not encoding.keys().isdisjoint(KINDS):
+        encoding["complevel"] = level
+    pixels = setting(record, "szip", list)
+    if compression == "szip" and pixels is not None and len(pixels) == 2:
+        encoding["szip"] = {"coding": pixels[0], "pixels_per_block": pixels[1]}
+    filters = ("shuffle", "fletcher32")
+    encoding |= {name: record[name] for name in filters if isinstance(record.get(name), bool)}
+    if "chunksizes" in encoding and (compression is None or not encoding.keys().isdisjoint(KINDS)):
+        encoding = {**dict.fromkeys(filters, False), **encoding}  # a record has the filters that are used
     return encoding
 
 

@@ -115,7 +115,7 @@ def _compression(encoding: Mapping[str, Any], name: str) -> dict[str, Any]:
         if isinstance(detail, Mapping):
             coding, pixels = detail["coding"], detail["pixels_per_block"]
         return {"compression": "szip", "szip": [str(coding), int(pixels)]}
-    shuffle = {"shuffle": True} if encoding.get("shuffle", True) else {}
+    shuffle = {"shuffle": True} if encoding.get("shuffle", compression in ("zlib", "gzip")) else {}
     return {"compression": compression, **shuffle, "level": level}
 
 

@@ -193,9 +193,9 @@ def test_files_are_told_by_what_they_are(path, tmp_path):
         assert not entrypoint.guess_can_open(tmp_path / name)
     assert not entrypoint.guess_can_open(b"ds-1.0\n") and not entrypoint.guess_can_open("a\0.ds")
     assert xr.open_dataset(path)["x"].shape == (5, 6, 7)
-    for name in (None, "ds"):
+    for chosen in (None, "ds"):
         with pytest.raises(FileNotFoundError):
-            xr.open_dataset(tmp_path / "absent.ds", engine=name)
+            xr.open_dataset(tmp_path / "absent.ds", engine=chosen)
     with pytest.raises(TypeError, match="opens files by their paths: found BytesIO"):
         xr.open_dataset(__import__("io").BytesIO(path.read_bytes()), engine="ds")
     with pytest.raises(ds.FormatError, match=r"b\.ds"):

@@ -23,7 +23,7 @@ def test_options_that_do_not_exist(path):
         xr.open_dataset(path, engine="ds", default_fil="missing")
     with pytest.raises(TypeError, match=r"to_xarray\(\) has no option .mask_and_scal.*did you mean mask_and_scale\?"):
         ds.to_xarray({"x": 1}, mask_and_scal=False)
-    with pytest.raises(TypeError, match=r"group: found 3, expected text"):
+    with pytest.raises(ValueError, match=r"group: found 3, which must be a string"):
         xr.open_dataset(path, engine="ds", group=3)
 
 

@@ -1,17 +1,16 @@
-"""xarray's own tests of formats of files, for ds files: those inside of its wheel.
+"""xarray's own tests of NetCDF files, on ds files: `test_backends`, `test_backends_datatree`, `test_distributed`.
 
-They change with every version, so that one is pinned; under any other they are skipped.
+They are in its wheel and change with every version, so that one is pinned; under any other they are skipped. A test
+that `docs/xarray.md` lists has to fail: if it passes, the list is wrong.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-
-import ds_format
 
 PINNED = "2026.9.0"
 
@@ -19,69 +18,97 @@ xarray = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
 if xarray.__version__ != PINNED:
     pytest.skip(f"xarray {xarray.__version__} has other tests than {PINNED}", allow_module_level=True)
 pytest.importorskip("pytest_asyncio", reason="tests of xarray need pytest-asyncio (group optional)")
+pytest.importorskip("distributed", reason="needs distributed (extra dask)")
 
-from xarray.tests import test_backends as upstream  # noqa: E402
+from distributed.utils_test import *  # noqa: E402,F403 - fixtures
+from xarray.tests import test_backends, test_backends_datatree, test_distributed  # noqa: E402
 from xarray.tests.conftest import *  # noqa: E402,F403 - fixtures
+from xarray.tests.test_backends_datatree import unaligned_datatree_nc  # noqa: E402,F401 - fixture
+from xarray.tests.test_distributed import tmp_netcdf_filename  # noqa: E402,F401 - fixture
+
+from . import upstream  # noqa: E402
 
 # xarray's tests run under the filters of xarray, which lets its own warnings be
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-ONCE = "to append does not apply: a ds file is written once"
-NO_STORE = "stores are a matter of the formats that xarray itself writes"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "xarray.md"
+EXCEPTED = frozenset(re.findall(r"`(test_\w+)`", DOCUMENT.read_text(encoding="utf-8")))
 
 
-class DsFiles(upstream.CFEncodedBase):
-    """What `CFEncodedBase` does with files, done with ds files."""
-
-    engine: Any = "ds"
-    file_format: Any = "NETCDF4"  # that is, with all types of these files
-
-    def save(self, dataset: Any, path: str, **kwargs: Any) -> Any:
-        return ds_format.write(path + ".ds", dataset, **kwargs)
-
-    @contextlib.contextmanager
-    def open(self, path: str, **kwargs: Any) -> Iterator[Any]:
-        with xarray.open_dataset(path + ".ds", **kwargs) as opened:
-            yield opened
-
-    @pytest.mark.skip(reason=NO_STORE)
-    def test_write_store(self) -> None: ...
-
-    @pytest.mark.xfail(reason=ONCE, raises=ds_format.UnsupportedError)
-    def test_append_write(self) -> None:
-        super().test_append_write()
-
-    @pytest.mark.xfail(reason=ONCE, raises=ds_format.UnsupportedError)
-    def test_append_overwrite_values(self) -> None:
-        super().test_append_overwrite_values()
-
-    @pytest.mark.xfail(reason=ONCE, raises=AssertionError)  # another error is expected there
-    def test_append_with_invalid_dim_raises(self) -> None:
-        super().test_append_with_invalid_dim_raises()
-
-    @pytest.mark.xfail(reason="no _FillValue appears that nobody has set", raises=KeyError)
-    def test_default_fill_value(self) -> None:
-        super().test_default_fill_value()
-
-    @pytest.mark.xfail(reason="what is null comes back so, not as empty text", raises=AssertionError)
-    def test_roundtrip_stringdtype_nulls(self) -> None:
-        super().test_roundtrip_stringdtype_nulls()
+@pytest.fixture(autouse=True)
+def ds_files(monkeypatch: Any, tmp_path: Any, request: Any) -> None:
+    """Let a test of xarray write and open ds files; those that are listed have to fail."""
+    upstream.use_ds_files(monkeypatch, tmp_path, test_backends, test_backends_datatree, test_distributed)
+    if request.node.originalname in EXCEPTED:
+        request.applymarker(pytest.mark.xfail(reason="listed in docs/xarray.md", strict=True))
 
 
-class TestEager(DsFiles):
+class TestFiles(test_backends.TestNetCDF4Data):
     """Datasets in memory, and opened without dask."""
 
+    engine: Any = "ds"
 
-class TestDask(DsFiles):
+
+class TestFilesOfDask(test_backends.TestNetCDF4ViaDaskData):
     """Datasets of dask, written in parallel, and opened in chunks."""
 
-    @pytest.mark.skip(reason="what is opened in chunks is not kept")
-    def test_dataset_caching(self) -> None: ...
+    engine: Any = "ds"
 
-    def save(self, dataset: Any, path: str, **kwargs: Any) -> Any:
+    def save(self, dataset: Any, path: Any, **kwargs: Any) -> Any:
         return super().save(dataset.chunk(), path, **kwargs)
 
-    @contextlib.contextmanager
-    def open(self, path: str, **kwargs: Any) -> Iterator[Any]:
-        with super().open(path, **{"chunks": -1, **kwargs}) as opened:
-            yield opened
+
+class TestManyFiles(test_backends.TestOpenMFDatasetWithDataVarsAndCoordsKw):
+    """How `open_mfdataset` combines files."""
+
+
+class TestOpening(test_backends.TestDask):
+    """Files opened as arrays of dask, by `open_mfdataset` above all."""
+
+
+class TestArrays(test_backends.TestDataArrayToNetCDF):
+    """Files of one array."""
+
+
+class TestFilesAsTrees(test_backends_datatree.TestNetCDF4DataTree):
+    """The tests of `TestFiles`, opened as trees."""
+
+    engine: Any = "ds"
+
+
+class TestTrees(test_backends_datatree.TestNetCDF4DatatreeIO):
+    """Trees, written and opened."""
+
+    engine: Any = "ds"
+
+
+class TestGenericTrees(test_backends_datatree.TestGenericNetCDFIO):
+    """Trees, opened without the name of an engine."""
+
+
+def test_excepted_tests_exist() -> None:
+    """The document lists no test that does not run here."""
+    classes = [kind for name, kind in globals().items() if name.startswith("Test")]
+    assert EXCEPTED and [name for name in EXCEPTED if not any(hasattr(kind, name) for kind in classes)] == []
+
+
+@pytest.mark.parametrize("compute", [True, False])
+def test_dask_distributed_netcdf_roundtrip(loop: Any, tmp_path: Any, compute: bool) -> None:
+    test_distributed.test_dask_distributed_netcdf_roundtrip(loop, str(tmp_path / "a.nc"), "netcdf4", "NETCDF4", compute)
+
+
+def test_dask_distributed_read_netcdf_integration_test(loop: Any, tmp_path: Any) -> None:
+    name = str(tmp_path / "a.nc")
+    test_distributed.test_dask_distributed_read_netcdf_integration_test(loop, name, "netcdf4", "NETCDF4")
+
+
+test_dask_distributed_write_netcdf_with_dimensionless_variables = (
+    test_distributed.test_dask_distributed_write_netcdf_with_dimensionless_variables
+)
+test_open_mfdataset_can_open_files_with_cftime_index = (
+    test_distributed.test_open_mfdataset_can_open_files_with_cftime_index
+)
+test_open_mfdataset_multiple_files_parallel_distributed = (
+    test_distributed.test_open_mfdataset_multiple_files_parallel_distributed
+)
+test_open_mfdataset_multiple_files_parallel = test_distributed.test_open_mfdataset_multiple_files_parallel
