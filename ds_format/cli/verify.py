@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from .. import drivers
 from ..advance import share_of
 from ..drivers.base import ERROR, Problem
 from ..errors import DsError
+from ..many.converting.inputs import find, has_wildcard
 from ..verification import verify
 from .arguments import Request, count, text
 from .commands import Command, Option
@@ -21,7 +23,11 @@ COMMAND = Command(
     arguments=(
         (
             "INPUT",
-            "A file of any format, or the folder of a store. What cannot be opened is an error; others are checked.",
+            (
+                "A file of any format, or the folder of a store. Of another folder, and of a pattern with "
+                "*, ?, [...] or **, all files of known suffixes are checked. What cannot be opened is an error; "
+                "others are checked."
+            ),
         ),
     ),
     options=(
@@ -33,6 +39,7 @@ COMMAND = Command(
     ),
     examples=(
         ("Check some files:", "ds verify a.ds b.nc"),
+        ("Check all files of a folder, and of those in it:", "ds verify archive"),
         ("List the problems as JSON:", "ds verify -j a.ds"),
     ),
 )
@@ -48,9 +55,18 @@ def run(request: Request) -> Iterator[Any]:
     """
     count(request, 1)
     strict = bool(request.options.get("strict"))
-    paths = [text(word, "argument") for word in request.words]
-    every: list[dict[str, Any]] = []
-    failed = done = 0
+    paths: dict[str, None] = {}
+    found: list[Problem] = []
+    for word in request.words:
+        name = text(word, "argument")
+        try:
+            paths.update(dict.fromkeys(_files(name)))
+        except DsError as error:
+            found.append(Problem(name, None, error.message, ERROR))
+    every = [problem._asdict() for problem in found]
+    if not request.options.get("j"):
+        yield from map(_line, found)
+    failed, n, done = len(found), len(found) + len(paths), 0
     sizes = [size_of(path) if request.progress is not None else 0 for path in paths]
     for path, size in zip(paths, sizes, strict=True):
         problems = verify(path, strict=strict, progress=share_of(request.progress, done, size, sum(sizes)))
@@ -63,7 +79,20 @@ def run(request: Request) -> Iterator[Any]:
     if request.options.get("j"):
         yield every
     if failed:
-        raise DsError(f"{failed} of {len(paths)} files failed" if len(paths) > 1 else "the file failed")
+        raise DsError(f"{failed} of {n} files failed" if n > 1 else "the file failed")
+
+
+def _files(name: str) -> list[str]:
+    """Return the files that an argument stands for.
+
+    Raises
+    ------
+    MissingError, DriverError
+        If there are none in a folder, or none that a pattern matches.
+    """
+    if has_wildcard(name) or (os.path.isdir(name) and not drivers.is_store(name)):
+        return [one.path for one in find([name], None)[0]]
+    return [name]
 
 
 def size_of(path: str) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ds_format import binpickle
 from tests import golden_ds as golden
 
 if TYPE_CHECKING:
@@ -73,3 +74,38 @@ def test_every_damaged_file_fails(name: str, ds: Run) -> None:
     status, out, err = ds("verify", "--strict", str(golden.FOLDER / "corrupt" / name))
     assert (status, err) == (1, "ds verify: the file failed\n")
     assert out
+
+
+def test_folders_and_patterns(ds: Run, files: list[str], folder: Path) -> None:
+    inner = folder / "archive" / "2000"
+    inner.mkdir(parents=True)
+    shutil.copy(BROKEN, inner / "a.ds")
+    shutil.copy(files[0], inner / "b.ds")
+    (inner / "notes.txt").write_text("notes")
+    told = f'archive/2000/a.ds x error "{MESSAGE}"\n'
+    for words in (["archive"], ["archive/**"], ["archive", "archive/2000/a.ds"], ["archive/*/[ab].ds"]):
+        assert ds("verify", *words) == (1, told, "ds verify: 1 of 2 files failed\n")
+    assert ds("verify", "archive/**/b*") == (0, "", "")
+    assert [one["path"] for one in json.loads(ds("verify", "-j", "archive").out)] == ["archive/2000/a.ds"]
+
+
+def test_folders_and_patterns_without_files(ds: Run, files: list[str], folder: Path) -> None:
+    (folder / "empty").mkdir()
+    status, out, err = ds("verify", "empty", "no*.ds", files[0])
+    assert (status, err) == (1, "ds verify: 2 of 3 files failed\n")
+    first, second = out.splitlines()
+    assert first.startswith('empty none error "no file in this folder has a known suffix')
+    assert second == 'no*.ds none error "no file matches this pattern"'
+
+
+def test_a_sound_binpickle_file_that_needs_trust_is_a_warning(ds: Run, folder: Path) -> None:
+    for value in (print, {"f": print}):
+        binpickle.dump(value, "x.bpk")
+        status, out, err = ds("verify", "x.bpk")
+        assert (status, err) == (0, "") and out.startswith("x.bpk none warning ") and "trusted=True" in out
+        assert ds("verify", "--strict", "x.bpk").status == 1
+    data = bytearray(Path("x.bpk").read_bytes())
+    data[40] ^= 1
+    Path("x.bpk").write_bytes(data)
+    status, out, _ = ds("verify", "x.bpk")
+    assert status == 1 and " error " in out

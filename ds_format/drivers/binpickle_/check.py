@@ -7,14 +7,19 @@ from typing import Any
 
 from ...advance import Progress
 from ...binpickle.reader import BinPickleFile
-from ...errors import DsError
-from ..base import ERROR, Problem, Report
+from ...errors import DsError, UnsafeError
+from ..base import ERROR, WARNING, Problem, Report
 from .foreign import variables
 from .source import BinPickleSource
+
+TRUSTED = "trusted=True"
+"""In the message of an `UnsafeError` about what is loaded with this option."""
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> BinPickleSource | None:
     """Compare all checksums, decode what is encoded, and make the object, without running code.
+
+    A sound file that loads with `trusted=True` only has a warning.
 
     Returns
     -------
@@ -34,7 +39,10 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
             try:
                 is_own = variables(file.load_postponed()).is_own
             except DsError as error:
-                errors.append(error.message)
+                if isinstance(error, UnsafeError) and TRUSTED in error.message:
+                    report(Problem(name, None, error.message, WARNING))
+                else:
+                    errors.append(error.message)
     for message in errors:
         report(Problem(name, None, message, ERROR))
     return BinPickleSource(name, skip_unsupported=True) if is_own else None

@@ -89,6 +89,7 @@ def test_a_variable_comes_back_from_blocks(array: Any, budget: int, may_miss: bo
         assert found["y"] == 7
 
 
+@pytest.mark.filterwarnings("ignore:.*leaves nothing")
 @given(st.data())
 def test_a_part_of_a_variable(data: st.DataObject) -> None:
     array = data.draw(arrays())
