@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -69,11 +69,14 @@ def read_catalog(
         take_marker(attributes)
         dataset.update({escape(prefix + name): value for name, value in attributes.items()})
         strings += [prefix + name for name in own_strings]
-    for described in file.variables:
+    every = [*file.variables]
+    known = [described for described in every if isinstance(described, Described)]
+    joins = joinable((each.name for each in every), ((each.dims, each.code) for each in known))
+    for described in every:
         if isinstance(described, Refused):
             catalog.refuse(*described)
         else:
-            catalog.add(*read_variable(described, growing, read_scalar))
+            catalog.add(*read_variable(described, growing, joins, read_scalar))
     record = dataset_record(file, catalog.meta, unlimited)
     if strings:
         record["strings"] = strings
@@ -81,10 +84,43 @@ def read_catalog(
     return catalog
 
 
+def joinable(names: Iterable[str], variables: Iterable[tuple[Collection[str], str]]) -> frozenset[str]:
+    """Return the dimensions along which characters are joined to byte strings, as xarray decides.
+
+    Only characters have such a dimension, it is the last one of each, and no variable has its name.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of all variables.
+    variables : iterable of (collection of str, str)
+        Dimensions and code of each.
+    """
+    last: set[str] = set()
+    others = set(names)
+    for dims, code in variables:
+        own = [*dims]
+        if code == "S1":
+            last.update(own[-1:])
+            own = own[:-1]
+        others.update(own)
+    return frozenset(last - others)
+
+
 def read_variable(
-    described: Described, unlimited: frozenset[str], read_scalar: ReadScalar
+    described: Described, unlimited: frozenset[str], joins: Collection[str], read_scalar: ReadScalar
 ) -> tuple[NetCDFVariable, dict[str, Any]]:
-    """Return what is needed to read a variable, and its properties and attributes."""
+    """Return what is needed to read a variable, and its properties and attributes.
+
+    Parameters
+    ----------
+    described : Described
+    unlimited : frozenset of str
+        Dimensions.
+    joins : collection of str
+        Dimensions along which characters are joined.
+    read_scalar : callable
+    """
     name, dims, shape, code, attributes, strings, is_filled, storage, chunk, place = described
     rank = len(shape)
     type_name, kind = KINDS.get(code) or _number_kind(code)
@@ -98,9 +134,12 @@ def read_variable(
     found: missing.Sentinels = []
     length = mark = None
     if kind == "char":
-        record["char"] = {"dim": dims[-1], "size": shape[-1]} if rank else {}
-        length = shape[-1] if rank else None
-        dims, shape = dims[:-1], shape[:-1]
+        # text of this package is always joined: only it has these marks
+        is_joined = bool(rank) and (dims[-1] in joins or not marker.keys().isdisjoint(("type", "missing")))
+        record["char"] = {"dim": dims[-1], "size": shape[-1]} if is_joined else {}
+        if is_joined:
+            length = shape[-1]
+            dims, shape = dims[:-1], shape[:-1]
         if marker.get("type") == "unicode":
             type_name = "unicode"
             attributes.pop(ENCODING_ATTRIBUTE, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,12 +54,16 @@ class Definer:
     file : netCDF4.Dataset
     path : str
         The final name, for messages.
+    format : str
+    taken : iterable of str
+        Names of variables and of their dimensions. Characters along one of them would not be joined.
     """
 
-    def __init__(self, file: Group, path: str, format: str):
+    def __init__(self, file: Group, path: str, format: str, taken: Iterable[str] = ()):
         self.file = file
         self.path = path
         self.format = format
+        self._taken = {*taken}
 
     def group(self, name: str) -> Group:
         """Return a group that exists."""
@@ -129,7 +134,7 @@ class Definer:
         length: int | None = None
         marker: dict[str, Any] = {}
         values = self._values(plan, kind)
-        is_single = plan.shape == () and facts.length <= 1 and setting(plan.record, "char", dict) == {}
+        is_single = facts.length <= 1 and setting(plan.record, "char", dict) == {}
         if kind == "char" and not is_single:
             name, length = self._char_dimension(plan, facts)
             dims = (*dims, name)
@@ -256,8 +261,9 @@ class Definer:
         size = max(facts.length, 1)
         name = base = f"string{size}"
         attempt = 1
-        while name in self.file.dimensions and (
-            self.file.dimensions[name].isunlimited() or self.file.dimensions[name].size != size
+        while name in self._taken or (
+            name in self.file.dimensions
+            and (self.file.dimensions[name].isunlimited() or self.file.dimensions[name].size != size)
         ):
             name = f"{base}_{attempt}"
             attempt += 1

@@ -94,7 +94,8 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
 
     def _define_file(self) -> None:
         plan, file = self._plan, self._file
-        self._definer = definer = Definer(file, self.path, self._format)
+        taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
+        self._definer = definer = Definer(file, self.path, self._format, taken)
         if self._format.startswith("NETCDF3"):
             # every value is written, so that none need be pre-filled
             file.set_fill_off()

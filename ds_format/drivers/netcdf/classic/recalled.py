@@ -13,7 +13,7 @@ import numpy as np
 from .... import classic
 from ....dataset import META, escape
 from ...library.catalog import Catalog
-from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, dataset_record, read_variable
+from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, dataset_record, joinable, read_variable
 from ..description import Described, DescribedFile, DescribedGroup
 from ..losses import warn
 from ..marker import take_marker
@@ -21,6 +21,7 @@ from ..storage import PROPERTY
 
 IDLE = 8
 """Most memories that are kept for others."""
+CHARACTER = "S1"
 MOST = 256
 """Variables that are remembered."""
 
@@ -106,6 +107,10 @@ class _Memory:
         is_same = header.dimensions == self.dimensions and len(header.variables) == len(self.variables)
         if header.dimensions != self.dimensions:
             self._take_dimensions(header)
+        joins: frozenset[str] = frozenset()
+        if any(place.code == CHARACTER for place in header.variables):
+            dims = [([self.names[dim] for dim in place.dims], place.code) for place in header.variables]
+            joins = joinable((place.name for place in header.variables), dims)
         for i, place in enumerate(header.variables):
             known = self.variables[i] if i < len(self.variables) else None
             if known is not None and known.attributes is place.attributes and known.variable.name == place.name:
@@ -116,7 +121,7 @@ class _Memory:
             else:
                 is_same = False
                 key = escape(place.name)
-                variables[key], meta[key] = self._read(i, place, read_scalar)
+                variables[key], meta[key] = self._read(i, place, joins, read_scalar)
         del self.variables[len(header.variables) :]
         attributes = header.attributes
         take_marker(attributes)
@@ -135,12 +140,14 @@ class _Memory:
             self.variables = []
         self.dimensions, self.names, self.unlimited = header.dimensions, names, unlimited
 
-    def _read(self, i: int, place: classic.Variable, read_scalar: ReadScalar) -> tuple[NetCDFVariable, dict[str, Any]]:
+    def _read(
+        self, i: int, place: classic.Variable, joins: frozenset[str], read_scalar: ReadScalar
+    ) -> tuple[NetCDFVariable, dict[str, Any]]:
         """Return what is said of a variable, and remember it, unless its values decide."""
         name, dims, attributes, code, shape, _, _ = place
         names = [self.names[dim] for dim in dims]
         described = Described(name, names, shape, code, dict(attributes), [], True, {}, None, place)
-        variable, properties = read_variable(described, frozenset(self.unlimited), read_scalar)
+        variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
         while len(self.variables) <= i < MOST:
             self.variables.append(None)
         if i < MOST:
