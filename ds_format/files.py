@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -31,6 +32,7 @@ def read(
     mmap: bool = False,
     strings: str = "object",
     skip_unsupported: bool = False,
+    verify: bool = False,
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
@@ -74,6 +76,9 @@ def read(
         Text as object arrays of `str`, or as NumPy's StringDType.
     skip_unsupported : bool
         Leave out variables that the ds model cannot hold, with a warning, instead of raising.
+    verify : bool
+        Compare the checksums of the header and of each variable that is read, of a ds file written with
+        `checksum=True`. With a selection the whole variable is read for this. A file without checksums gives a warning.
 
     Returns
     -------
@@ -89,6 +94,8 @@ def read(
         If no driver has the suffix.
     FormatError
         If the file is damaged; the message names file, variable and field.
+    IntegrityError
+        With `verify`, if a checksum differs; the message names file, variable, and both sums.
     IndexError
         If a position is out of bounds.
     UnsupportedError
@@ -105,7 +112,7 @@ def read(
     >>> read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
-    if not (sel or range_ or at or between or mmap or jd):
+    if not (sel or range_ or at or between or mmap or jd or verify):
         module = drivers.of_existing(filename)
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
@@ -117,7 +124,10 @@ def read(
                 return dataset
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
     options["skip_unsupported"] = skip_unsupported
+    options["verify"] = verify
     with open_subset(filename, variables, sel, range_, at, between, jd, **options) as subset:
+        if verify and getattr(subset.source, "sums", ()) is None:
+            warnings.warn(f"{subset.path}: no checksum", stacklevel=2)
         return _whole(subset, full)
 
 

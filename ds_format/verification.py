@@ -22,7 +22,9 @@ from .subset import item_size, memory_size
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
-def verify(path: Path, *, strict: bool = False, progress: Progress | None = None) -> list[Problem]:
+def verify(
+    path: Path, *, strict: bool = False, checksum: bool = False, progress: Progress | None = None
+) -> list[Problem]:
     """Check a file of any supported format: read all of it, and list what is wrong.
 
     Memory stays bounded: data are read in blocks. Nothing about the file raises an error.
@@ -34,6 +36,8 @@ def verify(path: Path, *, strict: bool = False, progress: Progress | None = None
     strict : bool
         Whether to warn also of what is allowed in a ds file but seldom meant: variables that share bytes, values that
         JSON does not have, names that are no text.
+    checksum : bool
+        Whether to warn of a ds file without checksums: "no checksum". Those that a file has are always compared.
     progress : callable, optional
         Called with the bytes done and the bytes in all. Containers are read first as files, and then as datasets.
 
@@ -60,6 +64,8 @@ def verify(path: Path, *, strict: bool = False, progress: Progress | None = None
     with found.of(None):
         source = _opened(path, found, strict, progress)
     if source is not None:
+        if checksum and getattr(source, "sums", ()) is None:
+            found.add(None, "no checksum", WARNING)
         with found.of(None), contextlib.closing(source):
             _check_dims(source, found)
             advance = Advance(progress, sum(memory_size(entry) for key, entry in source.meta.items() if key != META))

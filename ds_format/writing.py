@@ -56,6 +56,9 @@ def write(
             What variables of time are written in, those with a true `.time`. Not for ds files.
         version : {"1.0", "2.0.1"}
             Of the ds format.
+        checksum : bool
+            Of the ds format: add checksums of the header and of each variable, which `verify` and `read(verify=True)`
+            compare.
 
     Returns
     -------

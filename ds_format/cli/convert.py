@@ -58,7 +58,7 @@ COMMAND = Command(
         options.DIM,
         Option("jobs", "How many files are converted at once; 1 by default.", "N"),
         options.KEY,
-        options.LAYOUT,
+        *options.WRITTEN,
         Option(
             "report", "A JSON file for input, output, status, cause, seconds and bytes of each.", "FILE"
         ),

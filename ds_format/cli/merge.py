@@ -41,7 +41,7 @@ COMMAND = Command(
             "Whether times whose units differ become Julian dates, instead of being counted as in the first file.",
             "true | false",
         ),
-        options.LAYOUT,
+        *options.WRITTEN,
         Option(
             "new",
             "Stack variables that do not have DIM along this new first dimension. Repeat DIM here if no input has it "

@@ -23,7 +23,9 @@ LAYOUTS = ("1.0", "2.0.1")
 """Of ds files."""
 
 LAYOUT = Option("layout", "Of a ds file: 1.0 (the default), or 2.0.1, which older programs read.", "VERSION")
-"""An option of commands that write datasets."""
+CHECKSUM = Option("checksum", "Of a ds file: true adds checksums, which `ds verify` compares.", "BOOL")
+WRITTEN = (LAYOUT, CHECKSUM)
+"""Options of commands that write datasets."""
 
 SKIP_UNSUPPORTED = Option(
     "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
@@ -67,7 +69,7 @@ def reading(request: Request) -> dict[str, Any]:
 
 
 def writing(request: Request, target: str) -> dict[str, Any]:
-    """Return `time_units` and `calendar`, and `version`, the layout of ds files: those that the request has.
+    """Return `time_units`, `calendar`, `version` (the layout of ds files) and `checksum`: those that the request has.
 
     Raises
     ------
@@ -79,6 +81,8 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     found = _texts(request, target, TIMES, "text")
     if "layout" in request.options:
         found["version"] = _layout(request.options["layout"], target)
+    if "checksum" in request.options:
+        found["checksum"] = _checksum(request.options["checksum"], target)
     return found
 
 
@@ -89,6 +93,14 @@ def _layout(value: Any, target: str) -> str:
     if drivers.find(target) is not drivers.DRIVERS["ds"]:
         raise ArgumentError(f"{target}: layout is not possible with this format")
     return layout
+
+
+def _checksum(value: Any, target: str) -> bool:
+    if type(value) is not bool:
+        raise ArgumentError(f"checksum: expected true or false, found {pst.encode([value], False)}")
+    if value and drivers.find(target) is not drivers.DRIVERS["ds"]:
+        raise ArgumentError(f"{target}: checksum is not possible with this format")
+    return value
 
 
 def are_times_converted(request: Request) -> bool:

@@ -33,7 +33,7 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(options.LAYOUT,),
+    options=options.WRITTEN,
     examples=(
         ("Rename two variables:", "ds rename temperature: t pressure: p data.ds output.ds"),
         ("Rename an attribute of a variable:", "ds rename temperature long_name: description data.ds output.ds"),

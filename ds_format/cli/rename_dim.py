@@ -20,7 +20,7 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(options.LAYOUT,),
+    options=options.WRITTEN,
     examples=(
         ("Rename a dimension:", "ds rename_dim time: t data.ds output.ds"),
         ("Swap two:", "ds rename_dim lat: lon lon: lat data.ds output.ds"),

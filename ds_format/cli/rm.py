@@ -21,7 +21,7 @@ COMMAND = Command(
         ("INPUT", "The file to read."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(options.LAYOUT,),
+    options=options.WRITTEN,
     examples=(
         ("Remove two variables:", "ds rm '{' temperature pressure '}' data.ds output.ds"),
         ("Remove an attribute of all variables:", "ds rm '*' long_name data.ds output.ds"),

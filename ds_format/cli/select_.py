@@ -30,7 +30,7 @@ COMMAND = Command(
         Option("coords", "Write also the coordinates of the variables, and the bounds of these."),
         options.SKIP_UNSUPPORTED,
         options.DIM,
-        options.LAYOUT,
+        *options.WRITTEN,
         options.KEY,
     ),
     examples=(

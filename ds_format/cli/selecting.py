@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .. import drivers
 from ..advance import Progress
 from ..conventions import with_coordinates
 from ..conversion import write_subset
@@ -44,7 +45,8 @@ class Matching(NamedTuple):
         MissingError
             If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
         """
-        with open_subset(source, skip_unsupported=self.skip_unsupported) as whole:
+        verify = "verify" in drivers.find_existing(source).options
+        with open_subset(source, skip_unsupported=self.skip_unsupported, verify=verify) as whole:
             entries = metadata.contents(whole.meta).variables
             finder = Changer(source, Request("", [], {"F": self.fixed}))
             variables = None

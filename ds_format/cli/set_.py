@@ -49,7 +49,7 @@ COMMAND = Command(
         ("INPUT", "The file to read; none begins with an empty dataset."),
         ("OUTPUT", "The file to write."),
     ),
-    options=(options.LAYOUT,),
+    options=options.WRITTEN,
     examples=(
         ("Make a file:", "ds set x float32 time '{' 16. none 21. '}' units: K none new.ds"),
         ("Two variables:", "ds set '{' t none t '{' 1 2 '}' '}' '{' x none t '{' 5 6 '}' '}' none n.ds"),

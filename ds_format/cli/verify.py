@@ -36,6 +36,7 @@ COMMAND = Command(
             "Exit with status 1 for warnings, too, and warn of what is allowed in a ds file but seldom meant: "
             "variables that share bytes, NaN in attributes, names that are no text.",
         ),
+        Option("checksum", "Warn of ds files without checksums. Those that a file has are always compared."),
     ),
     examples=(
         ("Check some files:", "ds verify a.ds b.nc"),
@@ -54,7 +55,7 @@ def run(request: Request) -> Iterator[Any]:
         At the end, if a file has an error.
     """
     count(request, 1)
-    strict = bool(request.options.get("strict"))
+    strict, checksum = bool(request.options.get("strict")), bool(request.options.get("checksum"))
     paths: dict[str, None] = {}
     found: list[Problem] = []
     for word in request.words:
@@ -69,7 +70,9 @@ def run(request: Request) -> Iterator[Any]:
     failed, n, done = len(found), len(found) + len(paths), 0
     sizes = [size_of(path) if request.progress is not None else 0 for path in paths]
     for path, size in zip(paths, sizes, strict=True):
-        problems = verify(path, strict=strict, progress=share_of(request.progress, done, size, sum(sizes)))
+        problems = verify(
+            path, strict=strict, checksum=checksum, progress=share_of(request.progress, done, size, sum(sizes))
+        )
         done += size
         failed += any(strict or problem.severity == ERROR for problem in problems)
         if request.options.get("j"):

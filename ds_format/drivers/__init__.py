@@ -30,7 +30,7 @@ class Driver(NamedTuple):
     needs: str | None = None
     """What to install, if the library behind it is absent."""
     options: frozenset[str] = frozenset()
-    """What `open` can do beyond the protocol: `mmap`, `strings`, `skip_unsupported`."""
+    """What `open` can do beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
     creation: frozenset[str] = frozenset()
     """What a file can be created with: what `create` takes, and `time_units` and `calendar`; see `creation`."""
     dates: bool = False
@@ -68,8 +68,8 @@ DRIVERS = {
         (".ds",),
         "ds_format.drivers.ds",
         "ds_format.drivers.ds_header",
-        options=frozenset({"mmap", "strings"}),
-        creation=FILE | {"version"},
+        options=frozenset({"mmap", "strings", "verify"}),
+        creation=FILE | {"checksum", "version"},
         reopens=False,
         holds=True,
     ),

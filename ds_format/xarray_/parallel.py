@@ -45,6 +45,7 @@ def write(
     compute: bool = True,
     durable: bool = False,
     version: str = "1.0",
+    checksum: bool = False,
 ) -> Any:
     """Write a ds file of which some arrays are dask arrays.
 
@@ -64,6 +65,8 @@ def write(
         Flush file and folder to the disk at the end.
     version : str
         Of the format: `1.0` or `2.0.1`.
+    checksum : bool
+        Add a trailer with checksums.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def write(
         else:
             lazy[key] = _without_empty(array)
     in_place = [key for key, array in lazy.items() if _is_in_place(described[key], array)]
-    file = SharedFile(path, described, in_place, version=version, durable=durable)
+    file = SharedFile(path, described, in_place, version=version, durable=durable, checksum=checksum)
     if not compute:
         created = dask.delayed(create_file, pure=False)(file, eager)
         first = da.from_delayed(created, (), meta=NOTHING)

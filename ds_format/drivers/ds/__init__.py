@@ -15,6 +15,7 @@ appending   variables at the end of an open file
 stream      one variable from blocks
 entries     metadata → entries of the header
 composing   a dataset → the buffers of a file
+checksums   the trailer with checksums
 check       what is wrong with a file beyond its variables
 """
 

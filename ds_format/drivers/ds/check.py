@@ -11,7 +11,7 @@ from ...advance import Progress
 from ...codec.decode import Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import locate
-from ...errors import DsError
+from ...errors import DsError, IntegrityError
 from ...names import unescape
 from ..base import ERROR, WARNING, Problem, Report
 from .source import DsSource
@@ -42,6 +42,11 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     try:
         for key, message in _warnings(source, strict):
             report(Problem(source.path, None if key is None else unescape(key), message, WARNING))
+        for key in source.header.keys if source.sums is not None else ():
+            try:
+                source.compare(key)
+            except IntegrityError as error:
+                report(Problem(source.path, error.variable, error.message, ERROR))
     except DsError as error:
         report(Problem(source.path, error.variable, error.message, ERROR))
     except BaseException:
@@ -65,8 +70,9 @@ def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]
                 yield key, f".len: found {var.length}, expected {end - start}"
     if len(extents) == len(source.header.keys):
         end = max((end for _, end in extents.values()), default=0)
-        if end < source.body.size:
-            yield None, f"found {source.body.size - end} bytes behind the last variable"
+        unused = source.body.size - end - (source.sums.size if source.sums is not None else 0)
+        if unused > 0:
+            yield None, f"found {unused} bytes behind the last variable"
     if strict:
         yield from _shared(extents)
         yield from _beyond_json(source)

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 from ...codec.header import VarHeader
 from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges, regions
-from ...kernels.files.portable import temporary_name
+from ...kernels.files.portable import BINARY, temporary_name
 from ...names import unescape
 from ...target import Target, naming, resolve
 from ..base import Metadata
 from .appending import Appender
+from .checksums import of_file
 from .plan import Plan
 from .regions import Region, Unfinished, identity
 
@@ -60,6 +61,8 @@ class SharedFile:
         Of the format: `1.0` or `2.0.1`.
     durable : bool
         Flush file and folder to the disk at the end.
+    checksum : bool
+        Add a trailer with checksums, for which the whole file is read at the end; see `checksums`.
 
     Attributes
     ----------
@@ -75,10 +78,18 @@ class SharedFile:
     """
 
     def __init__(
-        self, path: Any, meta: Metadata, keys: Collection[str], *, version: str = "1.0", durable: bool = False
+        self,
+        path: Any,
+        meta: Metadata,
+        keys: Collection[str],
+        *,
+        version: str = "1.0",
+        durable: bool = False,
+        checksum: bool = False,
     ):
         self.path = os.path.abspath(resolve(path)[0])
         self.durable = durable
+        self.checksum = checksum
         self.file = Unfinished(self.path, temporary_name(self.path))
         try:
             self.plan = Plan(meta, version)
@@ -201,9 +212,19 @@ class SharedFile:
                 raise TruncatedError(f"{size} bytes were written, expected {end}", path=self.path)
             os.ftruncate(fd, end)
             variables = {key: each.variable for key, each in appended.items()}
-            ranges.write_at(fd, 0, self.plan.header({**made.variables, **self._placed, **variables}))
+            line = self.plan.header({**made.variables, **self._placed, **variables})
+            ranges.write_at(fd, 0, line)
+            if self.checksum:
+                ranges.write_at(fd, end, self._trailer(line))
         with naming(self.path):
             self._target().commit()
+
+    def _trailer(self, line: bytes) -> bytes:
+        fd = os.open(self.file.written, os.O_RDONLY | BINARY)
+        try:
+            return of_file(fd, line)
+        finally:
+            os.close(fd)
 
     def remove(self) -> None:
         """Remove the file, unless it has its name already: nothing but `create` makes it again."""

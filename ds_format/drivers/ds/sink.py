@@ -17,6 +17,7 @@ from ..library.missing import FillMark
 from ..settings import NETCDF
 from ..sink import FileSink
 from .appending import Appender
+from .checksums import of_file
 from .plan import Plan
 
 
@@ -33,15 +34,27 @@ class DsSink(FileSink):
         Of the format: `1.0` or `2.0.1`.
     atomic, durable : bool
         As `target.Target`.
+    checksum : bool
+        Add a trailer with checksums; see `checksums`.
     """
 
-    def __init__(self, path: Any, meta: Metadata, *, version: str = "1.0", atomic: bool = True, durable: bool = False):
+    def __init__(
+        self,
+        path: Any,
+        meta: Metadata,
+        *,
+        version: str = "1.0",
+        atomic: bool = True,
+        durable: bool = False,
+        checksum: bool = False,
+    ):
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._done: dict[str, VarHeader] = {}
         types = {key: TYPES.get(entry.get(".type") or "") for key, entry in meta.items() if NETCDF in entry}
         found = {key: FillMark.of(meta[key], np.dtype(known.code)) for key, known in types.items() if known is not None}
         self._marks = {key: mark for key, mark in found.items() if mark is not None}
         meta = {**meta, **{key: mark.widest() for key, mark in self._marks.items()}}
+        self._checksum = checksum
         try:
             self._plan = Plan(meta, version)
         except DsError as error:
@@ -64,7 +77,10 @@ class DsSink(FileSink):
                 self.write(key, ())
         for key, mark in self._marks.items():
             self._plan.meta[key] = mark.settled()
-        ranges.write_at(self._appender.fd, 0, self._plan.header(self._done))
+        line = self._plan.header(self._done)
+        ranges.write_at(self._appender.fd, 0, line)
+        if self._checksum:
+            ranges.write_at(self._appender.fd, self._appender.end, of_file(self._appender.fd, line))
         self._close()
 
     def _close(self) -> None:

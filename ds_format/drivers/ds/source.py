@@ -27,6 +27,8 @@ from ...opened import Opened
 from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
 from ..ds_header import open_line
 from ..stamp import Stamp, Watch, watched, watched_blocks
+from . import checksums
+from .checksums import Sums
 from .file_body import FileBody
 from .partial import decoder_of, has_legacy_strings, read_variable
 from .variables import all_headers, faults_of, is_simple, read_headers, source_metadata
@@ -49,12 +51,15 @@ class DsSource(Opened):
         shortens the file in place takes their memory away, and the system ends this process.
     strings : bool
         Whether text becomes StringDType arrays instead of object arrays of `str`.
+    verify : bool
+        Whether the checksums of the header, and of each variable before it is read, are compared, if the file has any.
     """
 
-    def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False):
+    def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False, verify: bool = False):
         self.path = os.fsdecode(path)
         self.strings = strings
         self._share = mmap
+        self._verify = verify
         self._fd = -1
         self.watch = Watch()
         try:
@@ -118,6 +123,8 @@ class DsSource(Opened):
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
         """Return one variable, or a part of it."""
         try:
+            if self._verify:
+                self.compare(name)
             return read_variable(self.header.version, name, self.variable(name), self.body, self.strings, index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
@@ -138,6 +145,60 @@ class DsSource(Opened):
         header = memoryview(self._data)[: self.header.body]
         found: Stamp = _handles().DsHandle.stamp_of(self.path, self.watch, header)
         return found
+
+    @once
+    def sums(self) -> Sums | None:
+        """The checksums of the file, that of its header compared; None if it has none.
+
+        Raises
+        ------
+        IntegrityError
+            If that of the header differs, or the trailer is damaged.
+        """
+        try:
+            found = checksums.find(self._bytes, self._size, len(self.header.keys))
+            if found is not None:
+                checksums.compare("header", checksums.of_range(self._bytes, 0, self.header.body), found.header)
+        except DsError as error:
+            raise error.at(path=self.path)
+        return found
+
+    @once
+    def _compared(self) -> set[str]:
+        """Variables of which the checksums were compared."""
+        return set()
+
+    def compare(self, name: str) -> None:
+        """Compare the checksum of a variable, if the file has any.
+
+        Raises
+        ------
+        IntegrityError
+            If it differs.
+        """
+        sums = self.sums
+        if sums is None or name in self._compared or name not in self.header.keys:
+            return
+        with self.watch:
+            i = self.header.keys.index(name)
+            try:
+                crc = checksums.of_range(self._bytes, *self._extents[i])
+                checksums.compare("values", crc, sums.variables[i], unescape(name))
+            except DsError as error:
+                raise error.at(path=self.path)
+        self._compared.add(name)
+
+    @once
+    def _extents(self) -> list[tuple[int, int]]:
+        """Where the bytes of each variable begin in the file, and how many they are."""
+        return checksums.extents(bytes(self._data[: self.header.body]))
+
+    def _bytes(self, offset: int, size: int) -> Any:
+        """Return bytes of the file."""
+        start = self.header.body
+        if offset >= start:
+            return self.body.view(offset - start, max(min(size, self._size - offset), 0))
+        return memoryview(self._data)[offset : offset + size]
 
     def check_sizes(self, names: Iterable[str]) -> None:
         """Check, before anything is allocated, that the file has the bytes that values of variables take at least.
@@ -173,6 +234,8 @@ class DsSource(Opened):
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks."""
         try:
+            if self._verify:
+                self.compare(name)
             var = self.variable(name)
             if var.size is None or var.type is None or 0 in var.size:
                 return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
@@ -155,6 +157,7 @@ def write(
     version: str = "1.0",
     atomic: bool = True,
     durable: bool = False,
+    checksum: bool = False,
 ) -> None:
     """Write a whole file in one piece.
 
@@ -168,15 +171,25 @@ def write(
         Of the format: `1.0` or `2.0.1`.
     atomic, durable : bool
         As `kernels.files.files.write_file`.
+    checksum : bool
+        Add a trailer with checksums; see `checksums`.
     """
     try:
         buffers, size = compose(arrays, meta, version)
+        if checksum:
+            buffers = [*buffers, _checksums().of_buffers(buffers)]
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
     if atomic and size >= LOCKED_SIZE:
         _write_large(path, buffers, durable)
     elif not files.write_file(path, buffers, atomic, durable):
         files.write_file(resolve(path)[0], buffers, atomic, durable)
+
+
+@functools.cache
+def _checksums() -> Any:
+    """Return the module of checksums, which most who write need not load."""
+    return importlib.import_module(".checksums", __package__)
 
 
 def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:

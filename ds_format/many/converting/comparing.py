@@ -46,7 +46,7 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
     """
     driver = drivers.find(written)
     exact, shaped = driver is drivers.DRIVERS["ds"], driver is not drivers.DRIVERS["csv"]
-    with open_subset(written, jd=jd and not exact, driver=driver) as back:
+    with open_subset(written, jd=jd and not exact, driver=driver, verify=exact) as back:
         for key, entry in part.meta.items():
             found = back.meta.get(key)
             name = None if key == META else unescape(key)

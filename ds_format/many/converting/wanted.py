@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
+from ... import drivers
 from ...advance import Progress
 from ...conversion import convert
 from ...subset import Subset, open_subset
@@ -57,6 +58,7 @@ class Selected(NamedTuple):
     def opened(self, source: str) -> Iterator[Subset]:
         """See `Wanted`."""
         how: dict[str, Any] = {"jd": self.jd, "skip_unsupported": self.skip_unsupported}
+        how["verify"] = "verify" in drivers.find_existing(source).options
         with open_subset(source, self.variables, **self.selectors, **how) as part:
             yield part
 

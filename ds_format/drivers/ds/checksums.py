@@ -1,0 +1,176 @@
+"""Checksums of a ds file, in a trailer after the last value, which other readers pass over.
+
+::
+
+    trailer = sums header-sum count trailer-sum magic
+    sums        for each variable, in the order of the header, the CRC-32 of its bytes: `.len` bytes at `.offset`
+    header-sum  CRC-32 of the bytes before the body: version line, header line, and the line feed at its end
+    count       number of variables
+    trailer-sum CRC-32 of `sums`, `header-sum` and `count`
+    magic       the 8 bytes `ds-crc32`, the last ones of the file
+
+Numbers are unsigned integers of 32 bits, little-endian. A program that does not know the trailer drops it when it
+rewrites the file.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import importlib
+import itertools
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...codec.line import find_end
+from ...dataset import META
+from ...errors import FormatError, IntegrityError
+from ...kernels.files import ranges
+
+MAGIC = b"ds-crc32"
+END = struct.Struct("<III8s")
+"""Header sum, number of variables, sum of the trailer, magic."""
+PIECE = 1 << 20
+"""Bytes that are read at a time."""
+
+Read = Callable[[int, int], Any]
+"""Offset and size in bytes → the bytes."""
+
+
+@functools.cache
+def _crc32() -> Callable[[Any, int], int]:
+    """Return what computes a CRC-32: the library deflate where it is installed, else that of Python."""
+    try:
+        crc32: Callable[[Any, int], int] = importlib.import_module("deflate").crc32
+    except ImportError:
+        return zlib.crc32
+    return crc32
+
+
+class Sums(NamedTuple):
+    """The checksums of a file."""
+
+    header: int
+    """Of the bytes before the body."""
+    variables: tuple[int, ...]
+    """Of each variable, in the order of the header."""
+
+    def encode(self) -> bytes:
+        """Return the trailer."""
+        data = struct.pack(f"<{len(self.variables) + 2}I", *self.variables, self.header, len(self.variables))
+        return data + struct.pack("<I", _crc32()(data, 0)) + MAGIC
+
+    @property
+    def size(self) -> int:
+        """Bytes of the trailer."""
+        return 4 * len(self.variables) + END.size
+
+
+def find(read: Read, size: int, n: int) -> Sums | None:
+    """Return the checksums that a file has; None: it has none.
+
+    Parameters
+    ----------
+    read : callable
+        Offset in the file and size in bytes → the bytes.
+    size : int
+        Bytes of the file.
+    n : int
+        Variables in the header.
+
+    Raises
+    ------
+    IntegrityError
+        If the trailer is damaged.
+    """
+    if size < END.size or bytes(read(size - len(MAGIC), len(MAGIC))) != MAGIC:
+        return None
+    header, found, own, _ = END.unpack(bytes(read(size - END.size, END.size)))
+    data = b""
+    if found == n and size >= END.size + 4 * n:
+        data = bytes(read(size - END.size - 4 * n, 4 * n + 8))
+    computed = _crc32()(data, 0)
+    if not data or computed != own:
+        raise IntegrityError(f"trailer of checksums: found CRC-32 {computed:08x}, expected {own:08x}")
+    return Sums(header, struct.unpack(f"<{n}I", data[:-8]))
+
+
+def compare(what: str, found: int, expected: int, variable: str | None = None) -> None:
+    """Raise an IntegrityError if two checksums differ."""
+    if found != expected:
+        raise IntegrityError(f"{what}: found CRC-32 {found:08x}, expected {expected:08x}", variable=variable)
+
+
+def of_range(read: Read, offset: int, size: int) -> int:
+    """Return the CRC-32 of a range of bytes, read piece by piece."""
+    crc, crc32 = 0, _crc32()
+    for start in range(offset, offset + size, PIECE):
+        crc = crc32(read(start, min(PIECE, offset + size - start)), crc)
+    return crc
+
+
+def extents(line: bytes) -> list[tuple[int, int]]:
+    """Return where the bytes of each variable begin in the file, and how many they are.
+
+    Parameters
+    ----------
+    line : bytes
+        The file before its body.
+    """
+    found = []
+    for key, entry in json.loads(line[line.index(b"{") :]).items():
+        if key != META:
+            offset, size = entry.get(".offset", 0), entry.get(".len", 0)
+            if type(offset) is not int or type(size) is not int or min(offset, size) < 0:
+                raise FormatError(f"expected .offset and .len, found {offset!r} and {size!r}", variable=key)
+            found.append((len(line) + offset, size))
+    return found
+
+
+def of_buffers(buffers: Sequence[Any]) -> bytes:
+    """Return the trailer of a file that consists of buffers, the first of which begins with its header."""
+    views = [memoryview(buffer).cast("B") for buffer in buffers if memoryview(buffer).nbytes]
+    starts = list(itertools.accumulate((view.nbytes for view in views), initial=0))
+    line = bytes(views[0][: find_end(bytes(views[0]), whole=True) + 1])
+    crc32 = _crc32()
+
+    def crc_of(offset: int, size: int) -> int:
+        crc = 0
+        for part in _parts(views, starts, offset, size):
+            crc = crc32(part, crc)
+        return crc
+
+    return Sums(crc32(line, 0), tuple(crc_of(*place) for place in extents(line))).encode()
+
+
+def _parts(views: Sequence[memoryview], starts: Sequence[int], offset: int, size: int) -> Iterator[memoryview]:
+    """Yield a range of bytes of buffers, which begin at `starts`, one after another."""
+    end = offset + size
+    i = bisect.bisect_right(starts, offset) - 1
+    while offset < end:
+        part = views[i][offset - starts[i] : end - starts[i]]
+        yield part
+        offset += part.nbytes
+        i += 1
+
+
+def of_file(fd: int, line: bytes) -> bytes:
+    """Return the trailer of a file that was written to the end of its last value.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor, open for reading.
+    line : bytes
+        Its bytes before the body.
+    """
+    buffer = bytearray(PIECE)
+
+    def read(offset: int, size: int) -> memoryview:
+        view = memoryview(buffer)[:size]
+        return view[: ranges.read_at(fd, offset, view)]
+
+    return Sums(_crc32()(line, 0), tuple(of_range(read, *place) for place in extents(line))).encode()
