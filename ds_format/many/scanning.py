@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import modes
 from ..conventions import coordinates, named
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
@@ -94,7 +95,8 @@ def scan(paths: Sequence[str], wanted: Wanted, threads: int | None) -> Scanned:
     """
     with open_subset(paths[0]) as subset:
         meta = {key: entry for key, entry in subset.meta.items() if key == META or wanted.has(key)}
-        say_missing(paths[0], wanted.only or (), subset.meta)
+        if modes.get() == "strict":  # otherwise it may be in other files; one in none of them is an error in the end
+            say_missing(paths[0], wanted.only or (), subset.meta)
     scanner = _Scanner(meta, wanted)
     files = WatchedFiles(paths)
     with no_collection(), opened(most=1) as open_files:
