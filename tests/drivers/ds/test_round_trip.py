@@ -120,6 +120,7 @@ def grid(array: Any, index: tuple[Any, ...]) -> Any:
     return array
 
 
+@pytest.mark.filterwarnings("ignore:.*leaves nothing")
 @given(st.data(), st.booleans())
 def test_a_part_of_a_variable(data: st.DataObject, mmap: bool) -> None:
     array = data.draw(arrays())
