@@ -13,6 +13,9 @@ COORDINATES = ("coordinates",)
 
 BOUNDS = ("bounds", "climatology")
 """The attributes of a coordinate that name the variable of its bounds (CF conventions 1.11, section 7)."""
+TIME = ("units", "calendar")
+PACKING = ("scale_factor", "add_offset", "_Unsigned")
+"""Attributes of a coordinate that hold for its bounds."""
 REFERENCES = ("ancillary_variables", "cell_measures", "formula_terms", "grid_mapping", *COORDINATES, *BOUNDS)
 """Attributes that name variables."""
 _NAME = re.compile(r"([^\s:]+)(:?)")
@@ -43,6 +46,40 @@ def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iter
             if group[1]:
                 yield escape(f"{group[0]}/{name}")
             yield escape(name)
+
+
+def with_parents(meta: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """Return metadata in which bounds have the units, calendar and packing of their coordinate.
+
+    Attributes of the bounds themselves have priority. Packing is inherited by bounds of the same type only
+    (CF conventions 1.12, sections 7.1 and 8.1).
+
+    Examples
+    --------
+    >>> with_parents({"time": {"bounds": "b", "units": "days since 2000-01-01"}, "b": {}})["b"]
+    {'units': 'days since 2000-01-01'}
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for parent in meta.values():
+        if "bounds" not in parent and "climatology" not in parent:
+            continue
+        for key in parents_bounds(parent):
+            entry = meta.get(key)
+            if entry is None or entry is parent:
+                continue
+            names = [name for name in TIME if name in parent and name not in entry]
+            if "units" in entry and entry["units"] != parent.get("units"):
+                names = []
+            if entry.get(".type") == parent.get(".type") and not any(name in entry for name in PACKING):
+                names += [name for name in PACKING if name in parent]
+            if names:
+                found[key] = {**entry, **{name: parent[name] for name in names}}
+    return {**meta, **found} if found else meta
+
+
+def parents_bounds(entry: Mapping[str, Any]) -> list[str]:
+    """Return the keys of the bounds that metadata of a coordinate name."""
+    return [escape(entry[name]) for name in BOUNDS if isinstance(entry.get(name), str)]
 
 
 def coordinates(meta: Mapping[Any, Any], dims: Mapping[Any, Iterable[str]]) -> set[Any]:

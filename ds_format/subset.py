@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import drivers, modes, packing, timeaxis
+from .conventions import with_parents
 from .dataset import META, as_array, as_masked, attrs, dims
 from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source, StoredNumbers, block_slices
 from .dtypes import TYPES
@@ -232,7 +233,7 @@ class Subset(Opened):
 
     def _julian(self, key: str, index: tuple[Index, ...] | None) -> Any:
         """Read a variable as Julian dates; None if it is no time, or one that cannot be converted."""
-        entry = self.source.meta[key]
+        entry = with_parents(self.source.meta)[key]
         attributes = attrs(entry)
         if entry.get(".size") is None or not timeaxis.claims_time(attributes):
             return None

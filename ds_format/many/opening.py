@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codec.encode import describe
+from ..conventions import parents_bounds
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
@@ -133,12 +134,14 @@ def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: ND
         return One(Concatenation(plan.key, files, end, none, (None,), 0, True, (1, *shape), type_name, plan.missing))
     numbers: NDArray[np.int32] = np.full(len(scanned.files.paths), ABSENT, np.int32)
     conversions: list[Any] = [None]
-    known: dict[int, int] = {}
+    known: dict[tuple[int, ...], int] = {}
+    deciding = [plan.key, *(key for key, entry in scanned.first.items() if plan.key in parents_bounds(entry))]
     for part in plan.parts:
         number = AS_IT_IS
         if part.convert is not None:
-            entry = id(scanned.inputs[part.input].meta[plan.key])  # the same object, where they are the same
-            number = known.setdefault(entry, len(conversions))
+            meta = scanned.inputs[part.input].meta  # the same objects, where they are the same
+            entries = tuple(id(meta.get(key)) for key in deciding)
+            number = known.setdefault(entries, len(conversions))
             if number == len(conversions):
                 conversions.append(part.convert)
         numbers[starts[part.input] : starts[part.input + 1]] = number

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import timeaxis
+from ..conventions import BOUNDS
 from ..dtypes import TYPE_OF_CODE, TYPES
 from ..errors import UnsupportedError
 from ..names import unescape
@@ -18,7 +19,7 @@ from ..packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacke
 Convert = Callable[[Any], Any]
 """Values as they are stored → values as they are merged. It can be pickled."""
 Meta = Mapping[str, Any]
-DECIDING = (".dims", ".size", ".type", "units", "calendar", *ATTRIBUTES, *RECORDS)
+DECIDING = (".dims", ".size", ".type", "units", "calendar", *BOUNDS, *ATTRIBUTES, *RECORDS)
 """What of the metadata of a variable decides how its values are merged. The rest, but for `.missing`, is only kept."""
 
 

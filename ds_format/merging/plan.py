@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from .. import modes
+from ..conventions import PACKING, TIME, parents_bounds, with_parents
 from ..dataset import META, dims
 from ..errors import UnsupportedError
 from ..names import escape, unescape
@@ -123,6 +124,7 @@ def make(
     UnsupportedError
         If a variable has not the same dimensions, sizes and kind of values everywhere.
     """
+    stored, inputs = inputs, [given._replace(meta=with_parents(given.meta)) for given in inputs]
     keys = dict.fromkeys(key for given in inputs for key in given.meta if key != META)
     sizes = [size_along(given.meta, dim) for given in inputs]
     exists = any(size is not None for size in sizes)
@@ -149,8 +151,23 @@ def make(
         plans.append(plan)
         size = None if plan.shape is None else list(plan.shape)
         meta[key] = {**entry, ".size": size, ".type": plan.type, ".missing": plan.missing}
+    _leave_to_parents(meta, stored)
     meta[META] = {name: value for given in inputs for name, value in given.meta.get(META, {}).items()}
     return plans, meta
+
+
+def _leave_to_parents(meta: Mapping[str, dict[str, Any]], stored: Sequence[Input]) -> None:
+    """Remove from bounds the inherited attributes that their coordinate has after the merge."""
+    for parent in meta.values():
+        for key in parents_bounds(parent):
+            entry = meta.get(key)
+            if entry is None or entry is parent:
+                continue
+            own = {name for given in stored for name in given.meta.get(key, ())}
+            for names in ((*TIME, ".time"), PACKING):
+                if all(name in own or entry.get(name) == parent.get(name) for name in names):
+                    for name in set(names) - own:
+                        entry.pop(name, None)
 
 
 def size_along(meta: Metadata, dim: str) -> int | None:
