@@ -138,7 +138,7 @@ def test_raw_nan_is_nan(tmp_path):
 
 @pytest.mark.parametrize(("dtype", "fill"), [("f8", 9.969209968386869e36), ("i4", -2147483647), ("u1", 255)])
 def test_what_nobody_wrote_in_a_netcdf_file(tmp_path, dtype, fill):
-    data = masked([1, 0, 3], dtype)
+    data = np.ma.MaskedArray(np.array([1, fill, 3], dtype), [False, True, False])
     record = {".netcdf": {"fill": "default"}}
     for options in ({}, RAW):
         found = opened(tmp_path, data, record, options)
@@ -149,8 +149,10 @@ def test_what_nobody_wrote_in_a_netcdf_file(tmp_path, dtype, fill):
     assert found.encoding["ds_missing"] == np.dtype(dtype).name
     found = opened(tmp_path, data, record, {"default_fill": "missing", **RAW})
     assert found.values.tolist() == [1, fill, 3] and found.attrs == {"_FillValue": fill}
-    found = opened(tmp_path, data, {**record, "missing_value": np.dtype(dtype).type(9)})
-    np.testing.assert_array_equal(found, [1, NAN, 3])
+    named = {**record, "missing_value": np.dtype(dtype).type(9)}
+    np.testing.assert_array_equal(opened(tmp_path, data, named), [1, np.dtype(dtype).type(fill), 3])
+    data.data[1] = 9
+    np.testing.assert_array_equal(opened(tmp_path, data, named), [1, NAN, 3])
 
 
 def test_no_data_scalars_and_empty_arrays(tmp_path):
