@@ -15,7 +15,7 @@ from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
-from ..merging import UNWRITTEN, Filler, MergePlan, Way, make
+from ..merging import UNWRITTEN, Filler, MergePlan, Target, Way, make, reconcile
 from ..names import unescape
 from ..packing import is_packed, unpacked_meta
 from .concatenation import ABSENT, AS_IT_IS, Concatenation, One
@@ -78,7 +78,10 @@ def _opened(scanned: Scanned, wanted: Wanted) -> ManyFiles:
     plans, merged = make(scanned.inputs, wanted.dim, None, stacked, jd=False)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
     meta[META] = {key: value for key, value in scanned.first[META].items() if key not in wanted.attributes}
+    plans = [plan for plan in plans if plan.key not in scanned.spread]
     held = _arrays(plans, scanned)
+    for key in scanned.spread:
+        meta[key], held[key] = _spread(key, wanted.dim, scanned)
     starts, ends = _first_files(scanned), np.cumsum(scanned.lengths)
     unread = [plan for plan in plans if plan.shape is not None and plan.key not in held]
     lazy = {plan.key: _lazy(plan, scanned, starts, ends) for plan in unread}
@@ -158,6 +161,31 @@ def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: ND
         type_name,
         plan.missing,
     )
+
+
+def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
+    """Return metadata and values of a variable that gets the dimension: those of each file as often as it is long."""
+    parts = scanned.spread[key]
+    entries = [entry for _, entry, _ in parts]
+    converts, changed, _ = reconcile(key, entries, jd=False)
+    try:
+        stacks = [
+            stack if convert is None else convert(stack) for convert, (_, _, stack) in zip(converts, parts, strict=True)
+        ]
+    except DsError as error:
+        raise error.at(variable=unescape(key))
+    shape = (len(scanned.lengths), *stacks[0].shape[1:])
+    type_name = describe({key: stacks[0]}, {})[key][".type"]
+    target = Target(shape, type_name, sum(map(len, stacks)) < shape[0])
+    for (start, _, _), stack in zip(parts, stacks, strict=True):
+        target.put((slice(start, start + len(stack)),), stack)
+    values = np.repeat(target.values, scanned.lengths, axis=0)
+    if target.mask is not None:
+        values = np.ma.MaskedArray(values, np.repeat(target.mask, scanned.lengths, axis=0))
+    entry = {name: value for name, value in {**scanned.first[key], **changed}.items() if value is not None}
+    names = [dim, *dims(key, entries[0], values.ndim - 1)]
+    found = describe({key: values}, {})[key]
+    return {**entry, **{name: found[name] for name in PROPERTIES if name in found}, ".dims": names}, values
 
 
 def _attribute(key: str, scanned: Scanned) -> Any:

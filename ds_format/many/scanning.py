@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import modes
-from ..conventions import coordinates, named
+from ..conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.small import Piece
@@ -40,15 +40,17 @@ class Wanted:
     without: frozenset[str] = frozenset()
     """Keys of variables that are left out."""
     stack: frozenset[str] | None = None
-    """Keys of those that get the dimension if it is new; None: all but coordinates."""
+    """Keys of those that get the dimension; None: if it is new, all but coordinates."""
     attributes: tuple[str, ...] = ()
     """Keys of attributes of the dataset that become variables."""
     overrides: bool = False
-    """Whether variables without the dimension are those of the first file, and are not compared."""
+    """Whether other variables than indexes without the dimension are those of the first file, and are not compared."""
     overrides_indexes: bool = False
     """Whether this is so of index coordinates."""
     fills: bool = False
     """Whether what a file lacks is missing, instead of an error."""
+    first_units: bool = False
+    """Whether units that cannot be converted are those of the first file."""
     at_once: frozenset[str] | None = field(default=frozenset())
     """Keys of variables whose values are read at once; None: all."""
 
@@ -73,6 +75,9 @@ class Scanned(NamedTuple):
     """(n,): how many positions each file takes."""
     stacked: frozenset[str]
     """Keys of the variables that get a new dimension."""
+    spread: Mapping[str, list[tuple[int, Entry, Any]]]
+    """Variables without the dimension that get it, by key: the first file, metadata and (count, *shape) values of each
+    input that has them."""
 
 
 def scan(paths: Sequence[str], wanted: Wanted, threads: int | None) -> Scanned:
@@ -100,7 +105,7 @@ def scan(paths: Sequence[str], wanted: Wanted, threads: int | None) -> Scanned:
     scanner = _Scanner(meta, wanted)
     files = WatchedFiles(paths)
     with no_collection(), opened(most=1) as open_files:
-        dim = wanted.dim if wanted.overrides else None
+        dim = wanted.dim if wanted.overrides and wanted.overrides_indexes and not wanted.stack else None
         for piece in pieces(
             files.record(threads, wanted.at_once is not None), _raise, open_files, scanner.keys, dim, wanted.attributes
         ):
@@ -133,10 +138,13 @@ class _Scanner:
     def __init__(self, meta: Metadata, wanted: Wanted):
         self._wanted = wanted
         self._dim = wanted.dim
-        self._schema = Schema(wanted.dim, wanted.fills, wanted.overrides)
+        self._schema = Schema(wanted.dim, wanted.fills, wanted.first_units)
         self._exists = size_along(meta, wanted.dim) is not None
         self._coordinates = _coordinates(meta)
+        self._scalars = _scalar_coordinates(meta)
+        self._spread: dict[str, list[tuple[int, Entry, Any]]] = {}
         self._constants: dict[str, tuple[str, Entry, Any]] = {}
+        self._differing: set[str] = set()
         self._inputs: list[Input] = []
         self._held: list[dict[str, Any]] = []
         self._noted: list[Mapping[str, Any]] = []
@@ -170,9 +178,15 @@ class _Scanner:
 
     def _compares(self, key: str, entry: Entry) -> bool:
         """Whether a variable must have the same values in each file."""
-        if self._wanted.overrides or not self._is_constant(key, entry):
+        if not self._is_constant(key, entry):
             return False
-        return not self._wanted.overrides_indexes or dims(key, entry, len(entry[".size"])) != [unescape(key)]
+        if self._is_to_spread(key):
+            return True
+        is_index = dims(key, entry, len(entry[".size"])) == [unescape(key)]
+        return not (self._wanted.overrides_indexes if is_index else self._wanted.overrides)
+
+    def _is_to_spread(self, key: str) -> bool:
+        return self._exists and self._wanted.stack is not None and key in self._wanted.stack
 
     @property
     def count(self) -> int:
@@ -199,7 +213,12 @@ class _Scanner:
                 self.keys.add(key)
                 held[key] = _read_again(piece.paths, key)
             if compares:
-                self._compare(piece.paths, key, entry, held.pop(key))
+                stack = held.pop(key)
+                whole: Entry = entry
+                if self._is_to_spread(key) or key in self._scalars:
+                    whole = with_parents(reduced)[key]
+                    self._spread.setdefault(key, []).append((self.count, whole, stack.copy()))
+                self._compare(piece.paths, key, whole, stack)
                 if self._constants[key][0] == path:
                     held[key] = self._constants[key][2]
         self._note(piece)
@@ -216,7 +235,9 @@ class _Scanner:
             first = convert(first) if convert else first
             stack = other(stack) if other else stack
         same = _equal_rows(stack, first)
-        if not same.all():
+        if self._is_to_spread(key) or (key in self._scalars and not same.all()):
+            self._differing.add(key)
+        elif not same.all():
             raise UnsupportedError(
                 f'other values than in {first_path}, expected the same, for it has no dimension "{self._dim}" '
                 '(compat="override" takes those of the first file, drop_variables leaves it out)',
@@ -243,7 +264,8 @@ class _Scanner:
             if key != META and not self._exists and not self._is_constant(key, entry)
         )
         lengths = np.array(self._lengths, np.int64)
-        return Scanned(files, first, self._inputs, self._held, self._noted, lengths, stacked)
+        spread = {key: self._spread[key] for key in first if key in self._differing}
+        return Scanned(files, first, self._inputs, self._held, self._noted, lengths, stacked, spread)
 
 
 def _coordinates(meta: Metadata) -> set[str]:
@@ -253,6 +275,13 @@ def _coordinates(meta: Metadata) -> set[str]:
     bounds = [other for key in found for other in named(key, meta[key], NAMING)]
     mappings = [other for key in meta for other in named(key, meta[key], ("grid_mapping",))]
     return found.union(bounds, mappings)
+
+
+def _scalar_coordinates(meta: Metadata) -> set[str]:
+    """Return the keys of coordinates without dimensions, and of their bounds."""
+    found = {other for key, entry in meta.items() for other in named(key, entry, COORDINATES)}
+    scalars = {key for key in found if meta.get(key, {}).get(".size") == []}
+    return scalars.union(*(parents_bounds(meta[key]) for key in scalars))
 
 
 def _read_again(paths: Sequence[str], key: str) -> Any:

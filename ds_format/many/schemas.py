@@ -30,8 +30,8 @@ class Schema:
         Along which files may differ in size.
     fills : bool
         Whether a file may lack variables.
-    overrides : bool
-        Whether units that no conversion is known for are those of the first file.
+    first_units : bool
+        Whether units without a known conversion are those of the first file.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class Schema:
         Of each variable those of the first file that has it.
     """
 
-    def __init__(self, dim: str, fills: bool, overrides: bool):
+    def __init__(self, dim: str, fills: bool, first_units: bool):
         self.first: Metadata = {}
         self._dim = dim
         self._fills = fills
-        self._overrides = overrides
+        self._first_units = first_units
         self._path = ""
         self._references: dict[str, tuple[str, dict[str, Any]]] = {}
         self._known: dict[str, dict[str, dict[str, Any]]] = {}
@@ -139,12 +139,12 @@ class Schema:
         units, expected_units = entry.get("units"), reference.get("units")
         if repr(units) == repr(expected_units) or (is_time(entry) and is_time(reference)):
             return entry
-        if self._overrides:
+        if self._first_units:
             kept = {name: value for name, value in entry.items() if name != "units"}
             return kept if expected_units is None else {**kept, "units": expected_units}
         raise UnsupportedError(
-            f'units: found {_shown(units)}, of times only are units converted (compat="override" takes those of the '
-            f"first file without); expected {_shown(expected_units)}"
+            f'units: found {_shown(units)}, only those of times are converted (units="first" takes those of the '
+            f"first file); expected {_shown(expected_units)}"
         )
 
     def _check_names(self, path: str, meta: Metadata) -> None:

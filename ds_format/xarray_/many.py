@@ -37,6 +37,7 @@ def open_many(
     join: str = "exact",
     compat: str = "equals",
     missing: str = "error",
+    units: str = "error",
     sortby: str | None = None,
     decode_times: Any = True,
     mask_and_scale: Any = True,
@@ -73,10 +74,14 @@ def open_many(
     join : {"exact", "override"}
         Whether index coordinates must be the same in each file, or are those of the first one.
     compat : {"equals", "override"}
-        Whether all variables that do not get longer must be the same in each file, or are those of the first one. So it
-        is with units that cannot be converted to each other, as those of other variables than times.
+        Whether other variables that do not get longer must be the same in each file, or are those of the first one.
+        With "equals", scalar coordinates that differ, and their bounds, become variables along `dim`. Index coordinates
+        obey `join` alone.
     missing : {"error", "fill"}
         What a variable or an attribute is in files that lack it: an error, or missing.
+    units : {"error", "first"}
+        What units are that cannot be converted to each other, as those of other variables than times: an error, or
+        those of the first file. Values stay as they are.
     sortby : str, optional
         Name of a variable along `dim` by which the dataset is sorted. Files are put in order first, so that chunks stay
         groups of files.
@@ -85,7 +90,8 @@ def open_many(
     variables, drop_variables : str or iterable of str, optional
         Names of the only variables that are wanted, and of those that are not.
     stack : iterable of str, optional
-        Names of the only variables that get a new dimension.
+        Names of the only variables that get a new dimension. If files have `dim`, these variables get it, too: values
+        of each file are repeated along it, and are held in memory.
     attributes : str or iterable of str, optional
         Names of attributes of the dataset that become variables along `dim`. All others are those of the first file.
     **decoding
@@ -126,6 +132,7 @@ def open_many(
     _check("join", join, ("exact", "override"))
     _check("compat", compat, ("equals", "override"))
     _check("missing", missing, ("error", "fill"))
+    _check("units", units, ("error", "first"))
     _check_types(dim, sortby, threads)
     if load and chunks is not None:
         raise ValueError("load and chunks: found both, expected at most one of them")
@@ -140,6 +147,7 @@ def open_many(
         compat == "override",
         join == "override",
         missing == "fill",
+        units == "first",
         None if load else frozenset(),
     )
     key = None if sortby is None else escape(sortby)

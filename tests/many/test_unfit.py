@@ -73,7 +73,7 @@ def test_what_does_not_fit(tmp_path: Path, what: str, at_once: Any) -> None:
 @pytest.mark.parametrize("what", ["values", "mask", "scalar", "units", "no units"])
 def test_what_is_taken_of_the_first(tmp_path: Path, what: str, at_once: Any) -> None:
     paths = write(tmp_path, make(0, 2), make(1, 3), changed(what), make(4, 2))
-    found = opened(paths, overrides=True, at_once=at_once)
+    found = opened(paths, overrides=True, overrides_indexes=True, first_units=True, at_once=at_once)
     assert same(values(found, "y"), make(0, 2)["y"])
     assert values(found, "site") == "here"
     assert found.meta["t"]["units"] == "s"
@@ -162,7 +162,7 @@ def test_a_netcdf_file_that_is_another_one_by_now(tmp_path: Path) -> None:
 
 def test_damaged_files(paths: list[str]) -> None:
     os.truncate(paths[2], os.stat(paths[2]).st_size - 100)
-    found = opened(paths, overrides=True)
+    found = opened(paths, overrides=True, overrides_indexes=True)
     with pytest.raises(FormatError, match=r'f02\.ds: variable "'):
         read_all(found)
     with pytest.raises(FormatError, match=r'f02\.ds: variable "'):

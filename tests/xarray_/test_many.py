@@ -219,14 +219,16 @@ def test_what_differs_and_does_not_get_longer(paths: list[str], way: str) -> Non
     ds.write(paths[1], other)
     with pytest.raises(UnsupportedError, match=r'r1\.ds: variable "level": other values than in .*r0\.ds'):
         ds.open_many(paths, "time", **WAYS[way])
-    each: list[dict[str, Any]] = [{"join": "override"}, {"compat": "override"}]
-    for options in each:
-        assert ds.open_many(paths, "time", **options, **WAYS[way]).level.values.tolist() == [1000, 500]
+    for compat in ("equals", "override"):
+        found = ds.open_many(paths, "time", join="override", compat=compat, **WAYS[way])
+        assert found.level.values.tolist() == [1000, 500]
+    with pytest.raises(UnsupportedError, match=r'r1\.ds: variable "level": other values than in .*r0\.ds'):
+        ds.open_many(paths, "time", compat="override", **WAYS[way])
     other["orography"] = np.array([5.0, 7.0])
     ds.write(paths[1], other)
     with pytest.raises(UnsupportedError, match=r'r1\.ds: variable "orography": other values than in .*r0\.ds'):
         ds.open_many(paths, "time", join="override", **WAYS[way])
-    found = ds.open_many(paths, "time", compat="override", **WAYS[way])
+    found = ds.open_many(paths, "time", compat="override", join="override", **WAYS[way])
     assert found["orography"].values.tolist() == [5, 6]
 
 
@@ -302,3 +304,71 @@ def test_groups_are_left_out(tmp_path: Path) -> None:
     path = str(tmp_path / "a.ds")
     ds.write(path, {"x": [1], "g/y": [2], ".": {"x": {".dims": ["t"]}, "g/y": {".dims": ["g/t"]}}})
     assert set(ds.open_many([path, path], "t", load=True).variables) == {"x"}
+
+
+def month(number: int, height: float = 2.0) -> dict[str, Any]:
+    meta = {
+        "time": {".dims": ["time"], "units": f"days since 2000-0{number}-01"},
+        "height": {".dims": [], "units": "m"},
+        "t": {".dims": ["time"], "units": "K", "coordinates": "height"},
+        "area": {".dims": ["cell"]},
+    }
+    return {"time": [0.0, 1.0], "height": height, "t": [number, number + 0.5], "area": [1.0, 2.0], ".": meta}
+
+
+@pytest.mark.parametrize("way", ["lazy", "load", "files"])
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_indexes_obey_join_alone(tmp_path: Path, way: str, suffix: str) -> None:
+    paths = [str(tmp_path / f"{number}{suffix}") for number in (1, 2)]
+    for number, path in enumerate(paths, 1):
+        ds.write(path, month(number))
+    for compat in ("equals", "override"):
+        with pytest.raises(UnsupportedError, match=r'variable "time": other values than'):
+            ds.open_many(paths, "run", compat=compat, **WAYS[way])
+        found = ds.open_many(paths, "run", compat=compat, join="override", **WAYS[way])
+        assert found["t"].values.tolist() == [[1, 1.5], [2, 2.5]]
+
+
+@pytest.mark.parametrize("way", ["lazy", "load", "files"])
+@pytest.mark.parametrize("suffix", [".ds", ".nc"])
+def test_scalar_coordinates_that_differ(tmp_path: Path, way: str, suffix: str) -> None:
+    paths = [str(tmp_path / f"{number}{suffix}") for number in (1, 2)]
+    for number, path in enumerate(paths, 1):
+        ds.write(path, month(number, 2.0 * number))
+    found = ds.open_many(paths, "time", **WAYS[way])
+    assert found.coords["height"].dims == ("time",)
+    assert found["height"].values.tolist() == [2, 2, 4, 4]
+    assert found["height"].attrs == {"units": "m"}
+    first = ds.open_many(paths, "time", compat="override", **WAYS[way])
+    assert first["height"].values.tolist() == 2
+    along = ds.open_many(paths, "run", join="override", stack=["t"], **WAYS[way])
+    assert along["height"].dims == ("run",)
+    assert along["height"].values.tolist() == [2, 4]
+    ds.write(paths[1], month(2))
+    assert ds.open_many(paths, "time", **WAYS[way])["height"].dims == ()
+
+
+@pytest.mark.parametrize("way", ["lazy", "load", "files"])
+@pytest.mark.parametrize("compat", ["equals", "override"])
+def test_stack_along_a_dimension_that_exists(tmp_path: Path, way: str, compat: str) -> None:
+    paths = [str(tmp_path / f"{number}.ds") for number in (1, 2)]
+    for number, path in enumerate(paths, 1):
+        ds.write(path, {**month(number), "area": [1.0, 1.0 + number]})
+    found = ds.open_many(paths, "time", stack=["area"], compat=compat, **WAYS[way])
+    assert found["area"].dims == ("time", "cell")
+    assert found["area"].values.tolist() == [[1, 2], [1, 2], [1, 3], [1, 3]]
+
+
+@pytest.mark.parametrize("way", ["lazy", "load", "files"])
+def test_units_of_the_first(tmp_path: Path, way: str) -> None:
+    paths = [str(tmp_path / f"{number}.ds") for number in (1, 2)]
+    for number, path in enumerate(paths, 1):
+        dataset = month(number)
+        dataset["."]["t"]["units"] = "K" if number == 1 else "degC"
+        ds.write(path, dataset)
+    for compat in ("equals", "override"):
+        with pytest.raises(UnsupportedError, match=r'units="first"'):
+            ds.open_many(paths, "time", compat=compat, **WAYS[way])
+    found = ds.open_many(paths, "time", units="first", **WAYS[way])
+    assert found["t"].attrs["units"] == "K"
+    assert found["t"].values.tolist() == [1, 1.5, 2, 2.5]
