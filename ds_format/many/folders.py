@@ -96,7 +96,7 @@ def readdir(
     Returns
     -------
     list of Dataset, or Dataset
-        One dataset if `merge` is given.
+        One dataset if `merge` is given, as of `ds_format.merge`.
 
     Raises
     ------
@@ -113,8 +113,8 @@ def readdir(
     >>> for day in range(2):
     ...     write(f"days/day{day}.ds", {"t": [day, day + 0.5], ".": {"t": {".dims": ["t"]}}})
     >>> merged = readdir("days", merge="t")
-    >>> merged["t"], merged["n"], merged["filename"].tolist()
-    (array([0. , 0.5, 1. , 1.5]), array([0, 0, 1, 1]), ['days/day0.ds', 'days/day1.ds'])
+    >>> merged["t"].tolist(), merged["n"].tolist(), merged["filename"].tolist()
+    ([0.0, 0.5, 1.0, 1.5], [0, 0, 1, 1], ['days/day0.ds', 'days/day1.ds'])
     """
     paths = list_files(dirname, recursive)
     skip = partial(_warn, warnings)
@@ -234,7 +234,7 @@ def _merged(
     found: Sequence[Piece], dim: str, keys: Sequence[str] | None = None, unpack: bool | None = False
 ) -> Dataset:
     """Merge pieces, and add which file and position each position along `dim` is from."""
-    merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack)
+    merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack, masks=True)
     paths = [path for piece in found for path in piece.paths]
     sizes = sizes_along(found, dim)
     numbers = np.repeat(np.arange(len(paths)), sizes)

@@ -125,6 +125,8 @@ def merge_pieces(
     jd: bool = True,
     keys: Sequence[str] | None = None,
     unpack: bool | None = False,
+    *,
+    masks: bool = False,
 ) -> Dataset:
     """Merge pieces into one dataset, each array of which is allocated once.
 
@@ -137,6 +139,8 @@ def merge_pieces(
         Of the variables to merge; all by default.
     unpack : bool or None
         As `packing.is_unpacked_by`.
+    masks : bool
+        As `merging.assemble`.
 
     Raises
     ------
@@ -151,7 +155,7 @@ def merge_pieces(
     for key in keys or ():
         if key not in known:
             modes.missing(f'variable "{unescape(key)}" not found')
-    merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd)
+    merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd, masks=masks)
     merged[META] = settled(merged[META], merged)
     return merged
 

@@ -23,6 +23,8 @@ def assemble(
     new: str | None = None,
     variables: Collection[str] | None = None,
     jd: bool = True,
+    *,
+    masks: bool = False,
 ) -> Dataset:
     """Merge datasets in memory.
 
@@ -33,12 +35,19 @@ def assemble(
         One for each input.
     dim, new, variables, jd
         As `plan.make`.
+    masks : bool
+        Whether merged numbers are masked arrays with a mask of their shape, whatever is missing.
     """
     plans, meta = make(inputs, dim, new, variables, jd)
     filler = Filler(plans, len(inputs))
     for i, read in enumerate(reads):
         filler.add(i, read)
     merged = Dataset(filler.arrays())
+    if masks:
+        for plan in plans:
+            if plan.shape is not None and plan.way is not Way.FIRST and not TYPES[plan.type or "float64"].is_string:
+                array = merged[plan.key]
+                merged[plan.key] = np.ma.MaskedArray(np.ma.getdata(array), np.ma.getmaskarray(array), copy=False)
     merged[META] = {key: {n: value for n, value in entry.items() if n != ".missing"} for key, entry in meta.items()}
     return merged
 

@@ -42,6 +42,7 @@ def merge(
     Returns
     -------
     Dataset
+        Merged numbers are masked arrays with a mask of their shape, also if nothing is missing.
 
     Raises
     ------
@@ -53,8 +54,8 @@ def merge(
     >>> d1 = {"time": [1, 2], "x": [16.0, 18.0], ".": {"time": {".dims": ["time"]}, "x": {".dims": ["time"]}}}
     >>> d2 = {"time": [3], "x": [None], ".": {"time": {".dims": ["time"]}, "x": {".dims": ["time"]}}}
     >>> merged = merge([d1, d2], "time")
-    >>> merged["time"]
-    array([1, 2, 3])
+    >>> merged["time"].tolist()
+    [1, 2, 3]
     >>> print(merged["x"])
     [16.0 18.0 --]
     """
@@ -69,4 +70,4 @@ def merge(
     arrays = [arrays_of(d, meta) for d, meta in zip(dd, metas, strict=True)]
     inputs = [Input(describe(*pair)) for pair in zip(arrays, metas, strict=True)]
     reads = [lambda key, found=found: found[key][None] for found in arrays]
-    return assemble(inputs, reads, dim, new, variables, jd)
+    return assemble(inputs, reads, dim, new, variables, jd, masks=True)

@@ -82,7 +82,9 @@ def var(d: dict[str, Any], var: str, *value: Any) -> Any:
       mask=[[False,  True],
             [False, False]],
       fill_value=999999)
-    >>> var(d, "y") is None
+    >>> from ds_format import with_mode
+    >>> with with_mode("soft"):  # otherwise it warns
+    ...     var(d, "y") is None
     True
     """
     check_var(d, var)

@@ -288,7 +288,12 @@ def test_many(fresh: Fresh, pool: Any, order: list[int]) -> None:
             assert same(found["each"], each)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                assert same(found["all"], dict(ds.merge(each, "t")))
+                expected = dict(ds.merge(each, "t"))
+            for key, values in found["all"].items():
+                if not isinstance(values, np.ma.MaskedArray) and isinstance(expected[key], np.ma.MaskedArray):
+                    assert not expected[key].mask.any()
+                    expected[key] = expected[key].data  # numbers of `merge` are always masked arrays
+            assert same(found["all"], expected)
 
 
 @given(pools(), st.lists(st.integers(0, 3), min_size=2, max_size=5))

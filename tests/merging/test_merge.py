@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,20 @@ def test_merging_is_concatenation(data: st.DataObject) -> None:
     flags = np.concatenate([np.ma.getmaskarray(part) for part in parts], axis)
     values = np.concatenate([np.ma.getdata(part) for part in parts], axis)
     assert same_data(merged["x"], np.ma.MaskedArray(values, flags) if flags.any() else values)
+
+
+def test_merged_numbers_are_masked_arrays_with_a_full_mask(tmp_path: Path) -> None:
+    meta = {"x": {".dims": ["t"]}, "flag": {".dims": ["t"]}, "name": {".dims": ["t"]}, "site": {".dims": ["k"]}}
+    for i in range(2):
+        x, text = np.arange(2) + 0.5 * i, np.array(["a", "b"], object)
+        data = {"x": x, "flag": x > 0, "name": text, "site": np.arange(3), ".": meta}
+        ds.write(tmp_path / f"{i}.ds", data)
+    paths = sorted(tmp_path.glob("*.ds"))
+    for merged in (ds.merge([ds.read(path) for path in paths], "t"), ds.readdir(tmp_path, merge="t")):
+        for key in ("x", "flag"):
+            assert merged[key].mask.tolist() == [False] * 4
+        assert merged["x"].tolist() == [0, 1, 0.5, 1.5]
+        assert type(merged["name"]) is np.ndarray
+    assert type(ds.read_many(paths, dim="t")["x"]) is np.ndarray
+    ds.merge_files("t", paths, tmp_path / "out.ds")
+    assert type(ds.read(tmp_path / "out.ds")["x"]) is np.ndarray
