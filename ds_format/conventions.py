@@ -48,7 +48,7 @@ def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iter
             yield escape(name)
 
 
-def with_parents(meta: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+def with_parents(meta: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return metadata in which bounds have the units, calendar and packing of their coordinate.
 
     Attributes of the bounds themselves have priority. Packing is inherited by bounds of the same type only

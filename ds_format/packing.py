@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .conventions import parents_bounds, with_parents
 from .dtypes import PACKED, TYPES
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
@@ -66,14 +67,45 @@ def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
     return is_packed(entry, entry.get(".type"))
 
 
+def entries_to_unpack(meta: Mapping[str, Mapping[str, Any]], unpack: bool | None) -> dict[str, Mapping[str, Any]]:
+    """Return the variables that are unpacked when they are read: key → metadata with the attributes of packing.
+
+    Bounds are unpacked with their coordinate, by its attributes if they have none (CF conventions 1.12, section 7.1).
+
+    Parameters
+    ----------
+    meta : mapping
+        Key → metadata of each variable.
+    unpack : bool or None
+        As `is_unpacked_by`.
+
+    Examples
+    --------
+    >>> lat = {".type": "int16", "scale_factor": 0.1, "bounds": "b"}
+    >>> entries_to_unpack({"lat": lat, "b": {".type": "int16"}}, True)["b"]
+    {'.type': 'int16', 'scale_factor': 0.1}
+    """
+    if unpack is False:
+        return {}
+    found = {key: entry for key, entry in meta.items() if is_unpacked_by(unpack, entry)}
+    named = [key for entry in found.values() for key in parents_bounds(entry) if key in meta and key not in found]
+    if named:
+        whole = with_parents(meta)
+        for key in named:
+            entry = {**meta[key], **{name: whole[key][name] for name in ATTRIBUTES if name in whole[key]}}
+            if is_packed(entry, entry.get(".type")):
+                found[key] = entry
+    return found
+
+
 def unpack_all(
     dataset: MutableMapping[str, Any], meta: MutableMapping[str, dict[str, Any]], unpacks: bool | None
 ) -> None:
     """Unpack, in a dataset and its metadata, what `is_unpacked_by` says."""
-    for key in dataset.keys() & meta.keys():
-        if is_unpacked_by(unpacks, meta[key]):
-            dataset[key] = None if dataset[key] is None else unpack(dataset[key], meta[key])
-            meta[key] = unpacked_meta(meta[key])
+    for key, entry in entries_to_unpack(meta, unpacks).items():
+        if key in dataset:
+            dataset[key] = None if dataset[key] is None else unpack(dataset[key], entry)
+            meta[key] = unpacked_meta(entry)
 
 
 def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:

@@ -164,12 +164,12 @@ class Subset(Opened):
         return {key: fault for key, fault in self.source.faults.items() if wanted is None or key in wanted}
 
     @once
-    def _packed(self) -> frozenset[str]:
-        """Of which variables values are unpacked when they are read."""
-        if self._unpack is False:
-            return frozenset()
-        meta, stored = self.source.meta, [key for key in self._keys() if key not in self._dates]
-        return frozenset(key for key in stored if packing.is_unpacked_by(self._unpack, meta[key]))
+    def _packed(self) -> Mapping[str, Mapping[str, Any]]:
+        """Variables whose values are unpacked when they are read, with the metadata that say how."""
+        entries = packing.entries_to_unpack(self.source.meta, self._unpack)
+        return (
+            {key: entries[key] for key in self._keys() if key in entries and key not in self._dates} if entries else {}
+        )
 
     def _keys(self) -> list[str]:
         """Return the keys of the variables that are wanted, in the order of the file."""
@@ -215,7 +215,7 @@ class Subset(Opened):
             entry[".size"] = list(shape_of(index))
         if key in self._dates:
             return _julian_meta(entry)
-        return packing.unpacked_meta(entry) if key in self._packed else entry
+        return packing.unpacked_meta({**self._packed[key], **entry}) if key in self._packed else entry
 
     def _resolve(self, selectors: tuple[Selector, Selector, Selector, Selector], jd: bool) -> dict[str, Any]:
         """Return one index per dimension; values are looked for among Julian dates, if these are wanted."""
@@ -252,7 +252,7 @@ class Subset(Opened):
             return part if np.ndim(part) or isinstance(part, np.ma.MaskedArray) else part[()]
         values = self.source.read(name, self._index_of(name, index))
         if name in self._packed:
-            values = packing.unpack(values, self.source.meta[name])
+            values = packing.unpack(values, self._packed[name])
         return as_masked(values) if self._masked else values
 
     def _index_of(self, name: str, index: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
@@ -267,7 +267,7 @@ class Subset(Opened):
         """Yield one variable of the part as consecutive blocks of full rank."""
         blocks = self._stored_blocks(name, budget)
         if name in self._packed:
-            blocks = map(partial(packing.unpack, attrs=self.source.meta[name]), blocks)
+            blocks = map(partial(packing.unpack, attrs=self._packed[name]), blocks)
         return map(as_masked, blocks) if self._masked and name not in self._dates else blocks
 
     def _stored_blocks(self, name: str, budget: int) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import drivers, modes, packing
 from ..codec.encode import describe
+from ..conventions import parents_bounds, with_parents
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
 from ..drivers.library.missing import settled
@@ -102,7 +103,10 @@ class UnpackedPiece:
         self.paths = piece.paths
         self.noted = piece.noted
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
-        self.first: Metadata = {**piece.first, **{key: packing.unpacked_meta(piece.first[key]) for key in packed}}
+        self.first: Metadata = {
+            **piece.first,
+            **{key: packing.unpacked_meta({**entry, **piece.first[key]}) for key, entry in packed.items()},
+        }
         self._piece = piece
         self._packed = packed
 
@@ -113,7 +117,7 @@ class UnpackedPiece:
 
 
 def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
-    packed = {key: entry for key, entry in piece.meta.items() if key != META and packing.is_unpacked_by(unpack, entry)}
+    packed = packing.entries_to_unpack(piece.meta, unpack)
     return UnpackedPiece(piece, packed) if packed else piece
 
 
@@ -170,4 +174,6 @@ def sizes_along(pieces: Sequence[Piece], dim: str) -> list[int]:
 def _only(meta: Metadata, keys: Sequence[str] | None) -> Metadata:
     if keys is None:
         return meta
-    return {key: meta[key] for key in (*keys, META) if key in meta}
+    whole = with_parents(meta)
+    with_parent = {other for key in keys for other in parents_bounds(meta.get(key, {}))}
+    return {key: (meta if key in with_parent else whole)[key] for key in (*keys, META) if key in meta}

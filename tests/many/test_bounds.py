@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +84,100 @@ def test_units_differ_where_a_file_lacks_bounds() -> None:
     assert merged["."]["time"]["units"] == "days since 2000-01-01"
     assert merged["."]["time_bnds"]["units"] == "days since 2000-02-01"
     np.testing.assert_allclose(merged["time_bnds"][3:, 0], EXPECTED[3:, 0] - 31)
+
+
+def packed(start: int, scale: float) -> dict[str, Any]:
+    """Make a dataset of packed times and latitudes, whose bounds have no packing of their own."""
+    times = np.arange(3, dtype="i2")
+    return {
+        "time": 2 * times + 1,
+        "time_bnds": np.stack([2 * times, 2 * times + 2], axis=1),
+        "lat": np.array([1, 3], "i2"),
+        "lat_bnds": np.array([[0, 2], [2, 4]], "i2"),
+        ".": {
+            "time": {
+                ".dims": ["time"],
+                "units": "days since 2000-01-01",
+                "bounds": "time_bnds",
+                "scale_factor": scale,
+                "add_offset": float(start),
+            },
+            "time_bnds": {".dims": ["time", "nv"]},
+            "lat": {".dims": ["lat"], "units": "degrees_north", "bounds": "lat_bnds", "scale_factor": 0.5},
+            "lat_bnds": {".dims": ["lat", "nv"]},
+        },
+    }
+
+
+@pytest.mark.parametrize("options", [{"format": "NETCDF3_CLASSIC"}, {"format": "NETCDF4"}], ids=str)
+def test_packing_holds_for_bounds(tmp_path: Path, options: dict[str, Any]) -> None:
+    paths = [tmp_path / "0.nc", tmp_path / "1.nc"]
+    ds.write(paths[0], packed(0, 0.5), **options)
+    ds.write(paths[1], packed(31, 0.5), **options)
+    ds.convert(paths[0], tmp_path / "0.ds")
+    for path in (paths[0], tmp_path / "0.ds"):
+        with ds.open(path) as opened:
+            lazy = opened["lat_bnds"][:]
+        np.testing.assert_array_equal(lazy, [[0, 1], [1, 2]])
+        found = ds.read(path)
+        np.testing.assert_array_equal(found["lat_bnds"], [[0, 1], [1, 2]])
+        np.testing.assert_array_equal(found["time_bnds"], EXPECTED[:3])
+        np.testing.assert_array_equal(ds.read(path, jd=True)["time_bnds"], JULIAN[:3])
+        np.testing.assert_array_equal(ds.read(path, unpack=False)["lat_bnds"], [[0, 2], [2, 4]])
+        assert ds.read(path)["."]["lat_bnds"][".type"] == "float64"
+    np.testing.assert_array_equal(ds.read(paths[0], "lat_bnds")["lat_bnds"], [[0, 1], [1, 2]])
+    merged = ds.read_many(paths, dim="time")
+    np.testing.assert_array_equal(merged["time_bnds"], EXPECTED[:6])
+    with pytest.warns(UserWarning, match="packed differently"):
+        ds.merge_files("time", paths, tmp_path / "all.ds")
+    np.testing.assert_array_equal(ds.read(tmp_path / "all.ds")["time_bnds"], EXPECTED[:6])
+
+
+def test_bounds_alone(months: list[Path]) -> None:
+    merged = ds.read_many(months, ["time_bnds"], dim="time")
+    np.testing.assert_allclose(merged["time_bnds"], JULIAN)
+    assert merged["."]["time_bnds"]["units"].startswith("days since -4713")
+
+
+def test_same_as_xarray(months: list[Path]) -> None:
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+    if months[0].suffix != ".nc":
+        pytest.skip("xarray reads NetCDF")
+    with xr.open_mfdataset(months, combine="nested", concat_dim="time") as expected:
+        found = ds.open_many(months, "time")
+        np.testing.assert_array_equal(found["time"].values, expected["time"].values)
+        np.testing.assert_array_equal(found["time_bnds"].values, expected["time_bnds"].values)
+
+
+def test_same_as_cdo(months: list[Path], tmp_path: Path) -> None:
+    if shutil.which("cdo") is None or months[0].suffix != ".nc":
+        pytest.skip("needs cdo, which reads NetCDF")
+    output = tmp_path / "cdo.nc"
+    # cdo keeps bounds only with a variable along time
+    for number, path in enumerate(months, 1):
+        dataset = month(number)
+        dataset["."]["time"].update({"standard_name": "time", "calendar": "standard"})
+        ds.write(path, {**dataset, "x": np.arange(3.0), ".": {**dataset["."], "x": {".dims": ["time"]}}})
+        subprocess.run(
+            ["cdo", "-s", "setreftime,2000-01-01,00:00:00,1day", str(path), str(output)], check=True, timeout=60
+        )
+        expected = ds.read(output)
+        found = ds.read(path, jd=True)
+        assert "2000" in expected["."]["time"]["units"]
+        np.testing.assert_allclose(found["time_bnds"] - 2451544.5, expected["time_bnds"])
+
+
+def test_same_as_ncrcat(months: list[Path], tmp_path: Path) -> None:
+    if shutil.which("ncrcat") is None or shutil.which("ncks") is None or months[0].suffix != ".nc":
+        pytest.skip("needs ncks and ncrcat, which read NetCDF")
+    records = [tmp_path / f"records{i}.nc" for i in range(len(months))]
+    for path, record in zip(months, records, strict=True):
+        subprocess.run(["ncks", "-O", "--mk_rec_dmn", "time", str(path), str(record)], check=True, timeout=60)
+    output = tmp_path / "joined.nc"
+    subprocess.run(["ncrcat", "-O", *map(str, records), str(output)], check=True, timeout=60)
+    joined = tmp_path / "joined.ds"
+    ds.merge_files("time", months, joined)
+    expected, found = ds.read(output, jd=True), ds.read(joined, jd=True)
+    np.testing.assert_allclose(found["time"], expected["time"])
+    np.testing.assert_allclose(found["time_bnds"], expected["time_bnds"])

@@ -103,15 +103,16 @@ def _dataset(
     catalog = catalog_of(header, path, values.scalar, lends=True)
     dataset = Dataset()
     kept: Metadata = {}
+    packed = packing.entries_to_unpack(catalog.meta, unpack)
     for (key, variable), place in zip(catalog.variables.items(), header.variables, strict=True):
         entry = catalog.meta[key]
         del entry[".missing"]
         is_wanted = keys is None or key in keys
         if is_wanted:
             array = None if entry[".size"] is None else values.read_whole(variable, place)
-            if packing.is_unpacked_by(unpack, entry):
-                array = None if array is None else packing.unpack(array, entry)
-                entry = packing.unpacked_meta(entry)
+            if key in packed:
+                array = None if array is None else packing.unpack(array, packed[key])
+                entry = packing.unpacked_meta(packed[key])
             dataset[key] = as_masked(array)
             if PROPERTY in entry:
                 entry = settle(entry, array)
