@@ -247,7 +247,8 @@ def test_files_packed_differently_are_merged_unpacked(tmp_path: Path) -> None:
     ds.write(tmp_path / "y.ds", {"x": np.array([[0.25, 1.0]]), ".": {"x": {".dims": ["t", "i"], "units": "K"}}})
     for name in ("x", "y"):
         ds.convert(packed(tmp_path / "x.ds") if name == "x" else tmp_path / "y.ds", tmp_path / f"{name}.ds", ["x"])
-    merge_files("t", [tmp_path / "x.ds", tmp_path / "y.ds"], tmp_path / "merged.ds")
+    with pytest.warns(UserWarning, match='"x": packed differently in the inputs: written as float64'):
+        merge_files("t", [tmp_path / "x.ds", tmp_path / "y.ds"], tmp_path / "merged.ds")
     merged = ds.read(tmp_path / "merged.ds")
     assert merged["x"].tolist() == [[10.0, 10.5], [11.0, None], [12.0, 12.5], [13.0, 13.5], [0.25, 1.0]]
     assert ds.attrs(merged, "x") == {"units": "K"}
