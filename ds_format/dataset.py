@@ -128,7 +128,20 @@ def metadata_of(dataset: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     for key, entry in meta.items():
         if not isinstance(entry, dict):
             raise UnsupportedError(f'the metadata of "{unescape(key)}" must be a dict')
+        check_key(key)
     return meta
+
+
+def check_key(key: Any) -> None:
+    """Check that a key of a dataset is one of a variable, or of the metadata.
+
+    Raises
+    ------
+    UnsupportedError
+        If it begins with a dot that is not escaped: such keys are those of properties, which readers skip.
+    """
+    if key != META and isinstance(key, str) and key.startswith("."):
+        raise UnsupportedError(f'found the key "{key}", expected "{escape(key)}": a leading dot of a name is escaped')
 
 
 def check_dims(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> None:
@@ -281,6 +294,7 @@ def arrays_of(dataset: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
     for key, data in dataset.items():
         if key == META:
             continue
+        check_key(key)
         if type(data) is np.ndarray and data.dtype != object:
             arrays[key] = data
             continue

@@ -6,6 +6,7 @@ import concurrent.futures
 import functools
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,16 @@ def test_a_version_that_does_not_exist(version: Any, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="version"), created(tmp_path / "a.ds", {}, version=version):
         pass
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["ds", "nc", "nc3", "h5", "json", "csv", "tsv", "bpk", "zds", "msgpack"])
+@pytest.mark.parametrize("key", [".x", "..", ".x.y"])
+def test_a_key_that_begins_with_a_dot_is_refused_with_the_escaped_name(suffix: str, key: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    message = f'found the key "{key}", expected "{ds.escape(key)}"'
+    for dataset in ({key: [1, 2]}, {key: np.arange(2), ".": {}}, {"y": np.arange(2), ".": {key: {".dims": ["t"]}}}):
+        with pytest.raises(ds.UnsupportedError, match=re.escape(message)):
+            ds.write(path, {"y": np.arange(2), **dataset})
+    assert not path.exists()
+    with pytest.raises(ds.UnsupportedError, match=re.escape(message)):
+        ds.validate({key: 1})

@@ -7,6 +7,9 @@ cimport numpy as cnp
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
 from cpython.object cimport PyObject
 
+cdef extern from "Python.h":
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
 cnp.import_array()
 
 
@@ -15,6 +18,11 @@ cdef bint _is_plain(object data) noexcept:
     if not cnp.PyArray_Check(data) or cnp.PyArray_TYPE(data) == cnp.NPY_OBJECT:
         return False
     return cnp.PyArray_CheckExact(data) or cnp.PyArray_NDIM(data) > 0
+
+
+cdef bint _is_property(object key) except -1:
+    """Whether a key begins with a dot, or is no text at all."""
+    return type(key) is not str or (len(<str> key) and PyUnicode_READ_CHAR(key, 0) == c".")
 
 
 cdef bint _fits(object names, cnp.ndarray array, dict sizes) except -1:
@@ -57,12 +65,12 @@ def plain_arrays(dataset not None):
     if type(meta) is not dict:
         return None
     entries = <dict> meta
-    for entry in entries.values():
-        if type(entry) is not dict:
+    for key, entry in entries.items():
+        if type(entry) is not dict or (_is_property(key) and key != "."):
             return None
     PyDict_DelItem(arrays, ".")
     for key, array in arrays.items():
-        if not _is_plain(array):
+        if not _is_plain(array) or _is_property(key):
             return None
         entry = entries.get(key)
         names = None if entry is None else (<dict> entry).get(".dims")
