@@ -60,12 +60,12 @@ def with_parents(meta: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     {'units': 'days since 2000-01-01'}
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for parent in meta.values():
-        if "bounds" not in parent and "climatology" not in parent:
+    for name_of_parent, parent in meta.items():
+        if name_of_parent == "." or ("bounds" not in parent and "climatology" not in parent):
             continue
         for key in parents_bounds(parent):
             entry = meta.get(key)
-            if entry is None or entry is parent:
+            if entry is None or entry is parent or key == ".":
                 continue
             names = [name for name in TIME if name in parent and name not in entry]
             if "units" in entry and entry["units"] != parent.get("units"):

@@ -87,7 +87,7 @@ def entries_to_unpack(meta: Mapping[str, Mapping[str, Any]], unpack: bool | None
     """
     if unpack is False:
         return {}
-    found = {key: entry for key, entry in meta.items() if is_unpacked_by(unpack, entry)}
+    found = {key: entry for key, entry in meta.items() if key != "." and is_unpacked_by(unpack, entry)}
     named = [key for entry in found.values() for key in parents_bounds(entry) if key in meta and key not in found]
     if named:
         whole = with_parents(meta)

@@ -181,3 +181,10 @@ def test_same_as_ncrcat(months: list[Path], tmp_path: Path) -> None:
     expected, found = ds.read(output, jd=True), ds.read(joined, jd=True)
     np.testing.assert_allclose(found["time"], expected["time"])
     np.testing.assert_allclose(found["time_bnds"], expected["time_bnds"])
+
+
+def test_an_attribute_of_the_dataset_is_no_parent(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    meta = {"bounds": "x", "units": "days since 2000-01-01"}
+    ds.write(path, {"x": [1.0], ".": {"x": {".dims": ["t"]}, ".": meta}})
+    assert ds.read(path, jd=True)["x"].tolist() == [1.0]
