@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .. import drivers
 from ..advance import Progress
 from ..conventions import with_coordinates
 from ..conversion import write_subset
+from ..many.converting.wanted import verifying
 from ..names import escape, unescape
 from ..subset import Subset, open_subset
 from . import metadata, options
@@ -37,16 +37,16 @@ class Matching(NamedTuple):
     """Whether variables bring their coordinates, and the bounds of these."""
 
     @contextmanager
-    def opened(self, source: str) -> Iterator[Subset]:
-        """Open the part of a file.
+    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
+        """Open the part of a file; see `Wanted`.
 
         Raises
         ------
         MissingError
             If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
         """
-        verify = "verify" in drivers.find_existing(source).options
-        with open_subset(source, skip_unsupported=self.skip_unsupported, verify=verify) as whole:
+        compared = verifying(source) if verify else {}
+        with open_subset(source, skip_unsupported=self.skip_unsupported, **compared) as whole:
             entries = metadata.contents(whole.meta).variables
             finder = Changer(source, Request("", [], {"F": self.fixed}))
             variables = None

@@ -177,7 +177,7 @@ def _convert(order: Order, staged: str, settings: Settings, told: list[Warned], 
         else:
             settings.wanted.convert(order.source, staged, progress)
         if settings.verify:
-            with settings.wanted.opened(order.source) as part:
+            with settings.wanted.opened(order.source, verify=True) as part:
                 compare(part, staged, jd=settings.wanted.jd, lossy=bool(told))
         after = os.stat(order.source)
         if Stamp.of(after) != Stamp.of(before):

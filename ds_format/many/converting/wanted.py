@@ -29,8 +29,11 @@ class Wanted(Protocol):
         """Write the part of one file to another; options and errors as `ds_format.convert`."""
         ...
 
-    def opened(self, source: str) -> Any:
-        """Return a context that has the part of a file open, as a `Subset`."""
+    def opened(self, source: str, *, verify: bool = False) -> Any:
+        """Return a context that has the part of a file open, as a `Subset`.
+
+        With `verify` checksums are compared, if the format has them.
+        """
         ...
 
     def told(self) -> Mapping[str, Any]:
@@ -55,13 +58,18 @@ class Selected(NamedTuple):
         convert(source, target, self.variables, **self.selectors, **how, **self.options, **options)
 
     @contextmanager
-    def opened(self, source: str) -> Iterator[Subset]:
+    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
         """See `Wanted`."""
         how: dict[str, Any] = {"jd": self.jd, "skip_unsupported": self.skip_unsupported}
-        how["verify"] = "verify" in drivers.find_existing(source).options
+        how |= verifying(source) if verify else {}
         with open_subset(source, self.variables, **self.selectors, **how) as part:
             yield part
 
     def told(self) -> Mapping[str, Any]:
         """See `Wanted`."""
         return self._asdict()
+
+
+def verifying(source: str) -> dict[str, Any]:
+    """Return the option of opening a file that compares its checksums; nothing if its format has none."""
+    return {"verify": True} if "verify" in drivers.find_existing(source).options else {}

@@ -53,7 +53,7 @@ class Faulty(NamedTuple):
             raise RecursionError
 
     @contextmanager
-    def opened(self, source: str) -> Iterator[Subset]:
+    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
         with open_subset(source) as part:
             yield part
 
