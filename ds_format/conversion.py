@@ -45,8 +45,8 @@ def convert(
     sel, range_, at, between : dict, optional
         As `ds_format.read`.
     jd : bool
-        Whether variables of time become Julian dates, as with `ds_format.read`. The driver of the target may have
-        options `time_units` and `calendar` to write them in others.
+        Whether variables of time become Julian dates, as with `ds_format.read`. With the options `time_units` or
+        `calendar`, if the format of the target has them, they are written so instead.
     skip_unsupported : bool
         Leave out variables that the ds model cannot hold, with a warning, instead of raising.
     progress : callable, optional
@@ -69,6 +69,7 @@ def convert(
     >>> read("noon.json")["x"]
     array([2.5, 3.5])
     """
+    jd = jd or not drivers.TIMES.isdisjoint(options)
     with open_subset(source, variables, sel, range_, at, between, jd, skip_unsupported=skip_unsupported) as part:
         write_subset(part, target, progress, **options)
 

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +63,14 @@ def test_progress_of_a_small_file(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     ds.convert(tmp_path / "a.ds", tmp_path / "b.ds", progress=lambda *both: told.append(both))
     assert told == [(16, 16)]
+
+
+@pytest.mark.parametrize("suffix", ["nc", "json"])
+def test_units_of_time_need_no_jd(tmp_path: Path, suffix: str) -> None:
+    meta = {"time": {".dims": ["time"], "units": "days since 2000-01-01"}}
+    ds.write(tmp_path / "a.ds", {"time": np.arange(2.0), ".": meta})
+    target = tmp_path / f"b.{suffix}"
+    ds.convert(tmp_path / "a.ds", target, time_units="hours since 2000-01-01", calendar="standard")
+    assert ds.read(target)["time"].tolist() == [0, 24]
+    ds.convert_many(tmp_path / "a.ds", tmp_path / "out", to=suffix, time_units="hours since 2000-01-01", verify=True)
+    assert ds.read(tmp_path / "out" / f"a.{suffix}")["time"].tolist() == [0, 24]

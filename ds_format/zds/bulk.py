@@ -32,6 +32,8 @@ class BinaryFile(Protocol):
 def blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[Any]:
     """Iterate over blocks of lines, each of which ends with a line feed, except perhaps the last one.
 
+    Lines that end with CR LF come with LF alone.
+
     Raises
     ------
     TypeError
@@ -44,7 +46,8 @@ def blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[A
         while start < len(source):
             stop = source.rfind(b"\n", start, start + BLOCK_SIZE) + 1
             stop = stop or source.find(b"\n", start) + 1 or len(source)
-            yield view[start:stop]
+            has_returns = source.find(b"\r\n", start, stop) >= 0
+            yield _without_returns(bytes(view[start:stop])) if has_returns else view[start:stop]
             start = stop
         return
     if not hasattr(source, "read"):
@@ -52,7 +55,11 @@ def blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[A
     for block in whole_lines(iter(lambda: source.read(BLOCK_SIZE), b"")):
         if not isinstance(block, bytes):
             raise TypeError("the file is open for reading text, expected bytes")
-        yield block
+        yield _without_returns(block)
+
+
+def _without_returns(block: bytes) -> bytes:
+    return block.replace(b"\r\n", b"\n") if b"\r\n" in block else block
 
 
 def write_lines(writer: LineWriter, source: Any, name: str, check: Check | None = None) -> int:

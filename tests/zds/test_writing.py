@@ -169,7 +169,7 @@ BAD = {
     b'{"x":1}': "no _id",
     b'{"_id":"b","_id":"c"}': "twice",
     b'{"_id":"b","x":NaN}': "NaN",
-    b'{"_id":"b"}\r': "carriage return",
+    b'{"_id":"b"}\r\r': "carriage return",
     b'{"_id":"b","x":"\xff"}': "UTF-8",
 }
 
@@ -396,3 +396,13 @@ def test_a_writer_whose_first_document_is_refused_leaves_all_as_it_was(tmp_path:
     assert not (tmp_path / "s/.zds").exists()
     assert (tmp_path / "s/collections/c/meta/index.bin").read_bytes() == index
     assert validate(tmp_path / "s") == []
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_lines_that_end_with_cr_lf(tmp_path: Path, is_file: bool) -> None:
+    lines = b'{"_id":"a","n":"x\\r\\n"}\r\n{"_id":"b"}\n{"_id":"c"}\r\n'
+    with ZDSStore.open(tmp_path / "s", mode="w") as store:
+        store.write_jsonl(io.BytesIO(lines) if is_file else lines)
+    with ZDSStore.open(tmp_path / "s") as store:
+        assert store.get("a") == {"_id": "a", "n": "x\r\n"}
+        assert store.get("c") == {"_id": "c"}

@@ -126,7 +126,7 @@ def convert_many(
         [os.fsdecode(word) for word in words],
         os.fsdecode(outdir),
         suffix_of(to),
-        Selected(names, given, jd, skip_unsupported, options),
+        Selected(names, given, jd or not drivers.TIMES.isdisjoint(options), skip_unsupported, options),
         How(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
     )
 
