@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import modes
 from ..codec.encode import type_of
-from ..dataset import META, as_array
+from ..dataset import META, as_array, as_masked
 from ..errors import UnsupportedError
 from ..names import escape, unescape
 from .arguments import all_keys, check, check_callable, created_entry, name_list
@@ -107,6 +107,7 @@ def _apply(
     key: str,
 ) -> tuple[Any, list[str]]:
     """Return the new data of one variable, and the names of its dimensions."""
+    array = _without_unset_flags(array)
     outer = [axis for axis in range(array.ndim) if axis not in axes]
     slices = array.transpose(outer + axes)
     shape = slices.shape[: len(outer)]
@@ -207,11 +208,18 @@ def _group(
     """Return the new data of one variable."""
     if not positions:
         return array
+    array = _without_unset_flags(array)
     out = _stacked([func(array.take(chosen, axis=axis), axis=axis) for chosen in positions], axis, key, array)
     expected = (*array.shape[:axis], len(positions), *array.shape[axis + 1 :])
     if out.shape != expected:
         raise ValueError(f'variable "{unescape(key)}": results make the shape {out.shape}, expected {expected}')
     return stored(out, key)
+
+
+def _without_unset_flags(array: Any) -> Any:
+    """Return a masked array without flags if no value is missing: NumPy makes float64 of means of flagged float32."""
+    mask = np.ma.getmask(array)
+    return array if mask is np.ma.nomask or mask.any() else as_masked(np.ma.getdata(array))
 
 
 def _stacked(results: list[Any], axis: int, key: str, array: Any) -> Any:

@@ -238,3 +238,12 @@ def test_merged_numbers_are_masked_arrays_with_a_full_mask(tmp_path: Path) -> No
     assert type(ds.read_many(paths, dim="t")["x"]) is np.ndarray
     ds.merge_files("t", paths, tmp_path / "out.ds")
     assert type(ds.read(tmp_path / "out.ds")["x"]) is np.ndarray
+
+
+def test_means_of_merged_floats_keep_their_type() -> None:
+    merged = ds.merge([dataset(x=("t", np.ones(2, "f4")))] * 2, "t")
+    by_group = ds.copy(merged)
+    ds.group_by(by_group, "t", [0, 0, 1, 1], np.mean)
+    assert by_group["x"].dtype == np.float32
+    ds.apply(merged, np.mean, "t")
+    assert merged["x"].dtype == np.float32
