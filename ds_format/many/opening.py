@@ -105,7 +105,7 @@ def _entry(plan: MergePlan, merged: Mapping[str, Any], scanned: Scanned) -> dict
     if isinstance(entry.get(NETCDF), dict):
         kept = merged.get(NETCDF, {})  # without what does not hold for all files
         record = {name: value for name, value in entry[NETCDF].items() if name not in UNWRITTEN or name in kept}
-        entry = {**entry, NETCDF: record}
+        entry = {name: value for name, value in entry.items() if name != NETCDF} | ({NETCDF: record} if record else {})
     return {**entry, **{name: merged[name] for name in PROPERTIES if name in merged}}
 
 

@@ -266,6 +266,8 @@ def _merge(
     missing = covered < total or any(meta.get(".missing", True) for meta in metas)
     if isinstance(entry.get(NETCDF), dict):
         entry[NETCDF] = _merged_record(entry[NETCDF], metas, is_whole=covered == total)
+        if not entry[NETCDF]:
+            del entry[NETCDF]
     return MergePlan(key, way, axis, tuple(shape), type_name, parts, missing)
 
 
