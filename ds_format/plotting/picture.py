@@ -116,7 +116,10 @@ def draw(scene: Line | Map, look: Look) -> Any:
             maps.say_degrees(side, SIGNS.get(axis.kind) or ("EW" if side is axes.xaxis else "NS"), inches)
             label = label.rsplit(" (", 1)[0]  # the ticks tell the units
         elif axis.kind == "time":
-            _say_dates(axis, side)
+            common = _say_dates(axis, side)
+            if side is axes.yaxis:  # where matplotlib puts it is the subtitle
+                side.get_offset_text().set_visible(False)
+                label = f"{label}, {common}" if common else label
         side.set_label_text(shown(label, MARGIN + inches))
     _entitle(scene, axes, width)
     return figure
@@ -184,13 +187,21 @@ def _line(scene: Line, look: Look, axes: Any) -> None:
     axes.set_ylim(look.low, look.high)
 
 
-def _say_dates(axis: Axis, side: Any) -> None:
+COMMON_DATES = ("%Y-%m-%d", "%Y-%m", "%Y")
+"""What dates may have in common, the longest form first."""
+
+
+def _say_dates(axis: Axis, side: Any) -> str:
+    """Let the ticks of an axis be dates, and return what they have in common, such as the year."""
     if axis.calendar:
         present = axis.values[~np.isnan(axis.values)]
         places, texts = times.ticks(float(present.min()), float(present.max()), axis.calendar)
         side.set_ticks(places, texts)
-        return
+        return ""
     dates = importlib.import_module("matplotlib.dates")
     locator = dates.AutoDateLocator()
     side.set_major_locator(locator)
     side.set_major_formatter(dates.ConciseDateFormatter(locator))
+    first, last = dates.num2date(sorted(side.get_view_interval()))
+    forms = (form for form in COMMON_DATES if first.strftime(form) == last.strftime(form))
+    return str(first.strftime(next(forms, "")))

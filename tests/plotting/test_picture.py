@@ -13,7 +13,7 @@ import pytest
 
 from ds_format.errors import DriverError
 from ds_format.plotting import picture
-from ds_format.plotting.scene import Axis, Line, Map
+from ds_format.plotting.scene import Axis, Line, Look, Map
 
 LINE = Line("a $title", Axis("x $", np.arange(5.0)), Axis("y (K)", np.array([1, 2, np.nan, 3, 4]), downward=True))
 MAP = Map(
@@ -84,3 +84,16 @@ def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(DriverError, match=r"cannot import matplotlib: pip install 'ds-format-cython\[plot\]'"):
         picture.save(LINE, str(tmp_path / "x.png"))
+
+
+@pytest.mark.usefixtures("matplotlib")
+@pytest.mark.parametrize(("n", "common"), [(10, ", 2026-01"), (60, ", 2026"), (800, "")])
+def test_a_date_on_the_vertical_axis_leaves_the_subtitle_alone(n: int, common: str) -> None:
+    days = np.datetime64("2026-01-01", "ms") + np.arange(1, n) * np.timedelta64(1, "D")
+    lon = Axis("lon", np.arange(6.0) * 60, "longitude")
+    scene = Map("u", lon, Axis("time", days, "time"), "u (m s-1)", np.ones((len(days), 6)), file="a.ds")
+    figure = picture.draw(scene, Look())
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert not axes.yaxis.get_offset_text().get_visible() or not axes.yaxis.get_offset_text().get_text()
+    assert axes.get_ylabel() == f"time{common}"
