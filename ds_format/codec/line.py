@@ -208,6 +208,8 @@ def _parse(line: bytes) -> tuple[Header, Entry]:
         text, entries, stop = _scan_spaced(text)
     except RecursionError:
         raise FormatError(f"header: {TOO_DEEP}") from None
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise FormatError(f"header: {error}") from None
     if type(entries) is not dict:
         raise FormatError(f"header: found {kind_of(entries)}, expected an object")
     if stop != len(text) and text[stop:].strip(" \t\r"):
@@ -244,6 +246,8 @@ def _scan_spaced(text: str) -> tuple[str, Any, int]:
         raise FormatError(f"header: {TOO_DEEP}") from None
     except json.JSONDecodeError as error:
         raise FormatError(f"header: {error.msg.removesuffix(' at')} at character {error.pos}") from None
+    except ValueError as error:
+        raise FormatError(f"header: {error}") from None
     except StopIteration as error:
         if text.startswith("\ufeff"):
             raise FormatError("header: begins with a byte order mark") from None

@@ -93,6 +93,8 @@ MADE = {
     "no header": (b"ds-1.0\n", FormatError, "header: no JSON value"),
     "no newline, no body": (file_of({**I4, ".size": [3]})[:-1], TruncatedError, r"\.size \[3\]"),
     "text after the JSON": (b'ds-1.0\n{".": {}} x\n', FormatError, "more after the JSON value"),
+    "too many digits": (b'ds-1.0\n{"x": {"a": %s}}\n' % (b"9" * 4301), FormatError, "4300 digits"),
+    "too many digits after a blank": (b'ds-1.0\n {"x": {"a": %s}}\n' % (b"9" * 4301), FormatError, "4300 digits"),
     "header not UTF-8": (b'ds-1.0\n{"\xff": {}}\n', FormatError, "header: not UTF-8 at byte 9"),
     "no body": (file_of({**I4, ".size": [3]}), TruncatedError, r"\.size \[3\]"),
     "larger than the body": (file_of({**I4, ".size": [4]}, bytes(12)), TruncatedError, r"\.size \[4\]"),
