@@ -22,6 +22,8 @@ The operating system's own errors (`FileNotFoundError`, `PermissionError`, ...) 
 
 from __future__ import annotations
 
+from .visible import on_one_line
+
 
 class DsError(Exception):
     """Something about a file or a dataset is wrong.
@@ -61,7 +63,7 @@ class DsError(Exception):
         where = [] if self.path is None else [self.path]
         if self.variable is not None:
             where.append(f'variable "{self.variable}"')
-        return ": ".join([*where, self.message])
+        return on_one_line(": ".join([*where, self.message]))  # names of files and dimensions may hold anything
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message,), {"path": self.path, "variable": self.variable}

@@ -16,7 +16,7 @@ from .names import escape, unescape
 from .once import once
 from .opened import Opened
 from .selection import normalize
-from .visible import visible
+from .visible import on_one_line
 
 
 class Variable(Opened):
@@ -142,7 +142,7 @@ class Variable(Opened):
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {n}" for dim, n in zip(self.dims, self.shape or (), strict=False))
-        return visible(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
+        return on_one_line(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
 
     def _repr_html_(self) -> str:
         shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._meta})

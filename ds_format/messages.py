@@ -7,7 +7,7 @@ import os
 
 from .errors import DsError
 from .nearest import hint
-from .visible import visible
+from .visible import on_one_line, visible
 
 
 def one_line(text: str) -> str:
@@ -21,7 +21,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
         reason = error.strerror.replace(os.strerror(errno.ENOENT), "File does not exist")
         path = error.filename if error.filename2 is None else error.filename2
-        return f"{os.fsdecode(path)}: {reason}" if isinstance(path, (str, bytes, os.PathLike)) else reason
+        return f"{on_one_line(os.fsdecode(path))}: {reason}" if isinstance(path, (str, bytes, os.PathLike)) else reason
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if text and isinstance(error, (DsError, ValueError, IndexError, ImportError, OSError, Warning)):
