@@ -7,7 +7,8 @@ lint:         ; ruff check . && ruff format --check . && cython-lint ds_format &
 format:       ; ruff check --fix . && ruff format .
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
 bench:        ; $(PYTHON) -m benchmarks $(ARGS)
+house:        ; $(PYTHON) -m benchmarks.house
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
 clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
-.PHONY: build test lint format docs bench bench-smoke clean
+.PHONY: build test lint format docs bench bench-smoke house clean
