@@ -47,6 +47,9 @@ class DsError(Exception):
     error.ds z True
     """
 
+    has_lines = False
+    """Whether line feeds in the message are meant to be, as in those of other libraries."""
+
     def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):
         super().__init__(message)
         self.message = message
@@ -63,10 +66,11 @@ class DsError(Exception):
         where = [] if self.path is None else [self.path]
         if self.variable is not None:
             where.append(f'variable "{self.variable}"')
-        return on_one_line(": ".join([*where, self.message]))  # names of files and dimensions may hold anything
+        where = [*map(on_one_line, where)]  # names of files, variables and dimensions may hold anything
+        return ": ".join([*where, self.message if self.has_lines else on_one_line(self.message)])
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message,), {"path": self.path, "variable": self.variable}
+        return type(self), (self.message,), {"path": self.path, "variable": self.variable, "has_lines": self.has_lines}
 
 
 class FormatError(DsError, ValueError):

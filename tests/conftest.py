@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from ds_format import modes
 
 from .torch_stand_in import torch_data
 
@@ -29,6 +32,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--zippy", metavar="DIR", help="where the package zippy (zippy-data 0.1.2) lies, as installed")
     parser.addoption("--write-documents", action="store_true", help="put what code prints into the documents")
+
+
+@pytest.fixture(autouse=True)
+def mode_of_the_process() -> Iterator[None]:
+    """Undo what code that a test runs, as that of documents, sets for the whole process."""
+    before = [*modes._process]
+    yield
+    modes._process[:] = before
 
 
 @pytest.fixture(scope="session")

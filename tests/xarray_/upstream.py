@@ -54,6 +54,7 @@ def use_ds_files(monkeypatch: Any, folder: Any, *modules: Any) -> None:
     *modules : module
         Of tests of xarray.
     """
+    monkeypatch.chdir(folder)  # some tests write into the working directory
     found = drivers.find
 
     def find(path: Any) -> Any:
