@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import drivers
+from .conventions import parents_bounds
 from .drivers.base import Metadata, Sink
 from .errors import DsError, UnsupportedError
 from .names import unescape
@@ -58,6 +59,8 @@ def create_sink(path: Path, meta: Metadata, driver: drivers.Driver | None = None
     create = drivers.load(driver).create
     is_julian = (units, calendar) == (JD_UNITS, JD_CALENDAR)
     times = {key for key, entry in meta.items() if key != "." and entry.get(".time") is True}
+    bounds = {key for parent in times for key in parents_bounds(meta[parent]) if key in meta and key != "."} - times
+    times |= {key for key in bounds if meta[key].get("units") is None and meta[key].get(".size") is not None}
     if not times or (is_julian and not driver.dates):
         sink: Sink = create(path, meta, **given)
         return sink
@@ -69,8 +72,10 @@ def create_sink(path: Path, meta: Metadata, driver: drivers.Driver | None = None
 def _as_written(entry: Mapping[str, Any], units: str, calendar: str, *, is_julian: bool) -> dict[str, Any]:
     """Return the metadata of a variable of time as a file has them."""
     written = {**entry, "units": units, "calendar": calendar}
+    if ".time" not in entry:  # bounds, whose units and calendar are those of their coordinate
+        written = dict(entry)
     if not is_julian:
-        del written[".time"]
+        written.pop(".time", None)
         written[".type"] = "float64"
     return written
 

@@ -188,3 +188,17 @@ def test_an_attribute_of_the_dataset_is_no_parent(tmp_path: Path) -> None:
     meta = {"bounds": "x", "units": "days since 2000-01-01"}
     ds.write(path, {"x": [1.0], ".": {"x": {".dims": ["t"]}, ".": meta}})
     assert ds.read(path, jd=True)["x"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".h5", ".json"])
+def test_written_in_other_units(months: list[Path], tmp_path: Path, suffix: str) -> None:
+    output = tmp_path / f"all{suffix}"
+    options: dict[str, Any] = {"time_units": "days since 2000-01-01", "calendar": "standard"}
+    ds.write(output, ds.read_many(months, dim="time"), **options)
+    found = ds.read(output)
+    np.testing.assert_allclose(found["time"], EXPECTED.mean(axis=1))
+    np.testing.assert_allclose(found["time_bnds"], EXPECTED)
+    ds.merge_files("time", months, output, **options)
+    np.testing.assert_allclose(ds.read(output)["time_bnds"], EXPECTED)
+    ds.convert(months[1], output, jd=True, **options)
+    np.testing.assert_allclose(ds.read(output)["time_bnds"], EXPECTED[3:6])
