@@ -22,8 +22,6 @@ The operating system's own errors (`FileNotFoundError`, `PermissionError`, ...) 
 
 from __future__ import annotations
 
-from .visible import on_one_line
-
 
 class DsError(Exception):
     """Something about a file or a dataset is wrong.
@@ -47,9 +45,6 @@ class DsError(Exception):
     error.ds z True
     """
 
-    has_lines = False
-    """Whether line feeds in the message are meant to be, as in those of other libraries."""
-
     def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):
         super().__init__(message)
         self.message = message
@@ -66,11 +61,10 @@ class DsError(Exception):
         where = [] if self.path is None else [self.path]
         if self.variable is not None:
             where.append(f'variable "{self.variable}"')
-        where = [*map(on_one_line, where)]  # names of files, variables and dimensions may hold anything
-        return ": ".join([*where, self.message if self.has_lines else on_one_line(self.message)])
+        return ": ".join([*where, self.message])
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message,), {"path": self.path, "variable": self.variable, "has_lines": self.has_lines}
+        return type(self), (self.message,), {"path": self.path, "variable": self.variable}
 
 
 class FormatError(DsError, ValueError):

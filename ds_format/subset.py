@@ -23,7 +23,6 @@ from .names import escape, unescape
 from .once import once
 from .opened import Opened
 from .selection import Index, as_slice, normalize, resolve, shape_of, take
-from .visible import on_one_line
 
 STRING_SIZE = 128
 """Bytes of memory that a string is reckoned to take."""
@@ -194,7 +193,7 @@ class Subset(Opened):
             try:
                 indexes[key] = normalize(tuple(sel.get(name, slice(None)) for name in names), size, names)
             except IndexError as error:
-                raise IndexError(on_one_line(f'{self.path}: variable "{unescape(key)}": {error}')) from None
+                raise IndexError(f'{self.path}: variable "{unescape(key)}": {error}') from None
         return indexes
 
     def _read_dates(self) -> dict[str, Any]:

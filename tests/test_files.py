@@ -320,23 +320,3 @@ def test_a_key_that_begins_with_a_dot_is_refused_with_the_escaped_name(suffix: s
     assert not path.exists()
     with pytest.raises(ds.UnsupportedError, match=re.escape(message)):
         ds.validate({key: 1})
-
-
-FORGED = "t\nds: error: forged\x1b[31m"
-
-
-def test_control_characters_of_names_are_escaped_in_messages_and_repr(tmp_path: Path) -> None:
-    path = tmp_path / "a\nb.ds"
-    ds.write(path, {"x": np.zeros(2), ".": {"x": {".dims": [FORGED]}}})
-    with ds.open(path) as file:
-        assert "\n" not in repr(file["x"])
-    bad = {"x": np.zeros(2), "y": np.zeros(3), ".": {"x": {".dims": [FORGED]}, "y": {".dims": [FORGED]}}}
-    strict = ds.with_mode("strict")
-    with strict, pytest.raises(Exception, match="not found") as missing:
-        ds.read(path, sel={"u\nv": 0})
-    with pytest.raises(IndexError) as beyond:
-        ds.read(path, sel={FORGED: 5})
-    with pytest.raises(UnsupportedError) as unfit:
-        ds.write(path, bad)
-    for caught in (missing, beyond, unfit):
-        assert "a\\nb.ds" in str(caught.value) and str(caught.value).isprintable()

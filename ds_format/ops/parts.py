@@ -13,7 +13,6 @@ from .. import modes
 from ..dataset import META, Dataset
 from ..names import unescape
 from ..selection import normalize, resolve, shape_of, take
-from ..visible import on_one_line
 from .arguments import all_keys, check, created_entry, entry_of, name_list
 from .dimensions import all_sizes, names_of
 from .values import array_of, normal, put, stored
@@ -174,7 +173,7 @@ def _part(d: dict[str, Any], key: str, indexes: Mapping[str, Any]) -> tuple[Any,
     try:
         index = normalize(wanted, shape, names)
     except IndexError as error:
-        raise IndexError(on_one_line(f'variable "{unescape(key)}": {error}')) from None
+        raise IndexError(f'variable "{unescape(key)}": {error}') from None
     kept = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
     data = None
     if d.get(key) is not None:
