@@ -64,7 +64,7 @@ def copy(request: pytest.FixtureRequest) -> Any:
 def test_unwritten_values_come_back(tmp_path: Path, kind: str, n: int, copy: Any) -> None:
     source = make(tmp_path / "a.nc", kind, n)
     copy(source, tmp_path / "b.ds")
-    assert "fill" not in record(tmp_path / "b.ds", "whole")
+    assert record(tmp_path / "b.ds", "whole")["fill"] == "unused"
     assert record(tmp_path / "b.ds", "unwritten")["fill"] == "default"
     assert record(tmp_path / "b.ds", "named")["mark"] == INT_FILL
     for again in (ds.convert, lambda a, b: ds.write(b, ds.read(a))):
@@ -124,10 +124,10 @@ def test_reading_a_variable_without_any_sets_no_mark(tmp_path: Path) -> None:
         ds.read_many([source])[0],
         ds.read_many([source], dim="t"),
     ):
-        assert ".netcdf" not in dataset["."]["whole"]
+        assert dataset["."]["whole"][".netcdf"] == {"fill": "unused"}
         assert dataset["."]["unwritten"][".netcdf"] == MARKED
     part = ds.read(source, sel={"t": [0, 1]})
-    assert ".netcdf" not in part["."]["unwritten"]
+    assert part["."]["unwritten"][".netcdf"] == {"fill": "unused"}
 
 
 @pytest.mark.parametrize("suffix", ["nc", "ds"])
@@ -184,9 +184,10 @@ def test_a_file_of_0_1_0(tmp_path: Path) -> None:
     assert raw(tmp_path / "same.nc")["named"].tolist() == [1, 2, -1, 4]
 
 
-def test_a_value_like_the_default_fill_value_stays_where_nothing_is_missing(tmp_path: Path) -> None:
+def test_a_value_like_the_default_fill_value_in_a_pre_filled_variable_is_told(tmp_path: Path) -> None:
     value = netCDF4.default_fillvals["f4"]
-    meta = {".dims": ["t"], ".netcdf": MARKED}
-    ds.write(tmp_path / "a.ds", {"x": np.array([1, value], "f4"), ".": {"x": meta}})
-    ds.convert(tmp_path / "a.ds", tmp_path / "b.nc")
-    assert ds.read(tmp_path / "b.nc")["x"].tolist() == [1, np.float32(value)]
+    for i, fill in enumerate(("default", "unused")):
+        meta = {".dims": ["t"], ".netcdf": {"fill": fill}}
+        ds.write(tmp_path / f"{i}.json", {"x": np.array([1, value], "f4"), ".": {"x": meta}})
+        with pytest.warns(ds.LossWarning, match="1 present values equal"):
+            ds.convert(tmp_path / f"{i}.json", tmp_path / f"{i}.nc")

@@ -276,7 +276,7 @@ def _merged_record(
 ) -> Mapping[str, Any]:
     """Return a record, whose marks of unwritten values stay only if they hold for all values that may be missing."""
     parts = [meta.get(NETCDF) for meta in metas if meta.get(".missing", True)]
-    names = [name for name in UNWRITTEN if record.get(name, "none") != "none"]
+    names = [name for name in UNWRITTEN if record.get(name, "none") not in ("none", "unused")]
     if is_whole and all(isinstance(part, dict) and part.get(name) == record[name] for part in parts for name in names):
         return record
     return {name: value for name, value in record.items() if name not in names}

@@ -156,7 +156,8 @@ class FillMark:
     """Whether the missing values of a variable are those that the NetCDF library left unwritten.
 
     `fill: default` in `.netcdf` says so. It stays only if the values agree: under the mask there is nothing but the
-    default fill value and the values of `missing_value`. `mark` is added if all missing values are unwritten, although
+    default fill value and the values of `missing_value`. If nothing is unwritten it becomes `fill: unused`, which is
+    only about storage. `mark` is added if all missing values are unwritten, although
     `missing_value` names another number.
 
     Parameters
@@ -207,8 +208,10 @@ class FillMark:
 
     def settled(self) -> dict[str, Any]:
         """Return the metadata, with the mark only if the values agree."""
-        if not self._has_unwritten or self._has_others:
+        if self._has_others:
             return without_fill(self._entry)
+        if not self._has_unwritten:
+            return self._with({"fill": "unused"})
         is_marked = self._named and not self._has_named
         return self._with({"fill": "default", "mark": self._default.item()} if is_marked else {"fill": "default"})
 

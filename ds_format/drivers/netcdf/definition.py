@@ -157,6 +157,7 @@ class Definer:
         enum = self._enum(plan, dtype)
         recorded = setting(plan.record, "fill", str)
         is_filled = recorded == "default" and plan.missing is not False  # without missing values it marks nothing
+        is_unused = recorded in ("default", "unused") and not is_filled and not facts.has_missing
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
             values = {missing.FILL_ATTRIBUTE: facts.fill, **values}
@@ -165,11 +166,11 @@ class Definer:
         # the library wants to be told twice
         stored = dtype.newbyteorder(">") if "endian" in options and enum is None else dtype
         has_fill = missing.FILL_ATTRIBUTE in values
-        if enum is None and (recorded == "none" if has_fill else not is_filled):
+        if enum is None and (recorded == "none" if has_fill else not (is_filled or is_unused)):
             options["fill_value"] = False
         variable = self._create(plan, enum or stored, plan.dims, values, {}, options)
         # classic files do not say that they are not pre-filled
-        is_filled = enum is None and (is_filled or self.format.startswith("NETCDF3"))
+        is_filled = enum is None and (is_filled or is_unused or self.format.startswith("NETCDF3"))
         sentinels = missing.sentinels(values, dtype, is_filled)
         if "mark" in plan.record:
             mark = missing.fitting(plan.record["mark"], dtype)

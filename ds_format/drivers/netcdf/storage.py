@@ -1,8 +1,8 @@
 """The property `.netcdf`: how a variable is stored in a file, where it is not as by default.
 
 ============== ==========================================================================================
-`fill`         `"default"`: missing values are those that the library left unwritten. `"none"`: not pre-filled, but with
-               a `_FillValue`
+`fill`         `"default"`: missing values are those that the library left unwritten. `"unused"`: pre-filled, but all
+               values were written. `"none"`: not pre-filled, but with a `_FillValue`
 `endian`       `"big"`
 `chunks`       list of int, of all dimensions in the file
 `compression`  name as the library has it: `zlib`, `szip`, `zstd`, `bzip2`, `blosc_lz4`, ...
