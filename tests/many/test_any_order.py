@@ -232,12 +232,13 @@ FORMATS = [("ds", None), ("nc", "NETCDF3_CLASSIC"), ("nc", "NETCDF3_64BIT_DATA")
 
 
 @st.composite
-def pools(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
+def pools(draw: st.DrawFn, scalars: bool = True) -> list[tuple[str, dict[str, Any]]]:
     """Draw related datasets, each with the suffix of its file."""
+    known = [change for change in CHANGES if scalars or change is not _add_scalar]
     suffix, kind = draw(st.sampled_from(FORMATS))
     unlimited = draw(st.booleans())
     pool = []
-    for changes in draw(st.lists(st.lists(st.sampled_from(CHANGES), max_size=2), min_size=2, max_size=4)):
+    for changes in draw(st.lists(st.lists(st.sampled_from(known), max_size=2), min_size=2, max_size=4)):
         dataset = base()
         for change in changes:
             change(dataset)
@@ -293,10 +294,14 @@ def test_many(fresh: Fresh, pool: Any, order: list[int]) -> None:
                 if not isinstance(values, np.ma.MaskedArray) and isinstance(expected[key], np.ma.MaskedArray):
                     assert not expected[key].mask.any()
                     expected[key] = expected[key].data  # numbers of `merge` are always masked arrays
+            for meta in (found["all"]["."], expected["."]):
+                for entry in meta.values():  # which values are unwritten shows when they are written
+                    kept = {n: value for n, value in entry.pop(".netcdf", {}).items() if n not in ("fill", "mark")}
+                    entry.update({".netcdf": kept} if kept else {})
             assert same(found["all"], expected)
 
 
-@given(pools(), st.lists(st.integers(0, 3), min_size=2, max_size=5))
+@given(pools(scalars=False), st.lists(st.integers(0, 3), min_size=2, max_size=5))
 @FEWER
 def test_opened_as_one(fresh: Fresh, pool: Any, order: list[int]) -> None:
     pytest.importorskip("xarray")
