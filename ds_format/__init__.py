@@ -249,12 +249,17 @@ sys.modules[__name__].__class__ = _Package
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _ALIASES:
-        value: Any = import_module(f"{__name__}.{_ALIASES[name]}")
-    elif name in _HOMES:
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    else:
+    module = _ALIASES.get(name) or _HOMES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        value: Any = import_module(f"{__name__}.{module}")
+    except ImportError as error:
+        from .optional import not_compiled
+
+        raise not_compiled(error.name) or error from None
+    if name in _HOMES:
+        value = getattr(value, name)
     globals()[name] = value
     return value
 

@@ -7,6 +7,7 @@ import os
 
 from .errors import DsError
 from .nearest import hint
+from .optional import not_compiled
 from .visible import on_one_line, visible
 
 
@@ -17,6 +18,8 @@ def one_line(text: str) -> str:
 
 def describe(error: BaseException) -> str:
     """Return the message of an error on one line, behind the kind of error if nobody raised it for people to read."""
+    if isinstance(error, ImportError):
+        error = not_compiled(error.name) or error
     text = one_line(str(error))
     if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
         reason = error.strerror.replace(os.strerror(errno.ENOENT), "File does not exist")

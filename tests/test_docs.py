@@ -75,7 +75,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
     monkeypatch.delenv("DS_MODE", raising=False)
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "examples" / "sample.nc", tmp_path)
+    (tmp_path / "examples").mkdir()
+    for place in (tmp_path, tmp_path / "examples"):  # where pages have it, and where the README has it
+        shutil.copy(ROOT / "examples" / "sample.nc", place)
     return tmp_path
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import DriverError
 from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
+from ..optional import unavailable
 from .base import Metadata, Origin, Source
 from .small import SmallFiles
 from .stamp import Stamp, Watch
@@ -27,8 +28,8 @@ class Driver(NamedTuple):
     reports what is wrong with a file beyond its variables, and returns a Source if these are still to be read."""
     header: str | None = None
     """Has `meta(path) -> Metadata`, with less to import than `module`."""
-    needs: str | None = None
-    """What to install, if the library behind it is absent."""
+    needs: tuple[str, str] | None = None
+    """The library that `module` imports, and what pip installs for it."""
     options: frozenset[str] = frozenset()
     """What `open` can do beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
     creation: frozenset[str] = frozenset()
@@ -76,7 +77,7 @@ DRIVERS = {
     "hdf5": Driver(
         (".h5", ".hdf5", ".hdf", ".he5"),
         "ds_format.drivers.hdf5",
-        needs="h5py (extra hdf5: pip install 'ds-format-cython[hdf5]')",
+        needs=("h5py", "ds-format-cython[hdf5]"),
         options=frozenset({"skip_unsupported"}),
         creation=FILE | TIMES | {"compression", "level"},
         dates=True,
@@ -85,7 +86,6 @@ DRIVERS = {
     "netcdf": Driver(
         (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
         "ds_format.drivers.netcdf",
-        needs="netCDF4",
         options=frozenset({"skip_unsupported"}),
         creation=FILE | TIMES | {"format"},
         dates=True,
@@ -191,6 +191,8 @@ def load(driver: Driver) -> Any:
     ------
     DriverError
         If the library it needs is not installed.
+    ImportError
+        If a kernel of this package is not compiled.
     """
     module = _loaded.get(driver.module)
     if module is not None:
@@ -200,7 +202,7 @@ def load(driver: Driver) -> Any:
     except ImportError as error:
         if driver.needs is None:
             raise
-        raise DriverError(f"cannot import {error.name}: install {driver.needs}") from error
+        raise unavailable(error, *driver.needs) from error
     _loaded[driver.module] = module
     _loaded_by_suffix.update(dict.fromkeys(driver.suffixes, module))
     return module

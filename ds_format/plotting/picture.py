@@ -12,11 +12,13 @@ import numpy as np
 
 from ..errors import DriverError
 from ..nearest import hint
+from ..optional import library
 from ..target import Target, naming
 from ..visible import visible
 from . import lines, maps, times
 from .scene import Axis, Line, Look, Map
 
+EXTRA = "ds-format-cython[plot]"
 SUFFIXES = (".png", ".pdf", ".svg", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """Of pictures, in lower case."""
 WIDTH, HEIGHT = 6.5, 3.7
@@ -162,13 +164,10 @@ def shown(text: str, inches: float, rows: int = 1) -> str:
 
 def _import(path: str) -> Any:
     try:
-        importlib.import_module("matplotlib.figure")
-        return importlib.import_module("matplotlib")
-    except ImportError as error:
-        raise DriverError(
-            f"cannot import {error.name}: pip install 'ds-format-cython[plot]'; without -o it draws in the terminal",
-            path=path,
-        ) from None
+        library("matplotlib.figure", EXTRA)
+        return library("matplotlib", EXTRA)
+    except DriverError as error:
+        raise DriverError(f"{error.message}; without -o it draws in the terminal", path=path) from error
 
 
 def _size(ratio: float) -> tuple[float, float]:

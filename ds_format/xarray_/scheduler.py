@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Any
 
-from ..errors import DriverError
+from ..optional import library
 
 TIMEOUT = 10
 """Seconds that a scheduler has to answer."""
@@ -31,11 +29,7 @@ def executor(address: str) -> Iterator[Executor]:
     OSError
         If no scheduler answers, or it cannot be an address.
     """
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError as error:
-        message = f"cannot import {error.name}: install distributed (extra dask: pip install 'ds-format-cython[dask]')"
-        raise DriverError(message) from error
+    distributed = library("distributed", "ds-format-cython[dask]")
     # dask would wait for a scheduler file for ever
     there = _address_in(address) if address.endswith(".json") else address
     told = address if there == address else f"{there} (of {address})"

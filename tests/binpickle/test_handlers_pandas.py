@@ -210,8 +210,10 @@ def test_what_is_right_is_loaded() -> None:
 
 def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DriverError, match=r"an object of pandas needs .*: pip install pandas"):
+    with pytest.raises(
+        DriverError, match=r"an object of pandas: cannot import pandas: pip install 'ds-format-cython\[pandas\]'"
+    ):
         load(index(2))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DriverError, match="pip install pyarrow"):
+    with pytest.raises(DriverError, match=r"cannot import pyarrow: pip install 'ds-format-cython\[arrow\]'"):
         load(call("pyarrow.lib:type_for_alias", "string"))

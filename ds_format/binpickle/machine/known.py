@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ...errors import DriverError, FormatError, UnsafeError
+from ...errors import FormatError, UnsafeError
 from ...kernels.pickle.stack import Global
 
 T = TypeVar("T")
@@ -26,14 +25,6 @@ class Known(NamedTuple):
     """The class or object itself, if it may be part of a result; else it is a name that only calls can use."""
     fetch: Callable[[], Any] | None = None
     """What returns such an object when a pickle names it, for the library may not have it."""
-
-
-def library(name: str, extra: str, what: str) -> Any:
-    """Import an optional library, or raise the DriverError that says what needs it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise DriverError(f"{what} needs a library that is not installed: pip install {extra}") from None
 
 
 def shown(text: str, length: int = 200) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 
 from ...errors import FormatError
 from ...kernels.pickle.stack import Global, Pending
-from .known import Known, check, check_buffer, check_ints, check_state, library, wrong
+from ...optional import library
+from .known import Known, check, check_buffer, check_ints, check_state, wrong
 
 PERIOD = re.compile(r"period\[[A-Za-z0-9-]{1,40}\]")
 UNITS = {7: "s", 8: "ms", 9: "us", 10: "ns"}
@@ -49,12 +50,12 @@ class Rows(NamedTuple):
 
 def pandas() -> Any:
     """Return the library."""
-    return library("pandas", "pandas", "an object of pandas")
+    return library("pandas", "ds-format-cython[pandas]", "an object of pandas")
 
 
 def pyarrow() -> Any:
     """Return the library."""
-    return library("pyarrow", "pyarrow", "a column of texts of pandas")
+    return library("pyarrow", "ds-format-cython[arrow]", "a column of texts of pandas")
 
 
 def _is_ours(value: Any) -> bool:

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...errors import FormatError
 from ...kernels.pickle.stack import Pending
-from .known import Known, check, check_ints, check_state, library, wrong
+from ...optional import library
+from .known import Known, check, check_ints, check_state, wrong
 
 COMPRESSED = ("csr", "csc", "bsr")
 COMMON = ("_shape", "maxprint", "data", "dtype", "format")

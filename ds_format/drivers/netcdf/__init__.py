@@ -15,6 +15,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from ...advance import Progress
+from ...optional import unavailable
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Report, Source
 from .classic import small as classic_small
@@ -95,8 +96,11 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
 
 @functools.cache
 def _module(name: str) -> Any:
-    """Return a module of this room that most who read need not load."""
-    return importlib.import_module(name, __name__)
+    """Return a module of this folder that is imported only if it is used: most of them import netCDF4."""
+    try:
+        return importlib.import_module(name, __name__)
+    except ImportError as error:
+        raise unavailable(error, "netCDF4", "netCDF4") from error
 
 
 def __getattr__(name: str) -> Any:

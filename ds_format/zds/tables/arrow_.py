@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import UnsupportedError
+from ...optional import library
 from ..documents import Document
 from ..format import DEFAULT_COLLECTION, ID
 from ..query import Where, paths_of
 from ..store import ZDSStore
 from .columns import ROWS, Columns
-from .optional import library
 from .rows import Mode, column_of_ids, documents_of, iso, write
 
 
@@ -69,7 +69,7 @@ def to_arrow(
     >>> to_arrow("people.zds").to_pylist()
     [{'_id': 'ann', 'age': 30, 'tags': None}, {'_id': 'bob', 'age': None, 'tags': ['x']}]
     """
-    library("pyarrow", "arrow")
+    library("pyarrow", "ds-format-cython[arrow]")
     if schema is not None and fields is None:
         fields = [*schema.names, *([] if ID in schema.names else ["-" + ID])]
     names = None if fields is None else paths_of(fields)
@@ -77,7 +77,7 @@ def to_arrow(
         raise ValueError(f"schema with the fields {schema.names}: expected {names}, as in fields")
     with _opened(source, collection) as store:
         columns = Columns(lambda: store.scan(fields=fields, where=where), names, schema)
-        return library("pyarrow", "arrow").Table.from_batches(columns.batches(), columns.schema)
+        return library("pyarrow", "ds-format-cython[arrow]").Table.from_batches(columns.batches(), columns.schema)
 
 
 @contextlib.contextmanager
@@ -123,15 +123,15 @@ def from_arrow(
     Examples
     --------
     >>> from ds_format.zds.tables.arrow_ import from_arrow
-    >>> from ds_format.zds.tables.optional import library
+    >>> from ds_format.optional import library
     >>> from ds_format.zds.store import ZDSStore
-    >>> table = library("pyarrow", "arrow").table({"sku": ["a1", "a2"], "price": [1.5, None]})
+    >>> table = library("pyarrow", "ds-format-cython[arrow]").table({"sku": ["a1", "a2"], "price": [1.5, None]})
     >>> from_arrow(table, "stock.zds", id_column="sku")
     >>> with ZDSStore.open("stock.zds") as store:
     ...     list(store.scan())
     [{'_id': 'a1', 'sku': 'a1', 'price': 1.5}, {'_id': 'a2', 'sku': 'a2'}]
     """
-    arrow = library("pyarrow", "arrow")
+    arrow = library("pyarrow", "ds-format-cython[arrow]")
     reader = table.to_reader() if isinstance(table, arrow.Table) else arrow.RecordBatchReader.from_stream(table)
     names = list(reader.schema.names)
     if len(set(names)) < len(names):

@@ -14,10 +14,10 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from ...errors import UnsupportedError
+from ...optional import library
 from ..documents import Document
 from ..faults import ZdsWarning
 from ..format import ID
-from .optional import library
 from .shapes import Convert, Shape, shapes_of
 
 ROWS = 2048
@@ -55,9 +55,9 @@ class Columns:
     Examples
     --------
     >>> from ds_format.zds.tables.columns import Columns
-    >>> from ds_format.zds.tables.optional import library
+    >>> from ds_format.optional import library
     >>> documents = [{"_id": "a", "x": 1}, {"_id": "b", "y": ["z"]}, {"_id": "c", "x": 2.5}]
-    >>> library("pyarrow", "arrow").table(Columns(lambda: documents)).to_pydict()
+    >>> library("pyarrow", "ds-format-cython[arrow]").table(Columns(lambda: documents)).to_pydict()
     {'_id': ['a', 'b', 'c'], 'x': [1.0, None, 2.5], 'y': [None, ['z'], None]}
     """
 
@@ -69,7 +69,7 @@ class Columns:
     @functools.cached_property
     def _types(self) -> tuple[Any, list[Convert | None]]:
         """The schema, and for each column what has to be done to its values."""
-        arrow = library("pyarrow", "arrow")
+        arrow = library("pyarrow", "ds-format-cython[arrow]")
         if self._given is not None:
             return self._given, [None] * len(self._given)
         found = shapes_of(chunks(self.scan(), ROWS))
@@ -98,7 +98,7 @@ class Columns:
         UnsupportedError
             If a value does not fit the type that was given for its column, or a field has no name that Arrow knows.
         """
-        arrow, (schema, converts) = library("pyarrow", "arrow"), self._types
+        arrow, (schema, converts) = library("pyarrow", "ds-format-cython[arrow]"), self._types
         names = schema.names
         for documents in chunks(self.scan(), ROWS):
             if self._given is None and not set().union(*documents) <= set(names):
@@ -113,7 +113,7 @@ class Columns:
 
     def reader(self) -> Any:
         """Return a `pyarrow.RecordBatchReader`."""
-        return library("pyarrow", "arrow").RecordBatchReader.from_batches(self.schema, self.batches())
+        return library("pyarrow", "ds-format-cython[arrow]").RecordBatchReader.from_batches(self.schema, self.batches())
 
     def __arrow_c_schema__(self) -> Any:
         return self.schema.__arrow_c_schema__()

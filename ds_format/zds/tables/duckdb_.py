@@ -14,11 +14,11 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...optional import library
 from ..format import DEFAULT_COLLECTION, is_name
 from ..store import ZDSStore
 from ..workspace import open_place
 from .columns import Columns
-from .optional import library
 
 SETTINGS = {"enable_external_access": "false", "python_enable_replacements": "false"}
 """No files, no network, no extensions, and no variables of the program that look like tables."""
@@ -63,8 +63,8 @@ def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | N
     >>> sql("people.zds", 'SELECT _id, home.city FROM "default" WHERE age > $age', {"age": 10}).fetchall()
     [('ann', 'Oslo')]
     """
-    duckdb = library("duckdb", "duckdb")
-    library("pyarrow", "duckdb")
+    duckdb = library("duckdb", "ds-format-cython[duckdb]")
+    library("pyarrow", "ds-format-cython[duckdb]")
     connection = duckdb.connect(":memory:")
     for setting, value in SETTINGS.items():
         connection.execute(f"SET {setting} = {value}")

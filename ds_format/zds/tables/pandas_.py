@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import UnsupportedError
+from ...optional import library
 from ..documents import Document
 from ..format import DEFAULT_COLLECTION, ID
 from ..query import Where, paths_of
 from ..store import ZDSStore
 from .columns import ROWS
-from .optional import library
 from .rows import Mode, column_of_ids, documents_of, iso, write
 from .shapes import EXACT
 
@@ -68,7 +68,7 @@ def read_zds(
     0  ann   30      Oslo
     1  bob    8       NaN
     """
-    pandas = library("pandas", "pandas")
+    pandas = library("pandas", "ds-format-cython[pandas]")
     names = None if fields is None else paths_of(fields)
     with ZDSStore.open(path, collection, **options) as store:
         documents = list(store.scan(fields=fields, where=where))
@@ -152,16 +152,16 @@ def to_zds(
 
     Examples
     --------
-    >>> from ds_format.zds.tables.optional import library
+    >>> from ds_format.optional import library
     >>> from ds_format.zds.tables.pandas_ import to_zds
     >>> from ds_format.zds.store import ZDSStore
-    >>> pandas = library("pandas", "pandas")
+    >>> pandas = library("pandas", "ds-format-cython[pandas]")
     >>> to_zds(pandas.DataFrame({"t": [pandas.Timestamp("2026-01-02"), None]}, index=["a", "b"]), "times.zds")
     >>> with ZDSStore.open("times.zds") as store:
     ...     list(store.scan())
     [{'_id': 'a', 't': '2026-01-02T00:00:00'}, {'_id': 'b'}]
     """
-    library("pandas", "pandas")
+    library("pandas", "ds-format-cython[pandas]")
     for axis, each in {"columns": frame.columns, "an index": frame.index}.items():
         if each.nlevels > 1:
             raise UnsupportedError(f"{axis} of several levels: reset_index or join their names first")

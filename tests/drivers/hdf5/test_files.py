@@ -240,7 +240,7 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "h5py", None)
     monkeypatch.setattr(drivers, "_loaded", {})
     (tmp_path / "a.h5").touch()
-    with pytest.raises(DriverError, match=r"install h5py \(extra hdf5: pip install 'ds-format-cython\[hdf5\]'\)"):
+    with pytest.raises(DriverError, match=r"cannot import h5py: pip install 'ds-format-cython\[hdf5\]'"):
         drivers.open_source(tmp_path / "a.h5")
 
 

@@ -1,0 +1,78 @@
+"""What is said if a library or a kernel cannot be imported."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ds_format
+from ds_format import optional
+from ds_format.errors import DriverError
+
+SAMPLE = Path(__file__).parents[1] / "examples" / "sample.nc"
+USES = [
+    ["-c", "import ds_format as ds; ds.read('sample.nc')"],
+    ["-c", "import ds_format as ds; ds.read('sample.ds')"],
+    ["-m", "ds_format", "ls", "sample.nc"],
+    ["-m", "ds_format", "ls", "sample.ds"],
+    ["-m", "ds_format", "cat", "lat", "sample.ds"],
+    ["-m", "ds_format", "select", "sample.nc", "x.csv"],
+    ["-m", "ds_format", "select", "sample.ds", "x.h5"],
+]
+
+
+def run(words: list[str], folder: Path, package: Path) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": str(package)}
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("words", USES, ids=[" ".join(words) for words in USES])
+def test_kernels_that_are_not_compiled(words: list[str], tmp_path: Path) -> None:
+    clone, package = tmp_path / "clone", Path(ds_format.__file__).parent
+    shutil.copytree(package, clone / package.name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__"))
+    shutil.copy(SAMPLE, tmp_path)
+    ds_format.convert(SAMPLE, tmp_path / "sample.ds")
+    found = run(words, tmp_path, clone)
+    assert found.returncode == 1
+    line = found.stderr.splitlines()[-1]
+    assert f" is not compiled in {clone}: run `pip install -e .` in this folder" in line
+    assert "ds_format.kernels." in line
+    assert "install netCDF4" not in found.stderr
+
+
+@pytest.mark.parametrize("name", ["netCDF4", "h5py"])
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_library_is_blamed_only_if_it_is_missing(name: str, is_there: bool, tmp_path: Path) -> None:
+    file = {"netCDF4": "sample.nc", "h5py": "sample.h5"}[name]
+    shutil.copy(SAMPLE, tmp_path / file)
+    if is_there:
+        (tmp_path / f"{name}.py").write_text("raise ImportError('libhdf5.so.310: cannot open shared object file')\n")
+    begin = "" if is_there else f"import sys; sys.modules[{name!r}] = None; "
+    found = run(
+        ["-c", f"{begin}import ds_format as ds; ds.read({file!r})"], tmp_path, Path(ds_format.__file__).parents[1]
+    )
+    line = found.stderr.splitlines()[-1]
+    if is_there:
+        assert f"{name}, which is installed: libhdf5.so.310: cannot open shared object file" in line
+        assert "pip" not in line
+    else:
+        wanted = {"netCDF4": "netCDF4", "h5py": "ds-format-cython[hdf5]"}[name]
+        assert line.endswith(f"DriverError: cannot import {name}: pip install '{wanted}'")
+
+
+def test_what_needs_a_library_is_named() -> None:
+    with pytest.raises(DriverError, match=r"^a matrix: cannot import no_such_module: pip install 'x'$"):
+        optional.library("no_such_module.part", "x", "a matrix")
+
+
+def test_an_error_of_this_package_stays() -> None:
+    error = ImportError("cannot import name 'x'", name="ds_format.files", path="files.py")
+    found = optional.unavailable(error, "h5py", "ds-format-cython[hdf5]")
+    assert isinstance(found, ImportError)
+    assert (str(found), found.name) == (str(error), error.name)
