@@ -14,7 +14,6 @@ from ... import packing
 from ...dtypes import PACKED, TYPE_OF_CODE
 from ...errors import FormatError
 from ...names import escape
-from ..base import Metadata
 from ..library import missing
 from ..library.catalog import Catalog, FileVariable
 from ..settings import LABELS, names
@@ -77,7 +76,7 @@ def read_catalog(
             catalog.refuse(*described)
         else:
             catalog.add(*read_variable(described, growing, joins, read_scalar))
-    record = dataset_record(file, catalog.meta, unlimited)
+    record = dataset_record(file, Uses(catalog.meta.values()), unlimited)
     if strings:
         record["strings"] = strings
     catalog.meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
@@ -132,7 +131,7 @@ def read_variable(
         del attributes[BOOL_ATTRIBUTE[0]]
     record: dict[str, Any] = {}
     found: missing.Sentinels = []
-    length = mark = None
+    length = mark = sought = None
     if kind == "char":
         # text of this package is always joined: only it has these marks
         is_joined = bool(rank) and (dims[-1] in joins or not marker.keys().isdisjoint(("type", "missing")))
@@ -147,7 +146,10 @@ def read_variable(
         has_fill = missing.FILL_ATTRIBUTE in attributes
         if has_fill != is_filled:
             record["fill"] = "default" if is_filled else "none"
-        found = missing.sentinels(attributes, dtype_of(code), is_filled)
+        if is_filled and SENTINEL_ATTRIBUTES.isdisjoint(attributes):
+            found, sought = _default_sentinels(code)
+        elif found := missing.sentinels(attributes, dtype_of(code), is_filled):
+            sought = np.array(found, dtype_of(code))
     record |= storage
     if strings:
         record["strings"] = strings
@@ -175,7 +177,7 @@ def read_variable(
         mark=mark,
         is_decoded=kind == "string",
         growing=growing,
-        sought=np.array(found, dtype_of(code)) if found else None,
+        sought=sought,
     )
     properties: dict[str, Any] = {".dims": list(dims), ".size": list(shape), ".type": type_name}
     if is_empty:
@@ -192,6 +194,7 @@ def read_variable(
 
 KINDS_OF_STRINGS = ("char", "string")
 PACKING = frozenset(packing.ATTRIBUTES)
+SENTINEL_ATTRIBUTES = frozenset(missing.SENTINEL_ATTRIBUTES)
 ESCAPED = (".", "\\")
 """First characters of names that are other ones as keys."""
 
@@ -205,6 +208,16 @@ def _number_kind(code: str) -> tuple[str, Kind]:
 def dtype_of(code: str) -> np.dtype[Any]:
     """Return the dtype of numbers in native byte order."""
     return np.dtype(code)
+
+
+@cache
+def _default_sentinels(code: str) -> tuple[missing.Sentinels, NDArray[Any]]:
+    """Return the sentinels of variables without attributes for them, as a list and as an array, which all share."""
+    dtype = dtype_of(code)
+    found = missing.sentinels({}, dtype, True)
+    sought = np.array(found, dtype)
+    sought.flags.writeable = False
+    return found, sought
 
 
 def _mark_of_scalar(value: NDArray[Any] | None, found: missing.Sentinels) -> Any:
@@ -229,23 +242,42 @@ def _is_bool(attributes: dict[str, Any]) -> bool:
     return isinstance(attributes.get(name), str) and attributes[name] == value
 
 
-def dataset_record(file: DescribedFile, meta: Metadata, unlimited: list[str]) -> dict[str, Any]:
+class Uses:
+    """Dimensions and enum types that variables use, collected from their properties.
+
+    Parameters
+    ----------
+    properties : iterable of dict
+        Of variables, as `read_variable` returns them.
+    """
+
+    def __init__(self, properties: Iterable[dict[str, Any]] = ()):
+        self.dims: set[str] = set()
+        self.enums: set[str] = set()
+        self.add(properties)
+
+    def add(self, properties: Iterable[dict[str, Any]]) -> None:
+        """Add what more variables use."""
+        for each in properties:
+            if each[".size"] is not None:
+                self.dims.update(each[".dims"])
+            if record := each.get(PROPERTY):
+                if char := record.get("char"):
+                    self.dims.add(char["dim"])
+                if "enum" in record:
+                    self.enums.add(record["enum"]["name"])
+
+
+def dataset_record(file: DescribedFile, uses: Uses, unlimited: list[str]) -> dict[str, Any]:
     """Return what the variables do not tell about a file."""
     record: dict[str, Any] = {}
     if file.format != DEFAULT_FORMAT:
         record["format"] = file.format
-    records = [properties[PROPERTY] for properties in meta.values() if PROPERTY in properties]
-    told: set[str] = set()
-    for properties in meta.values():
-        if properties[".size"] is not None:
-            told.update(properties[".dims"])
-    told |= {each["char"]["dim"] for each in records if each.get("char")}
-    used = {each["enum"]["name"] for each in records if "enum" in each}
     found = {
         "unlimited": unlimited,
-        "dimensions": {name: size for name, size, _ in file.dimensions if name not in told},
+        "dimensions": {name: size for name, size, _ in file.dimensions if name not in uses.dims},
         "groups": [group.prefix.rstrip("/") for group in file.groups[1:]],
-        "enums": [enum for name, enum in file.enums if name not in used],
+        "enums": [enum for name, enum in file.enums if name not in uses.enums],
     }
     record.update({name: value for name, value in found.items() if value})
     return record

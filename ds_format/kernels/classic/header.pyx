@@ -99,6 +99,8 @@ cdef class Parser:
         cdef const uint8_t* magic = take(c, 4)
         cdef uint64_t n_records, n_dimensions, n, i, step
         cdef list dimensions, sections = [], variables = []
+        # Of this header alone: the very same attributes in two headers mean that the variables are the same.
+        cdef dict empty = {}
         cdef Section section
         if magic[0] != c"C" or magic[1] != c"D" or magic[2] != c"F" or magic[3] not in (1, 2, 5):
             raise EOFError
@@ -124,12 +126,17 @@ cdef class Parser:
                 memory.append(None)
             if i < MOST and len(section.raw) <= LONGEST:
                 memory[i] = section
+            elif i >= MOST:
+                section.raw = None
+                if share and not section.attributes:
+                    section.attributes = empty
         step = check_places(places[0], n, n_records, <uint64_t> (c.p - c.start))
         names = set()
         for i in range(n):
             section = <Section> sections[i]
             names.add(section.title)
             variables.append(self._variable(section, dimensions, &places[0][i], step, share))
+            sections[i] = None  # sections of a large header take as much memory as its variables
         if <uint64_t> len(names) != n:
             raise EOFError
         found = self.formats[magic[3]], tuple(dimensions), attributes, tuple(variables), c.p - c.start

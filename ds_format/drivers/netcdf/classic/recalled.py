@@ -6,14 +6,16 @@ attributes then. What became of them the time before is not found out again.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .... import classic
+from ....conventions import BOUNDS
 from ....dataset import META, escape
 from ...library.catalog import Catalog
-from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, dataset_record, joinable, read_variable
+from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, Uses, dataset_record, joinable, read_variable
 from ..description import Described, DescribedFile, DescribedGroup
 from ..losses import warn
 from ..marker import take_marker
@@ -24,12 +26,19 @@ IDLE = 8
 CHARACTER = "S1"
 MOST = 256
 """Variables that are remembered."""
+PARENTS = frozenset(BOUNDS)
+"""Attributes of a coordinate that name its bounds."""
 
 _idle: list[_Memory] = []
 
 
 def catalog_of(
-    header: classic.Header, path: str, read_scalar: ReadScalar, *, lends: bool = False
+    header: classic.Header,
+    path: str,
+    read_scalar: ReadScalar,
+    *,
+    keys: Collection[str] | None = None,
+    lends: bool = False,
 ) -> Catalog[NetCDFVariable]:
     """Return what `catalog.read_catalog` does of a header.
 
@@ -41,6 +50,9 @@ def catalog_of(
         For warnings.
     read_scalar : callable
         See `catalog.read_catalog`.
+    keys : collection of str, optional
+        Keys of the variables to return; None: all. Variables that name bounds are returned as well, since their
+        attributes hold for the bounds.
     lends : bool
         Whether variables may be those of files before, for `ClassicValues.read_whole`, which is told of their places.
         Then nobody may change them.
@@ -49,7 +61,7 @@ def catalog_of(
         memory = _idle.pop()
     except IndexError:
         memory = _Memory()
-    catalog = memory.catalog(header, path, read_scalar, lends)
+    catalog = memory.catalog(header, path, read_scalar, keys, lends)
     if len(_idle) < IDLE:  # after an error it may remember parts of two files
         _idle.append(memory)
     return catalog
@@ -99,11 +111,17 @@ class _Memory:
         """Format, and what the variables do not tell about the file."""
 
     def catalog(
-        self, header: classic.Header, path: str, read_scalar: ReadScalar, lends: bool
+        self,
+        header: classic.Header,
+        path: str,
+        read_scalar: ReadScalar,
+        keys: Collection[str] | None,
+        lends: bool,
     ) -> Catalog[NetCDFVariable]:
         """Return the catalog of a file, and remember it."""
         catalog: Catalog[NetCDFVariable] = Catalog(path, False, warn)
         variables, meta = catalog.variables, catalog.meta
+        uses = Uses()
         is_same = header.dimensions == self.dimensions and len(header.variables) == len(self.variables)
         if header.dimensions != self.dimensions:
             self._take_dimensions(header)
@@ -116,19 +134,27 @@ class _Memory:
             if known is not None and known.attributes is place.attributes and known.variable.name == place.name:
                 # where the dimensions have other names, nothing is left in memory
                 key = known.key
+                if keys is not None and key not in keys and PARENTS.isdisjoint(known.attributes):
+                    uses.dims.update(known.dims)
+                    continue
                 variables[key] = known.variable if lends else known.at(place)
                 meta[key] = known.said_of(place)
             else:
                 is_same = False
                 key = escape(place.name)
-                variables[key], meta[key] = self._read(i, place, joins, read_scalar)
+                variable, properties = self._read(i, place, joins, read_scalar)
+                if keys is None or key in keys or not PARENTS.isdisjoint(properties):
+                    variables[key], meta[key] = variable, properties
+                else:
+                    uses.add([properties])
         del self.variables[len(header.variables) :]
         attributes = header.attributes
         take_marker(attributes)
         own = {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
         if not is_same or self.record is None or self.record[0] != header.format:
             file = DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
-            self.record = header.format, dataset_record(file, meta, self.unlimited)
+            uses.add(meta.values())
+            self.record = header.format, dataset_record(file, uses, self.unlimited)
         record = {name: value if isinstance(value, str) else value.copy() for name, value in self.record[1].items()}
         meta[META] = {**({PROPERTY: record} if record else {}), **own}
         return catalog

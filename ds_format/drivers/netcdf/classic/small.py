@@ -100,11 +100,15 @@ def _dataset(
     full: bool,
     unpack: bool | None,
 ) -> Dataset:
-    catalog = catalog_of(header, path, values.scalar, lends=True)
+    read_keys = None if full else keys
+    catalog = catalog_of(header, path, values.scalar, keys=read_keys, lends=read_keys is None)
+    variables = catalog.variables
+    # variables that are lent have the places of an earlier file
+    places = header.variables if read_keys is None else [variable.place for variable in variables.values()]
     dataset = Dataset()
     kept: Metadata = {}
     packed = packing.entries_to_unpack(catalog.meta, unpack)
-    for (key, variable), place in zip(catalog.variables.items(), header.variables, strict=True):
+    for (key, variable), place in zip(variables.items(), places, strict=True):
         entry = catalog.meta[key]
         del entry[".missing"]
         is_wanted = keys is None or key in keys

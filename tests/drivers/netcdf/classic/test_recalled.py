@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -127,3 +128,59 @@ def test_any_files_in_a_row(tmp_path: Path) -> None:
     expected = {path: fresh(path) for path in paths}
     for path in random.choices(paths, k=200):
         assert read(path) == expected[path]
+
+
+MANY = 300
+"""More variables than are remembered."""
+
+
+def test_the_last_of_many_variables_without_attributes_has_its_own_type(tmp_path: Path) -> None:
+    paths = [tmp_path / "float.nc", tmp_path / "int.nc", tmp_path / "short.nc"]
+    for path, (number, raw) in zip(paths, [(5, numbers(1)), (4, struct.pack(">i", 2)), (3, b"\0\3")], strict=True):
+        variables = [Variable(b"v%d" % i, [0], 5, [numbers(0)]) for i in range(MANY - 1)]
+        path.write_bytes(encode(File(1, [(b"t", 0)], (), [*variables, Variable(b"last", [0], number, [raw])])))
+    expected = [fresh(path) for path in paths]
+    assert [read(path) for path in paths] == expected
+    assert ds.read_many(paths, dim="t")["last"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 0], [1, 0, 1]])
+def test_bounds_read_alone_have_the_scale_of_their_coordinate(tmp_path: Path, order: list[int]) -> None:
+    for i, scale in enumerate([0.5, 0.25]):
+        attributes = [
+            Attribute(b"bounds", 2, b"lat_bnds"),
+            Attribute(b"scale_factor", 6, struct.pack(">d", scale)),
+        ]
+        lat = Variable(b"lat", [0], 3, [struct.pack(">2h", 10, 20)], attributes)
+        bounds = Variable(b"lat_bnds", [0, 1], 3, [struct.pack(">4h", 5, 15, 15, 25)])
+        other = Variable(b"x", [0], 5, [numbers(1, 2)])
+        file = File(1, [(b"lat", 2), (b"two", 2), (b"unused", 7)], (), [other, lat, bounds])
+        (tmp_path / f"{i}.nc").write_bytes(encode(file))
+    for i in order:
+        whole, alone = ds.read(tmp_path / f"{i}.nc"), ds.read(tmp_path / f"{i}.nc", ["lat_bnds"])
+        np.testing.assert_array_equal(alone["lat_bnds"], np.array([[5, 15], [15, 25]]) * [0.5, 0.25][i])
+        assert exact(alone["."]) == exact({key: whole["."][key] for key in ("lat_bnds", ".")})
+
+
+@pytest.mark.parametrize("name", ["x", "temperature", "name", "scalar"])
+def test_one_variable_read_alone_is_as_in_the_whole_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.nc"
+    for day, changes in enumerate([{}, *CHANGES, {}]):
+        path.write_bytes(encode(station(**({"day": day + 1} | changes))))
+        whole, alone = ds.read(path), ds.read(path, [name])
+        assert repr(alone.get(name)) == repr(whole.get(name))
+        assert exact(alone["."]) == exact({key: whole["."][key] for key in whole["."] if key in (name, ".")})
+
+
+def test_one_of_many_variables_takes_no_memory_for_the_others(tmp_path: Path) -> None:
+    n = 20_000
+    path = tmp_path / "many.nc"
+    path.write_bytes(encode(File(1, (), (), [Variable(b"v%05d" % i, [], 5, [numbers(i)]) for i in range(n)])))
+    ds.read(path, ["v00000"])
+    tracemalloc.start()
+    try:
+        assert ds.read(path, ["v19999"])["v19999"] == n - 1
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 500 * n
