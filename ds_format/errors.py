@@ -22,6 +22,12 @@ The operating system's own errors (`FileNotFoundError`, `PermissionError`, ...) 
 
 from __future__ import annotations
 
+import errno
+import os
+
+SCHEMES = ("ftp", "gs", "http", "https", "s3")
+"""Of addresses that have lost a slash, as in a `pathlib.Path`."""
+
 
 class DsError(Exception):
     """Something about a file or a dataset is wrong.
@@ -109,3 +115,38 @@ class ReplacedError(DsError, OSError):
 
 class UnsafeError(DsError, ValueError):
     """Going on would run code that a file names, or touch what is not its own, or grow without bound."""
+
+
+def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFoundError:
+    """Let the error of a file that does not exist say why: its name is an address, or its folder does not exist.
+
+    Parameters
+    ----------
+    error : FileNotFoundError
+        As the operating system raised it.
+    is_output : bool
+        Whether the file was to be written.
+
+    Returns
+    -------
+    FileNotFoundError
+        The same one.
+    """
+    name = decoded(error.filename)
+    if name is not None and error.strerror == os.strerror(errno.ENOENT):
+        folder = os.path.dirname(os.path.realpath(name) if os.path.islink(name) else name)
+        if is_address(name):
+            error.strerror = f"addresses are not {'written' if is_output else 'read'} yet"
+        elif is_output and folder and not os.path.exists(folder):
+            error.strerror = f"the folder {folder} does not exist"
+    return error
+
+
+def is_address(name: str) -> bool:
+    """Whether the name of a file is an address, as `https://` or `s3://`."""
+    return "://" in name or not {f"{scheme}:" for scheme in SCHEMES}.isdisjoint(name.split("/"))
+
+
+def decoded(path: object) -> str | None:
+    """Return the file that an error of the operating system is about as text; None if it is not a path."""
+    return os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else None

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import drivers
+from . import drivers, modes
 from .codec.encode import describe
 from .creation import created
 from .dataset import META, Dataset, checked
 from .drivers.library.missing import settled
-from .errors import UnsupportedError
+from .errors import UnsupportedError, explained
 from .lazy import File
 from .subset import Path, Subset, keys_of, open_subset, say_missing
 from .timeaxis import JD_CALENDAR, JD_UNITS
@@ -117,10 +117,15 @@ def read(
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
             numpy = strings != "object" and _as_numpy(strings)
-            dataset: Dataset | None = module.read(filename, keys, full, numpy, unpack)
+            try:
+                dataset: Dataset | None = module.read(filename, keys, full, numpy, unpack)
+            except FileNotFoundError as error:
+                raise explained(error) from None
             if dataset is not None:
                 if keys is not None and len(dataset) <= len(keys):
-                    say_missing(filename, keys, dataset)
+                    missing = [key for key in keys if key not in dataset or key == META]
+                    if missing and modes.effective() != "soft":
+                        say_missing(filename, missing, drivers.meta(filename))
                 return dataset
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
     options["skip_unsupported"] = skip_unsupported

@@ -13,6 +13,7 @@ from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
+from .nearest import hint
 from .once import once
 from .opened import Opened
 from .selection import normalize
@@ -200,8 +201,11 @@ class File(Opened, Mapping[str, Variable]):
         """
         key = escape(name)
         if key not in self.meta or key == META:
-            raise MissingError("variable not found", path=self.path, variable=name)
+            raise MissingError(f"variable not found{hint(name, self)}", path=self.path, variable=name)
         return Variable(self._source, key)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name != META and escape(name) in self.meta
 
     def __iter__(self) -> Iterator[str]:
         return (unescape(key) for key in self.meta if key != META)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from .errors import DsError
+from .errors import DsError, decoded, explained
 from .nearest import hint
 from .optional import not_compiled
 from .visible import on_one_line, visible
@@ -22,9 +22,11 @@ def describe(error: BaseException) -> str:
         error = not_compiled(error.name) or error
     text = one_line(str(error))
     if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
+        if isinstance(error, FileNotFoundError):
+            explained(error)
         reason = error.strerror.replace(os.strerror(errno.ENOENT), "File does not exist")
-        path = error.filename if error.filename2 is None else error.filename2
-        return f"{on_one_line(os.fsdecode(path))}: {reason}" if isinstance(path, (str, bytes, os.PathLike)) else reason
+        name = decoded(error.filename if error.filename2 is None else error.filename2)
+        return reason if name is None else f"{on_one_line(name)}: {reason}"
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if text and isinstance(error, (DsError, ValueError, IndexError, ImportError, OSError, Warning)):
@@ -51,6 +53,6 @@ def with_meant(error: BaseException) -> str:
     """Return what `describe` does and, of a file that does not exist, which may be meant."""
     told = describe(error)
     if isinstance(error, FileNotFoundError) and not isinstance(error, DsError) and error.filename2 is None:
-        path = error.filename
-        told += visible(meant(os.fspath(path))) if isinstance(path, (str, os.PathLike)) else ""
+        path, is_plain = error.filename, str(error.strerror).startswith(os.strerror(errno.ENOENT))
+        told += visible(meant(os.fspath(path))) if is_plain and isinstance(path, (str, os.PathLike)) else ""
     return told

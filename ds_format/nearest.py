@@ -12,6 +12,8 @@ ABBREVIATED = 3
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that is most like another one, or of which one is the beginning of the other; None if none is.
 
+    A variable of the same name in a group comes first.
+
     Examples
     --------
     >>> nearest("temperatur", ["pressure", "temperature"])
@@ -20,8 +22,13 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     'time'
     >>> nearest("latitude", ["lat", "lon"])
     'lat'
+    >>> nearest("DBZ", ["sweep_0/DBZ", "sweep_1/DBZ"])
+    'sweep_0/DBZ'
     """
     known = list(names)
+    in_groups = [other for other in known if "/" in other and other.rpartition("/")[2] == name.rpartition("/")[2]]
+    if in_groups:
+        return in_groups[0]
     folded = {other.lower(): other for other in reversed(known)}
     difflib = importlib.import_module("difflib")  # only who made a mistake waits for it
     found = difflib.get_close_matches(name.lower(), folded, n=1)

@@ -11,6 +11,7 @@ import os
 import stat
 from typing import Any, BinaryIO
 
+from .errors import explained
 from .kernels.files.portable import BINARY
 
 _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
@@ -32,7 +33,10 @@ def open_file(path: Any, flags: int = 0) -> tuple[int, os.stat_result]:
     OSError
         As the system says; IsADirectoryError for a folder, ESPIPE for what is no file either.
     """
-    fd = os.open(path, _FLAGS | flags)
+    try:
+        fd = os.open(path, _FLAGS | flags)
+    except FileNotFoundError as error:
+        raise explained(error) from None
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
         return fd, status

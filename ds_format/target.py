@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import DsError
+from .errors import DsError, explained
 from .kernels.files import files
 from .kernels.files.portable import BINARY, creation_mode
 from .kernels.files.presence import real_path
@@ -52,6 +52,8 @@ def naming(path: Any) -> Iterator[None]:
         if error.errno is not None:
             error.filename = name
             del error.filename2  # None would be told as a second name
+            if isinstance(error, FileNotFoundError):
+                explained(error, is_output=True)
         elif not str(error).startswith(f"{name}: "):
             error.args = (f"{name}: {error}",)  # a text of its own, in the place of which a name would be told
         raise

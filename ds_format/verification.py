@@ -6,6 +6,7 @@ What this package repairs or can do without is a warning; what makes data wrong 
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import warnings
@@ -15,7 +16,7 @@ from . import drivers
 from .advance import Advance, Progress
 from .dataset import META, dims
 from .drivers.base import ERROR, WARNING, Problem, Source
-from .errors import DsError, FormatError
+from .errors import DsError, FormatError, explained
 from .names import unescape
 from .subset import item_size, memory_size
 
@@ -121,7 +122,7 @@ def _told(error: Exception) -> str:
     if isinstance(error, DsError):
         return error.message
     if isinstance(error, FileNotFoundError):
-        return "File does not exist"
+        return str(explained(error).strerror).replace(os.strerror(errno.ENOENT), "File does not exist")
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return f"{type(error).__name__}: {error}"

@@ -7,6 +7,7 @@ import functools
 import os
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ import pytest
 import ds_format as ds
 from ds_format import modes
 from ds_format.creation import created
-from ds_format.errors import UnsupportedError
+from ds_format.errors import MissingError, UnsupportedError
 from ds_format.subset import Subset
 
 from .same import same_data
+
+SUFFIXES = ("ds", "nc", "json", "csv", "bpk", "msgpack", "zds", "h5")
+"""One of each format."""
 
 
 def masked(data: Any, mask: Any) -> Any:
@@ -320,3 +324,61 @@ def test_a_key_that_begins_with_a_dot_is_refused_with_the_escaped_name(suffix: s
     assert not path.exists()
     with pytest.raises(ds.UnsupportedError, match=re.escape(message)):
         ds.validate({key: 1})
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_address_is_not_a_file_that_does_not_exist(suffix: str) -> None:
+    path = f"https://a.b/x.{suffix}"
+    reads: list[Callable[[], object]] = [
+        lambda: ds.read(path),
+        lambda: ds.read(path, "x", sel={"t": 0}),
+        lambda: ds.read(Path(path)),
+        lambda: ds.open(path),
+        lambda: ds.from_netcdf(path),
+        lambda: ds.read_many([path]),
+        lambda: ds.read_many([path], dim="t"),
+        lambda: ds.readdir("s3://bucket"),
+        lambda: ds.convert(path, "out.ds"),
+        lambda: ds.merge_files("t", [path], "out.ds"),
+        lambda: ds.diff(path, path),
+    ]
+    for read in reads:
+        with pytest.raises(FileNotFoundError, match="addresses are not read yet"):
+            read()
+    assert ds.verify(path)[0].message == "addresses are not read yet"
+
+
+def test_a_folder_that_looks_like_an_address_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s3:/bucket").mkdir(parents=True)
+    ds.write("s3://bucket/x.ds", {"x": [1]})
+    assert ds.read("s3://bucket/x.ds")["x"].tolist() == [1]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_folder_of_an_output_does_not_exist(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / "nodir" / f"x.{suffix}"
+    ds.write(tmp_path / "a.ds", {"x": [1.0, 2.0], ".": {"x": {".dims": ["t"]}}})
+    for write in (
+        lambda: ds.write(path, {"x": [1.0], ".": {"x": {".dims": ["t"]}}}),
+        lambda: ds.convert(tmp_path / "a.ds", path),
+        lambda: ds.merge_files("t", [tmp_path / "a.ds"], path),
+    ):
+        with pytest.raises(FileNotFoundError, match=re.escape(f"the folder {path.parent} does not exist")):
+            write()
+    with pytest.raises(FileNotFoundError, match="addresses are not written yet"):
+        ds.write(f"s3://bucket/x.{suffix}", {"x": [1.0], ".": {"x": {".dims": ["t"]}}})
+
+
+def test_a_variable_in_a_group_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "g.ds"
+    ds.write(path, {"a/x": [1], "b/x": [2]})
+    with ds.with_mode("strict"), pytest.raises(MissingError, match="did you mean a/x\\?"):
+        ds.read(path, "x")
+    with ds.with_mode("strict"), pytest.raises(MissingError, match="did you mean a/x\\?"):
+        ds.read_many([path], "x", dim="t")
+    with ds.open(path) as file:
+        assert "x" not in file
+        assert "a/x" in file
+        with pytest.raises(MissingError, match="did you mean a/x\\?"):
+            file["x"]

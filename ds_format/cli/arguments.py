@@ -114,12 +114,25 @@ def _place_of_command(items: Sequence[Any]) -> int:
     return -1
 
 
-def check(options: Iterable[str], known: Iterable[Option]) -> None:
-    """Raise `UsageError` for an option that is neither among those of a command nor a general one."""
+def check(
+    options: Mapping[str, Any],
+    known: Iterable[Option],
+    meant: Callable[[str, Any, list[str]], str] = lambda name, _, names: hint(name, names),
+) -> None:
+    """Raise `UsageError` for an option that is neither among those of a command nor a general one.
+
+    Parameters
+    ----------
+    options : dict
+        Name → value.
+    known : iterable of Option
+    meant : callable
+        Takes name and value of an unknown option, and the names that there are; returns what to add to the message.
+    """
     names = [option.name for option in (*GENERAL, *known)]
-    for name in options:
+    for name, value in options.items():
         if name not in names:
-            raise UsageError(f'unrecognized option "{name}"{hint(name, names)}')
+            raise UsageError(f'unrecognized option "{name}"{meant(name, value, names)}')
 
 
 def check_flags(options: Mapping[str, Any], known: Iterable[Option]) -> None:
@@ -190,8 +203,22 @@ def texts(word: Any, what: str) -> list[str]:
     return [text(item, what) for item in word] if isinstance(word, list) else [text(word, what)]
 
 
-def count(request: Request, least: int, most: int | None = None) -> None:
-    """Raise `UsageError` unless a command line has so many arguments."""
+def count(request: Request, least: int, most: int | None = None, *, lacks: str = "", lister: str = "") -> None:
+    """Raise `UsageError` unless a command line has so many arguments.
+
+    Parameters
+    ----------
+    request : Request
+    least, most : int
+    lacks : str
+        What is missing where only a file is given, as `VAR`.
+    lister : str
+        The command that lists what there is of it.
+    """
     n = len(request.words)
+    if lacks and n == 1 and least > 1 and isinstance(file := request.words[0], str):
+        if os.path.exists(file):
+            raise UsageError(f"{lacks} is missing: found only the file {file}; `ds {lister} {file}` lists what it has")
+        raise UsageError(f"INPUT is missing: found only {file}, which is not a file")
     if n < least or (most is not None and n > most):
         raise UsageError("invalid number of arguments")

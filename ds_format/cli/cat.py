@@ -56,7 +56,7 @@ def run(request: Request) -> Iterator[Any]:
     MissingError
         For a variable that does not exist.
     """
-    count(request, 1)
+    count(request, 2, lacks="VAR", lister="ls")
     *wanted, path = (text(word, "argument") for word in request.words)
     with open_subset(path, unpack=True, **options.reading(request)) as source:
         keys = {unescape(key): key for key in source.meta if key != META}

@@ -23,8 +23,10 @@ def files(request: Request) -> tuple[list[Any], Any, str]:
     UsageError
         If there are not two files.
     """
-    if sum(not isinstance(word, dict) for word in request.words) < 2 or isinstance(request.words[-2], dict):
-        raise UsageError("invalid number of arguments")
+    options.checked_files([word for word in request.words if not isinstance(word, dict)])
+    if isinstance(request.words[-2], dict):
+        name = next(iter(request.words[-2]), "")
+        raise UsageError(f"found {name}: between INPUT and OUTPUT: options are first or last, arguments before INPUT")
     *rest, source, target = request.words
     return rest, source, text(target, "OUTPUT")
 

@@ -35,7 +35,7 @@ def run(request: Request) -> Iterator[Any]:
     MissingError
         If the dimension does not exist, in strict mode.
     """
-    count(request, 2, 2)
+    count(request, 2, 2, lacks="DIM", lister="dims")
     wanted, path = text(request.words[0], "DIM"), text(request.words[1], "INPUT")
     sizes = metadata.sizes(metadata.read(path).variables.values())
     name = Finder(path, request).find_one(wanted, sorted(sizes), "dimension")

@@ -62,6 +62,8 @@ def _run(argv: list[str], is_program: bool) -> int:
         request = arguments.read(argv)
         verbose = bool(request.options.get("v"))
         arguments.check_flags(request.options, ())
+        if not request.command:
+            request = _part("hints").asking_for_help(request) or request
         if request.options.get("help"):
             explain = _part("help")
             output.put([explain.command(request.command) if request.command else explain.general()])
@@ -75,14 +77,15 @@ def _run(argv: list[str], is_program: bool) -> int:
             raise UsageError("expected a command or a file")
         else:
             if not request.command:
-                _part("unnamed").check(request)
+                _part("hints").check(request)
             name = request.command or commands.DEFAULT
             row = commands.COMMANDS[name]
             label = f"ds {name}"
             command, run = commands.load(name)
             usage = command.usage
             known = (*arguments.READ, *arguments.WRITE, *command.options)
-            arguments.check(request.options, known)
+            words = request.words
+            arguments.check(request.options, known, lambda *one: str(_part("hints").of_option(*one, words)))
             arguments.check_flags(request.options, known)
             if is_program and row.writes:
                 _part("signals").mind()

@@ -78,7 +78,7 @@ def of_one(request: Request) -> dict[str, Any]:
     MissingError
         If the variable does not exist, in strict mode.
     """
-    count(request, 2, 2)
+    count(request, 2, 2, lacks="VAR", lister="ls")
     variable, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
     entries = read(path).variables
     name = Finder(path, request).find_one(variable, list(entries), "variable")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import drivers
 from . import pst
-from .arguments import READ, ArgumentError, Request, unquoted
-from .commands import Option
+from .arguments import READ, WRITE, ArgumentError, Request, UsageError, is_none, unquoted
+from .commands import Command, Option
 
 Index = int | list[int] | list[bool]
 """A position removes its dimension; a list of positions, or of which of them are wanted, keeps it."""
@@ -103,6 +104,44 @@ def _checksum(value: Any, target: str) -> bool:
     return value
 
 
+def checked_files(words: Sequence[Any]) -> Sequence[Any]:
+    """Return the arguments of a command that writes one file to another: the last two are INPUT and OUTPUT.
+
+    Raises
+    ------
+    UsageError
+        If one of them is missing.
+    """
+    names = [*map(str, words)]
+    found = [name for name in names[-1:] if os.path.isfile(name)]
+    # A variable in the place of INPUT, and INPUT in that of OUTPUT, which would be overwritten.
+    is_shifted = len(words) > 1 and not (os.path.exists(names[-2]) or drivers.is_known(names[-2]) or is_none(words[-2]))
+    if found and (len(words) == 1 or is_shifted):
+        raise UsageError(f"OUTPUT is missing: found only {found[0]}, expected INPUT OUTPUT")
+    if len(words) < 2:
+        raise UsageError("invalid number of arguments")
+    return words
+
+
+def check_places(pairs: Iterable[Mapping[str, Any]], command: Command) -> None:
+    """Check that no `NAME: VALUE` pair among the arguments of a command is an option.
+
+    Raises
+    ------
+    UsageError
+        If one is: only pairs before all arguments or after them are options.
+    """
+    known = {option.name for option in (*READ, *WRITE, *command.options)}
+    for name, value in ((name, value) for some in pairs for name, value in some.items()):
+        if name in known and not _is_index(value):
+            raise UsageError(f'the option "{name}" is between the arguments: options are first or last')
+
+
+def _is_index(value: Any) -> bool:
+    kinds = {type(position) for position in value} if isinstance(value, list) else {type(value)}
+    return kinds <= {int} or (kinds == {bool} and isinstance(value, list))
+
+
 def are_times_converted(request: Request) -> bool:
     """Whether the request asks for times in other units or in another calendar."""
     return any(name in request.options for name in TIMES)
@@ -158,8 +197,7 @@ def positions(pairs: list[dict[str, Any]]) -> dict[str, Index]:
     """
     found = {dim: index for some in pairs for dim, index in some.items()}
     for dim, index in found.items():
-        kinds = {type(position) for position in index} if isinstance(index, list) else {type(index)}
-        if not (kinds <= {int} or (kinds == {bool} and isinstance(index, list))):
+        if not _is_index(index):
             raise ArgumentError(f"{dim}: expected an index or an array of indexes, found {pst.encode([index], False)}")
     return found
 

@@ -39,7 +39,7 @@ def not_found(pattern: str, names: Sequence[str], what: str, path: str | None = 
     """Return the error that a pattern matches nothing; parameters as `Finder.find`."""
     about = (
         ": it is a file, and only one is read"
-        if what == "variable" and os.path.isfile(pattern)
+        if what != "dimension" and os.path.isfile(pattern)
         else hint(pattern, names)
     )
     return MissingError(f'{what} "{pattern}" not found{about}', path=path)

@@ -81,7 +81,7 @@ def run(request: Request) -> Iterable[Any]:
         If the variable does not exist.
     """
     request, target = _target(request)
-    count(request, 2, 2)
+    count(request, 2, 2, lacks="VAR", lister="ls")
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
     look = _look(request, target)
     columns, lines = shutil.get_terminal_size((COLUMNS, ROWS))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import options, pst
-from .arguments import Request, UsageError, text
+from .arguments import Request, text
 from .commands import Command, Option
 from .selecting import matching
 
@@ -58,10 +58,9 @@ def run(request: Request) -> Iterable[Any]:
         If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
     """
     paths = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
-    if len(paths) < 2:
-        raise UsageError("invalid number of arguments")
-    *wanted, source, target = paths
+    *wanted, source, target = options.checked_files(paths)
     pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
+    options.check_places(pairs, COMMAND)
     creation = {**options.writing(request, target), **options.recording(request, target)}
     matching(request, wanted, pairs, creation).convert(source, target, request.progress)
     return ()

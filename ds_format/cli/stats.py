@@ -43,7 +43,7 @@ def run(request: Request) -> Iterator[Any]:
     MissingError
         If the variable does not exist, in strict mode.
     """
-    count(request, 2, 2)
+    count(request, 2, 2, lacks="VAR", lister="ls")
     found = _summary(request)
     if found is not None or request.options.get("j"):
         yield found

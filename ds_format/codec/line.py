@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import signatures
 from ..dtypes import PACKED, TYPES
-from ..errors import FormatError, VersionError
+from ..errors import FormatError, TruncatedError, VersionError
 from ..kernels.header.header import Header as Compiled
 from ..kernels.header.parser import Parser
 from ..names import escape, unescape
@@ -37,6 +37,8 @@ REMEMBERED_SIZE = 16 * 1024
 """Bytes of the longest header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
 BACKSLASH = "\\"
+LONGEST_TOKEN = 8
+"""Characters in which JSON that is cut goes wrong: those of an escape or a literal, and one before."""
 SPACED_COLON = r"[ \t\r]:"
 
 
@@ -140,9 +142,9 @@ def _start(data: bytes | bytearray) -> int:
         raise FormatError("the file is empty")
     if not data.startswith(VERSION_MARK):
         raise FormatError(f"not a ds file, but {signatures.describe(data)}")
+    if VERSION_LINE.startswith(data):
+        raise _cut(data)
     line = bytes(data[:MAX_VERSION_SIZE]).partition(b"\n")[0]
-    if line == VERSION_LINE[:-1]:
-        raise FormatError("the file ends with the version line: no header follows")
     if line == b"ds-1.0\r":
         raise FormatError("the version line ends with CR LF: a transfer in text mode changed the file")
     raise VersionError(f"format version: found {line.decode('ascii', 'replace')!r}, expected 'ds-1.0'")
@@ -189,23 +191,28 @@ def interpreted(
 ) -> tuple[Header, dict[str, Entry]]:
     """Do what `parse` does with a header of any kind."""
     line = bytes(data[:end])
-    header, attributes = _parse_once(line) if end <= REMEMBERED_SIZE else _parse(line)
+    header, attributes = (_parse_once if end <= REMEMBERED_SIZE else _parse)(line, end >= len(data))
     meta = {key: _metadata(header.variables[key]) for key in header.keys if keys is None or key in keys}
     meta["."] = {key: _copied(value) for key, value in attributes.items() if key != WRITER}
     return header, meta
 
 
-def _parse(line: bytes) -> tuple[Header, Entry]:
-    """Read a header of any kind, or tell what is wrong with it; also return the attributes of the dataset."""
+def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
+    """Read a header of any kind, or tell what is wrong with it; also return the attributes of the dataset.
+
+    `is_last`: the file ends with the line.
+    """
     versioned = line.startswith(VERSION_LINE)
     start = len(VERSION_LINE) if versioned else _start(line)
     try:
         text = line[start:].decode()
         entries, stop = _scan(text, 0)
     except UnicodeDecodeError as error:
+        if is_last and error.end == len(line) - start:
+            raise _cut(line) from None
         raise FormatError(f"header: not UTF-8 at byte {start + error.start}") from None
     except (json.JSONDecodeError, StopIteration):
-        text, entries, stop = _scan_spaced(text)
+        text, entries, stop = _scan_spaced(text, line if is_last else b"")
     except RecursionError:
         raise FormatError(f"header: {TOO_DEEP}") from None
     except ValueError as error:  # an integer of more digits than Python converts
@@ -237,18 +244,30 @@ _parse_once = functools.lru_cache(maxsize=8)(_parse)
 """Files written by one program tend to have one header. The last few small ones are remembered."""
 
 
-def _scan_spaced(text: str) -> tuple[str, Any, int]:
-    """Scan a header line that may begin with white space, or tell what is wrong with it."""
+def _cut(line: bytes | bytearray) -> TruncatedError:
+    return TruncatedError(f"the header ends after {len(line)} bytes: the file is truncated")
+
+
+def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
+    """Scan a header line that may begin with white space, or tell what is wrong with it.
+
+    `last`: the line, if the file ends with it.
+    """
     text = text.strip(" \t\r")
     try:
         return text, *_scan(text, 0)
     except RecursionError:
         raise FormatError(f"header: {TOO_DEEP}") from None
     except json.JSONDecodeError as error:
+        is_begun = error.msg.startswith("Unterminated") or len(text) - error.pos < LONGEST_TOKEN
+        if last and text.startswith("{") and is_begun:
+            raise _cut(last) from None
         raise FormatError(f"header: {error.msg.removesuffix(' at')} at character {error.pos}") from None
     except ValueError as error:
         raise FormatError(f"header: {error}") from None
     except StopIteration as error:
+        if last and not text:
+            raise _cut(last) from None
         if text.startswith("\ufeff"):
             raise FormatError("header: begins with a byte order mark") from None
         raise FormatError(f"header: no JSON value at character {error.value}") from None

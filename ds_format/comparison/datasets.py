@@ -69,6 +69,8 @@ def differences(a: Subset, b: Subset, how: How, wanted: Collection[str] | None =
     done, total = 0, sum(memory_size(ours[key]) for key in compared)
     for key in both:
         yield from _of_metadata(key, ours[key], theirs[key], how)
+        if how.values and how.is_one_file:
+            _check_end(a, key)
         if key in compared:
             start, size = done, item_size(a.meta[key])
 
@@ -78,6 +80,13 @@ def differences(a: Subset, b: Subset, how: How, wanted: Collection[str] | None =
 
             yield from _of_values(a, b, key, how, report)
             done += memory_size(a.meta[key])
+
+
+def _check_end(source: Subset, key: str) -> None:
+    """Raise if a variable of a file that is compared with itself is not all there: its last value is read."""
+    size = source.meta[key].get(".size")
+    if size is not None and 0 not in size:
+        source.read(key, tuple(range(n - 1, n) for n in size))
 
 
 def _chosen(meta: Metadata, wanted: Collection[str] | None) -> Metadata:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import DriverError
+from ..errors import DriverError, explained
 from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
 from ..optional import unavailable
@@ -153,7 +153,10 @@ def find_existing(path: Any) -> Driver:
     try:
         return find(path)
     except DriverError:
-        os.stat(path)
+        try:
+            os.stat(path)
+        except FileNotFoundError as error:
+            raise explained(error) from None
         if is_store(path):
             return DRIVERS["zds"]
         if os.path.isdir(path):
@@ -230,6 +233,13 @@ def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Sour
     """
     if driver is None:
         driver = find_existing(path)
+    try:
+        return _open(path, driver, options)
+    except FileNotFoundError as error:
+        raise explained(error) from None
+
+
+def _open(path: Any, driver: Driver, options: Mapping[str, Any]) -> Source:
     wanted = {name: value for name, value in options.items() if value}
     if wanted and not driver.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - driver.options))

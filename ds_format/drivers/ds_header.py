@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ..codec.line import Header, find_end, parse
-from ..errors import DsError
+from ..errors import DsError, explained
 from ..kernels.files import opening, ranges
 from .stamp import Watch
 
@@ -42,7 +42,10 @@ def open_line(path: Any) -> tuple[int, int, bytearray, Watch]:
     ReplacedError
         If the file was modified meanwhile.
     """
-    fd, size, data, changed = opening.open_first(path, FIRST_SIZE)
+    try:
+        fd, size, data, changed = opening.open_first(path, FIRST_SIZE)
+    except FileNotFoundError as error:
+        raise explained(error) from None
     if fd < 0:
         return fd, size, data, Watch()
     try:

@@ -17,6 +17,7 @@ import numpy as np
 from .. import drivers
 from ..dataset import META, Dataset
 from ..drivers.small import Piece
+from ..errors import explained
 from ..files import read
 from ..subset import Path, keys_of
 from .pieces import DatasetPiece, merge_pieces, sizes_along
@@ -168,7 +169,7 @@ def list_files(dirname: Path, recursive: bool = False) -> list[str]:
 
 
 def _raise_error(error: OSError) -> None:
-    raise error
+    raise explained(error) if isinstance(error, FileNotFoundError) else error
 
 
 def _warn(warnings: list[tuple[str, str]] | None, path: str, error: Exception) -> None:

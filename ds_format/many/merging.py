@@ -97,7 +97,7 @@ def merge_files(
                 modes.nothing_left(other, error)
         if variables is None and new in (None, dim):
             variables = _stacked(files, dim)
-        plans, meta = make([Input(part_meta) for part_meta in files.metas], dim, new, variables, jd)
+        plans, meta = make(files.inputs(), dim, new, variables, jd)
         _warn_of_packing(files.metas, plans, meta, output)
         with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
@@ -117,6 +117,10 @@ class _Files:
             check_faults(subset.faults, subset.meta)
             self.metas.append(subset.meta)
             self.copied.append({key for key in subset.meta if key != META and _is_stored(subset, key)})
+
+    def inputs(self) -> list[Input]:
+        """Return what the plan of the merge is made from."""
+        return [Input(meta, name=os.fsdecode(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
 
     def __getitem__(self, i: int) -> Subset:
         return self._files[self._paths[i]]

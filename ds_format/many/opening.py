@@ -167,7 +167,8 @@ def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
     """Return metadata and values of a variable that gets the dimension: those of each file as often as it is long."""
     parts = scanned.spread[key]
     entries = [entry for _, entry, _ in parts]
-    converts, changed, _ = reconcile(key, entries, jd=False)
+    names = [scanned.files.paths[start] for start, _, _ in parts]
+    converts, changed, _ = reconcile(key, entries, False, names)
     try:
         stacks = [
             stack if convert is None else convert(stack) for convert, (_, _, stack) in zip(converts, parts, strict=True)

@@ -154,11 +154,12 @@ def merge_pieces(
         If the pieces cannot be merged.
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
-    inputs = [Input(_only(piece.meta, keys), len(piece.paths), piece.first) for piece in pieces]
+    inputs = [Input(_only(piece.meta, keys), len(piece.paths), piece.first, piece.paths[0]) for piece in pieces]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:
-            modes.missing(f'variable "{unescape(key)}" not found')
+            others = [unescape(other) for other in pieces[0].meta if other != META] if pieces else []
+            modes.missing(f'variable "{unescape(key)}" not found', meant=(unescape(key), others))
     merged = assemble(inputs, [piece.read for piece in pieces], dim, new, variables, jd, masks=masks)
     merged[META] = settled(merged[META], merged)
     return merged

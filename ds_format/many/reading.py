@@ -18,6 +18,7 @@ from .. import drivers
 from ..dataset import META, Dataset
 from ..drivers import HELD
 from ..drivers.small import AlikeFiles, Piece, SmallFiles
+from ..errors import explained
 from ..files import read
 from ..kernels.files import batch, files
 from ..kernels.files.portable import signed
@@ -135,7 +136,7 @@ def read_many(
 
 
 def _raise(path: str, error: Exception) -> None:
-    raise error
+    raise explained(error) if isinstance(error, FileNotFoundError) else error
 
 
 class Batch(NamedTuple):

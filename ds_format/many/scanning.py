@@ -231,7 +231,7 @@ class _Scanner:
         """Check that values are the same in each file; those of the first one are kept."""
         first_path, first_entry, first = self._constants.setdefault(key, (paths[0], entry, stack[:1].copy()))
         if first_entry is not entry:
-            (convert, other), _, _ = reconcile(key, [first_entry, entry], jd=False)
+            (convert, other), _, _ = reconcile(key, [first_entry, entry], False, [first_path, paths[0]])
             first = convert(first) if convert else first
             stack = other(stack) if other else stack
         same = _equal_rows(stack, first)

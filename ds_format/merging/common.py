@@ -43,7 +43,9 @@ def merged_type(key: str, names: Sequence[str | None]) -> str:
     return TYPE_OF_CODE["?" if dtype.kind == "b" else dtype.str[1:]].name
 
 
-def reconcile(key: str, metas: Sequence[Meta], jd: bool) -> tuple[list[Convert | None], dict[str, Any], str | None]:
+def reconcile(
+    key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]
+) -> tuple[list[Convert | None], dict[str, Any], str | None]:
     """Find out how to bring the parts of a variable to the same units and packing.
 
     Parameters
@@ -55,6 +57,8 @@ def reconcile(key: str, metas: Sequence[Meta], jd: bool) -> tuple[list[Convert |
     jd : bool
         Whether times counted differently become Julian dates, instead of being counted as in the first part. They do
         not if all are of the same calendar of models that has dates of its own.
+    names : sequence of str
+        What each part is called in messages.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def reconcile(key: str, metas: Sequence[Meta], jd: bool) -> tuple[list[Convert |
         If times are counted differently, and cannot be converted.
     """
     packed = [is_packed(meta, meta.get(".type")) for meta in metas]
-    counted = _common_units(key, metas, jd)
+    counted = _common_units(key, metas, jd, names)
     given: dict[str, Any] = dict.fromkeys(ATTRIBUTES + OF_PACKED) if any(packed) else {}
     if counted is not None:
         units, calendar = counted["units"], counted["calendar"]
@@ -81,14 +85,17 @@ def reconcile(key: str, metas: Sequence[Meta], jd: bool) -> tuple[list[Convert |
     return [*converts], given, merged_type(key, types)
 
 
-def _common_units(key: str, metas: Sequence[Meta], jd: bool) -> dict[str, Any] | None:
+def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]) -> dict[str, Any] | None:
     """Return the metadata of times that are counted differently once they are counted alike; None if they need not."""
     if not _differ(metas, ("units", "calendar")):
         return None
     if not all(map(timeaxis.is_time, metas)):
         if _differ(metas, ("units",)):
-            units = dict.fromkeys(str(meta.get("units")) for meta in metas)
-            found = ", ".join(map(repr, [*units][:3]))
+            units: dict[Any, str] = {}
+            for meta, name in zip(metas, names, strict=True):
+                one = meta.get("units")
+                units.setdefault(one if one is None else str(one), f"none in {name}" if one is None else repr(str(one)))
+            found = ", ".join([*units.values()][:3])
             warnings.warn(f'variable "{unescape(key)}": merged although units differ: {found}', stacklevel=2)
         return None
     # dates of these calendars need not exist in the one of Julian dates

@@ -33,6 +33,8 @@ class Input(NamedTuple):
     """How many."""
     first: Metadata | None = None
     """Of the first of several; None: the same."""
+    name: str = ""
+    """Of the file, or of the first of several; empty for datasets in memory."""
 
 
 class Way(Enum):
@@ -255,7 +257,9 @@ def _merge(
         raise UnsupportedError(f"incompatible sizes: found {found}", variable=unescape(key))
     shape = [*next(iter(shapes))]
     shape.insert(axis, total)
-    converts, changed, converted_type = reconcile(key, metas, jd)
+    converts, changed, converted_type = reconcile(
+        key, metas, jd, [inputs[i].name or f"dataset {i + 1}" for i in having]
+    )
     for name, value in changed.items():
         entry[name] = value
         if value is None:

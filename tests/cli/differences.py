@@ -100,6 +100,7 @@ DIFFERENCES = {
     "select-missing-str-roundtrip": Difference("missing strings", outputs={"out.ds": AB_Z}),
     "cat-after-missing-str": Difference("missing strings", "z\n1\n2\n3\n"),
     "cat-after-str-roundtrip": Difference("copies of byte strings", "z\n1\n2\n3\n"),
+    "cat-no-var": Difference("cat without a variable is an error", exit=1),
     "cat-negative-offset": Difference("what lies outside of the file is refused", exit=1),
     "cat-sel-two-lists": Difference("two lists select a grid", "p\n1.000000 2.000000\n5.000000 6.000000\n"),
     "cat-between-var-not-dim": Difference("between selects by any variable", "p\n2\n3\n"),

@@ -92,7 +92,7 @@ def test_missing_names_by_mode(line: str, what: str, ds: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["attrs", "attrs a b c h.ds", "dim h.ds", "dims a b h.ds", "meta a b h.ds", "size h.ds", "type a b h.ds"]
+    "line", ["attrs", "attrs a b c h.ds", "dims a b h.ds", "meta a b h.ds", "size a b h.ds", "type a b h.ds"]
 )
 def test_wrong_numbers_of_arguments(line: str, ds: Run) -> None:
     result = ds(*line.split())

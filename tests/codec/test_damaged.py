@@ -27,8 +27,8 @@ READS_DEEP = sys.version_info >= (3, 14)  # json has no limit of depth that a fi
 READABLE = {"dim_sizes_disagree.ds", "nul_padding_at_end.ds"}
 HEADERS = {
     "zero_bytes.ds": (FormatError, "empty"),
-    "version_only_no_newline.ds": (FormatError, "no header"),
-    "truncated_header.ds": (FormatError, "header: Unterminated string"),
+    "version_only_no_newline.ds": (TruncatedError, "the header ends after 6 bytes: the file is truncated"),
+    "truncated_header.ds": (TruncatedError, "the header ends after .* bytes: the file is truncated"),
     "body_directly_after_json.ds": (FormatError, "header: found more after the JSON value"),
     "invalid_json.ds": (FormatError, "header: no JSON value at character 19"),
     "header_not_object.ds": (FormatError, "header: found an array, expected an object"),
@@ -90,7 +90,7 @@ def file_of(entry: Any, body: bytes = b"", lead: bytes = b"ds-1.0\n") -> bytes:
 I4 = {".type": "int32", ".endian": "l"}
 TEXT = {".type": "unicode", ".endian": "l", ".size": [1]}
 MADE = {
-    "no header": (b"ds-1.0\n", FormatError, "header: no JSON value"),
+    "no header": (b"ds-1.0\n", TruncatedError, "the header ends after 7 bytes: the file is truncated"),
     "no newline, no body": (file_of({**I4, ".size": [3]})[:-1], TruncatedError, r"\.size \[3\]"),
     "text after the JSON": (b'ds-1.0\n{".": {}} x\n', FormatError, "more after the JSON value"),
     "too many digits": (b'ds-1.0\n{"x": {"a": %s}}\n' % (b"9" * 4301), FormatError, "4300 digits"),

@@ -188,7 +188,7 @@ X = '{"x": {".size": [2], ".type": "int8", ".offset": 1, "a": 1, "b": [[1], {"c"
 def test_one_thing_differs_from_the_header_before(old: str, new: str) -> None:
     other = X.replace(old, new)
     assert other != X
-    expected = [line._parse(VERSION_LINE + text.encode()) for text in (X, other)]
+    expected = [line._parse(VERSION_LINE + text.encode(), is_last=False) for text in (X, other)]
     data = VERSION_LINE + other.encode() + b"\n"
     for _ in range(3):  # once remembered, then known, then in the place of the other
         found = follow(X, X, other, other, other, X)

@@ -14,7 +14,7 @@ from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
 from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
-from ...errors import DsError
+from ...errors import DsError, explained
 from ...kernels.ds.small import Reader
 from ...kernels.files import files, ranges
 from ...packing import unpack_all
@@ -182,8 +182,13 @@ def write(
         raise error.at(path=os.fsdecode(path))
     if atomic and size >= LOCKED_SIZE:
         _write_large(path, buffers, durable)
-    elif not files.write_file(path, buffers, atomic, durable):
-        files.write_file(resolve(path)[0], buffers, atomic, durable)
+        return
+    try:
+        if not files.write_file(path, buffers, atomic, durable):
+            with naming(path):
+                files.write_file(resolve(path)[0], buffers, atomic, durable)
+    except FileNotFoundError as error:
+        raise explained(error, is_output=True) from None
 
 
 @functools.cache
