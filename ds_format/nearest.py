@@ -9,10 +9,10 @@ ABBREVIATED = 3
 """Characters that tell which name is meant."""
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str | None:
     """Return the name that is most like another one, or of which one is the beginning of the other; None if none is.
 
-    A variable of the same name in a group comes first.
+    A variable of the same name in a group comes first. `least` is how like it a name has to be, from 0 to 1.
 
     Examples
     --------
@@ -31,14 +31,14 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
         return in_groups[0]
     folded = {other.lower(): other for other in reversed(known)}
     difflib = importlib.import_module("difflib")  # only who made a mistake waits for it
-    found = difflib.get_close_matches(name.lower(), folded, n=1)
+    found = difflib.get_close_matches(name.lower(), folded, 1, least)
     if not found and len(name) >= ABBREVIATED:
         begun = (other for other in folded if len(other) >= ABBREVIATED)
         found = [other for other in begun if other.startswith(name.lower()) or name.lower().startswith(other)]
     return folded[found[0]] if len(found) == 1 else None
 
 
-def hint(name: str, names: Iterable[str]) -> str:
+def hint(name: str, names: Iterable[str], least: float = 0.6) -> str:
     """Return what to put behind a message about a name that does not exist; nothing if no name is like it.
 
     Examples
@@ -46,5 +46,5 @@ def hint(name: str, names: Iterable[str]) -> str:
     >>> hint("temperatur", ["pressure", "temperature"])
     ': did you mean temperature?'
     """
-    found = nearest(name, names)
+    found = nearest(name, names, least)
     return "" if found is None else f": did you mean {found}?"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -47,8 +46,7 @@ def check(request: Request) -> None:
         about = f", and no variable of {path}"
     elif is_address(path) or (not hint(first, COMMANDS) and drivers.is_known(path)):
         return  # the list reports that this file does not exist
-    near = difflib.get_close_matches(first, COMMANDS, 1, LEAST_LIKE)
-    meant = hint(first, names) or (f": did you mean {near[0]}?" if near else "")
+    meant = hint(first, names) or hint(first, COMMANDS, LEAST_LIKE)
     raise UsageError(f'unknown command "{first}"{about}{meant}')
 
 
