@@ -86,7 +86,7 @@ class Chunks:
         Raises
         ------
         FormatError
-            If the file has no room for the chunks.
+            If the file has no room for the chunks, or has one of them twice.
         """
         if self._file is None or any(s.start >= s.stop for s in slices):
             return None
@@ -118,7 +118,7 @@ class Chunks:
         if layout.chunk is None:
             return _one_piece(file, layout, slices, shape)
         axes = index.ranges(layout, slices)
-        if self._is_repeated(key, layout, axes, shape):
+        if not known.expect(math.prod(map(len, axes))) or self._is_repeated(key, layout, axes, shape):
             return None
         table = index.locate(known, layout, slices, file.size)
         return None if table is None else lambda: reading.read_chunks(file.fd, layout, table, shape)

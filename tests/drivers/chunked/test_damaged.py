@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import ds_format as ds
+from ds_format.drivers import netcdf
 from ds_format.drivers.chunked import filters, index
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import DsError, FormatError, TruncatedError
@@ -133,6 +136,35 @@ def test_a_cut_file(path: Path) -> None:
             file.truncate(place.byte_offset + 10)
         with pytest.raises(TruncatedError, match=f"the chunk of 200 bytes at {place.byte_offset}.*found 10 bytes"):
             prepared()
+
+
+@pytest.mark.parametrize("twice", [(1, 0), (1, 2), (149, 3), (3, 149)])
+@pytest.mark.parametrize("driver", [hdf5, netcdf])
+def test_a_chunk_that_is_in_the_index_twice(path: Path, driver: Any, twice: tuple[int, int]) -> None:
+    n, step = 150, 10
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("x", data=np.arange(n * step, dtype="f4"), chunks=(step,))
+        place = dataset.id.get_chunk_info_by_coord((twice[0] * step,))
+    content = path.read_bytes()
+    # a key of the tree: size, mask, first value, and 0 for the bytes of a value; the place of the chunk follows
+    key = struct.pack("<IIQQ", place.size, 0, twice[0] * step, 0)
+    at = content.index(key + struct.pack("<Q", place.byte_offset))
+    change(path, at, struct.pack("<IIQQ", place.size, 0, twice[1] * step, 0))
+    for start, stop in [(0, n), (0, 5), (twice[1], twice[1] + 1), (70, 71)]:
+        with contextlib.closing(driver.open(path)) as source, pytest.raises(FormatError) as caught:
+            source._job(source._variable("x"), (slice(start * step, stop * step),)).work()
+        error = caught.value
+        assert (error.path, error.variable) == (str(path), "x")
+        assert f"the chunk at ({twice[1] * step},) twice" in str(error)
+    reads: list[Any] = [
+        lambda: ds.read(path, ["x"]),
+        lambda: ds.read_many([path], ["x"], dim="new"),
+        lambda: ds.open(path)["x"][:20],
+        lambda: ds.convert(path, path.with_suffix(".ds")),
+    ]
+    for read in reads:
+        with pytest.raises(FormatError, match="twice"):
+            read()
 
 
 @pytest.mark.parametrize(("offset", "size"), [(10**9, 8), (2**63 - 1, 8), (8, 10**9), (8, 2**32 - 1)])

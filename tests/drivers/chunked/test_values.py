@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 import ds_format as ds
 from ds_format.drivers import netcdf
-from ds_format.drivers.chunked import filters, index, reading
+from ds_format.drivers.chunked import filters, reading
 
 from .files import assert_same, both, numbers, whole
 
@@ -60,9 +60,8 @@ def datasets(draw: st.DrawFn) -> tuple[dict[str, Any], tuple[slice, ...], Any]:
     drawn=datasets(),
     is_deflate=st.booleans(),
     piece=st.sampled_from([8, 200, reading.PIECE_SIZE]),
-    max_asked=st.sampled_from([0, 64]),
 )
-def test_datasets(tmp_path: Path, drawn: Any, is_deflate: bool, piece: int, max_asked: int) -> None:
+def test_datasets(tmp_path: Path, drawn: Any, is_deflate: bool, piece: int) -> None:
     options, slices, written = drawn
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
@@ -71,7 +70,6 @@ def test_datasets(tmp_path: Path, drawn: Any, is_deflate: bool, piece: int, max_
         dataset[part] = numbers(tuple(s.stop for s in written), options["dtype"][1:])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "PIECE_SIZE", piece)
-        patch.setattr(index, "MAX_ASKED", max_asked)
         if not is_deflate:
             patch.setattr(filters, "inflater", lambda: filters._inflate_by_zlib)
         found, expected = both(hdf5, path, "x", slices)
