@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import is_address
 from ..nearest import hint
 from . import pst
 from .commands import COMMANDS, DEFAULT, Option
@@ -217,7 +218,7 @@ def count(request: Request, least: int, most: int | None = None, *, lacks: str =
     """
     n = len(request.words)
     if lacks and n == 1 and least > 1 and isinstance(file := request.words[0], str):
-        if os.path.exists(file):
+        if is_address(file) or os.path.exists(file):
             raise UsageError(f"{lacks} is missing: found only the file {file}; `ds {lister} {file}` lists what it has")
         raise UsageError(f"INPUT is missing: found only {file}, which is not a file")
     if n < least or (most is not None and n > most):

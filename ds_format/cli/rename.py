@@ -58,9 +58,11 @@ def run(request: Request) -> Iterable[Any]:
     finder = Changer(source, request)
     n_renamed = 0
     for pairs in variables:
-        n_renamed += len(finder.find(list(pairs), vars(d, full=True), "variable"))
+        every = vars(d, full=True)
+        options.check_places([{old: new for old, new in pairs.items() if not finder.match(old, every)}], COMMAND)
+        n_renamed += len(finder.find(list(pairs), every, "variable"))
         with changes.about(source):
-            rename_m(d, finder.renaming(pairs, vars(d, full=True), "variable"))
+            rename_m(d, finder.renaming(pairs, every, "variable"))
     for wanted, pairs in attributes:
         found: list[Any] = [None] if wanted is None else finder.find(wanted, vars(d, full=True), "variable")
         known = changes.attributes(d, found)

@@ -49,6 +49,7 @@ def run(request: Request) -> Iterable[Any]:
     d = changes.read(request, source)
     finder = Changer(source, request)
     names = dims(d, full=True)
+    options.check_places([{old: new for old, new in pairs.items() if not finder.match(old, names)}], COMMAND)
     finder.settle(changes=bool(finder.find(list(pairs), names, "dimension")))
     with changes.about(source):
         rename_dim_m(d, finder.renaming(pairs, names, "dimension"))

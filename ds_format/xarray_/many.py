@@ -15,7 +15,7 @@ from xarray.core import indexing
 
 from ..dataset import META
 from ..drivers.base import Readable
-from ..errors import DsError, MissingError
+from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
 from ..many.scanning import Wanted
 from ..names import escape, unescape
@@ -215,7 +215,8 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
         if glob.has_magic(pattern) and not os.path.exists(pattern):
             names = sorted(glob.glob(pattern, recursive=True))
             if not names:
-                raise FileNotFoundError(errno.ENOENT, "no file matches the pattern", pattern)
+                reason = "addresses are not read yet" if is_address(pattern) else "no file matches the pattern"
+                raise FileNotFoundError(errno.ENOENT, reason, pattern)
     else:
         names = [os.fsdecode(path) for path in paths]
         if not names:

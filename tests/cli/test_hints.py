@@ -75,6 +75,8 @@ def test_addresses_are_not_read_by_commands_for_many_files(ds: Run) -> None:
         f"ds convert: {address}: addresses are not read yet\nds convert: the file failed\n"
     )
     assert ds("verify", address).out == f'{address} none error "addresses are not read yet"\n'
+    assert ds("pack", "s3://b", "x.zds") == (1, "", "ds pack: s3://b: addresses are not read yet\n")
+    assert ds("pack", "nothing", "x.zds") == (1, "", "ds pack: nothing: File does not exist\n")
     assert ds("inspect", "https://a.b/x.bpk").err == "ds inspect: https://a.b/x.bpk: addresses are not read yet\n"
 
 
@@ -253,3 +255,40 @@ def test_the_file_without_units_is_named(ds: Run) -> None:
     every = [ds_format.read(f"{i}.ds") for i in range(3)]
     with pytest.warns(UserWarning, match="'K', none in dataset 2, 'degC'"):
         ds_format.merge(every, "t")
+
+
+@pytest.mark.parametrize("line", ["rename v: w layout: 2.0.1 f.ds o.ds", "rename_dim x: y layout: 2.0.1 f.ds o.ds"])
+def test_an_option_between_pairs(line: str, ds: Run, field: str) -> None:
+    status, _, err = ds(*line.split())
+    assert status == 1
+    message = 'the option "layout" is between the arguments: options are first or last'
+    assert err.startswith(f"ds {line.split()[0]}: {message}\nUsage: ds ")
+    assert not Path("o.ds").exists()
+
+
+def test_a_variable_called_like_an_option_is_renamed(ds: Run) -> None:
+    ds_format.write("s.ds", {"layout": [1]})
+    assert ds("rename", "layout:", "page", "s.ds", "s.ds") == (0, "", "")
+    assert "page" in ds_format.read("s.ds")
+
+
+def test_convert_makes_no_folder_of_an_address(ds: Run, field: str) -> None:
+    assert ds("convert", field, "s3://b/out").err == "ds convert: s3://b/out: addresses are not written yet\n"
+    assert not Path("s3:").exists()
+
+
+def test_convert_to_a_file_in_a_folder_that_does_not_exist(ds: Run, field: str) -> None:
+    assert ds("convert", field, "nodir/x.ds").err == "ds convert: nodir/x.ds: the folder nodir does not exist\n"
+
+
+def test_patterns_of_addresses(ds: Run) -> None:
+    pattern = "https://a.b/*.nc"
+    assert ds("convert", pattern, "out") == (1, "", f"ds convert: {pattern}: addresses are not read yet\n")
+    assert ds("verify", pattern).out == f'{pattern} none error "addresses are not read yet"\n'
+    assert ds("merge", "time", pattern, "o.ds").err == f"ds merge: {pattern}: addresses are not read yet\n"
+
+
+def test_the_variable_before_an_address_is_missing(ds: Run) -> None:
+    path = "https://a.b/x.nc"
+    expected = f"ds cat: VAR is missing: found only the file {path}; `ds ls {path}` lists what it has\n"
+    assert ds("cat", path).err.startswith(expected)

@@ -14,7 +14,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from ... import drivers
-from ...errors import DriverError, MissingError
+from ...errors import DriverError, MissingError, is_address
 from ...kernels.files.presence import is_folder
 from ...messages import describe, meant
 
@@ -69,7 +69,8 @@ def _named(word: str, walk: _Walk) -> list[Input]:
     some = sorted({one.path: one for one in found}.values())
     if not some and len(walk.unreadable) == n_before[1]:
         if is_pattern and len(walk.passed) == n_before[0]:
-            raise MissingError("no file matches this pattern", path=word)
+            reason = "addresses are not read yet" if is_address(word) else "no file matches this pattern"
+            raise MissingError(reason, path=word)
         what = "that this pattern matches" if is_pattern else "in this folder"
         raise DriverError(f"no file {what} has a known suffix: expected one of {_suffixes()}", path=word)
     return some

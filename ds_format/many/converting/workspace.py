@@ -7,12 +7,15 @@ there is one place where something may be left by a run that was killed, and who
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import time
 
+from ...errors import explained, is_address
 from ...lock import Lock
 from ...opened import Opened
+from ...target import naming
 from ...workfolder import WorkFolder
 from .journal import Journal
 
@@ -44,6 +47,8 @@ class Workspace(Opened):
     """
 
     def __init__(self, outdir: str):
+        if is_address(outdir) and not os.path.isdir(outdir):
+            raise explained(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), outdir), is_output=True)
         self.outdir = os.path.abspath(outdir)
         self._made = _absent(self.outdir)
         os.makedirs(self.outdir, exist_ok=True)
@@ -103,7 +108,8 @@ class Beside(Opened):
     journal = None
 
     def __init__(self, output: str):
-        self._folder = WorkFolder(os.path.abspath(output), "convert")
+        with naming(output):
+            self._folder = WorkFolder(os.path.abspath(output), "convert")
         self.work = self._folder.path
 
     def begin(self) -> None:

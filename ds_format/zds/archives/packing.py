@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ...advance import Advance, Progress
-from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
+from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
 from ...kernels.files.presence import exists, is_folder
 from ...target import Target, naming
 from ...workfolder import WorkFolder
@@ -93,6 +93,8 @@ def pack(
         raise UnsupportedError(f"the year {stamp.year}; archives tell of years from 1980 to 2107")
     place = Folder(folder)
     if not place.is_store():
+        if not os.path.exists(place.path):
+            raise explained(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.path))
         raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=place.path)
     for one in place.unused():
         if not _is_skipped(one.name):
