@@ -90,7 +90,7 @@ def write_subset(part: Subset, target: Path, progress: Progress | None = None, *
         if progress is not None:
             progress(total, total)
         return
-    with created(target, meta, driver, **options) as sink:
+    with created(target, meta, driver, whole=part.source.meta, **options) as sink:
         _copy(part, sink, with_data, total, progress)
 
 

@@ -54,6 +54,8 @@ def write(
             Flush file and folder to the disk.
         time_units, calendar : str
             What variables of time are written in, those with a true `.time`. Not for ds files.
+        times : {"iso"}
+            Write all times as text by ISO 8601. For CSV files, samples and documents.
         version : {"1.0", "2.0.1"}
             Of the ds format.
         checksum : bool

@@ -117,7 +117,7 @@ def test_the_netcdf_reader_unpacks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["nc", "h5"])
-@pytest.mark.parametrize("second", [None, "ds", "json", "h5", "bpk", "zds", "nc"])
+@pytest.mark.parametrize("second", [None, "ds", "json", "h5", "bpk", "nc"])
 def test_what_netcdf_and_hdf5_packed_is_unpacked_wherever_it_went(
     tmp_path: Path, first: str, second: str | None
 ) -> None:

@@ -45,6 +45,7 @@ WRITE = (
     Option("allow-empty", "Write the output even if a selector leaves nothing of a dimension."),
     Option("calendar", "Calendar of time variables, as the CF conventions call it.", "NAME"),
     Option("time_units", "Units of time variables, as in 'days since 2000-01-01'.", "UNITS"),
+    Option("times", "For .csv, .tsv, .msgpack and .zds: iso writes times as text (2000-01-31T12:00:00).", "iso"),
 )
 """Options of every command, too: what is written, and how times are, except in ds files. Commands that write nothing
 ignore them."""

@@ -189,6 +189,12 @@ def _have_common_value(given: Subset, found: Subset, key: str) -> bool:
     """Whether a coordinate has a value in two files. Times are compared in the same units."""
     left, right = (np.ma.asanyarray(source.read(key)).ravel().compressed() for source in (given, found))
     own, other = attrs(given.meta[key]), attrs(found.meta[key])
+    if left.dtype.kind not in "OT" and right.dtype.kind in "OT" and timeaxis.is_time(own):  # written with `times: iso`
+        try:
+            right = np.array([timeaxis.from_iso(text, own["units"], own.get("calendar")) for text in right.tolist()])
+        except (TypeError, ValueError):
+            return False
+        other = own
     if left.dtype.kind in "OT" or right.dtype.kind in "OT":
         return not set(left.tolist()).isdisjoint(right.tolist())
     if any(own.get(name) != other.get(name) for name in ("units", "calendar")) and timeaxis.is_time(own):

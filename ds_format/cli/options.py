@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import drivers
+from ..creation import check_times
 from . import pst
 from .arguments import READ, WRITE, ArgumentError, Request, UsageError, is_none, unquoted
 from .commands import Command, Option
@@ -70,7 +71,7 @@ def reading(request: Request) -> dict[str, Any]:
 
 
 def writing(request: Request, target: str) -> dict[str, Any]:
-    """Return `time_units`, `calendar`, `version` (the layout of ds files) and `checksum`: those that the request has.
+    """Return `time_units`, `calendar`, `times`, `version` (the layout of ds files) and `checksum`, if they are given.
 
     Raises
     ------
@@ -79,7 +80,9 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     DriverError
         If no format has the suffix of the target, or it has no such option.
     """
-    found = _texts(request, target, TIMES, "text")
+    found = _texts(request, target, (*TIMES, "times"), "text")
+    if "times" in found:
+        check_times(**found)
     if "layout" in request.options:
         found["version"] = _layout(request.options["layout"], target)
     if "checksum" in request.options:
@@ -167,7 +170,7 @@ def _texts(request: Request, target: str, names: Sequence[str], kind: str) -> di
         if not isinstance(value, str):
             raise ArgumentError(f"{name}: invalid type: expected {kind}, found {pst.encode([value], False)}")
     if found:
-        drivers.check_creation(drivers.find(target), target, found, (*TIMES, *RECORDS))
+        drivers.check_creation(drivers.find(target), target, found, (*TIMES, "times", *RECORDS))
     return found
 
 

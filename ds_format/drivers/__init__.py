@@ -33,7 +33,10 @@ class Driver(NamedTuple):
     options: frozenset[str] = frozenset()
     """What `open` can do beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
     creation: frozenset[str] = frozenset()
-    """What a file can be created with: what `create` takes, and `time_units` and `calendar`; see `creation`."""
+    """What a file can be created with: the options of `create`, and those of times; see `creation`."""
+    unpack: bool | None = False
+    """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: the format cannot
+    keep the scale for all programs that read its files, so these get the values that `read` returns."""
     dates: bool = False
     """Whether Julian dates have their units and calendar as attributes."""
     masks: bool = False
@@ -48,7 +51,9 @@ FILE = frozenset({"atomic", "durable"})
 """Of a format whose data are one file: how it comes to its name."""
 TIMES = frozenset({"time_units", "calendar"})
 """Of a format that has no times of its own."""
-RECORDS = frozenset({"dim", "durable", "key"}) | TIMES
+TEXT_TIMES = frozenset({"times"})
+"""Of a format that other programs read without attributes: times can be text."""
+RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
 """Of records: each container makes its files as it must, always so that they appear when they are whole."""
 
 DRIVERS = {
@@ -58,12 +63,18 @@ DRIVERS = {
         options=frozenset({"skip_unsupported"}),
         creation=FILE | TIMES | {"mappable", "version"},
     ),
-    "csv": Driver((".csv", ".tsv", ".tab"), "ds_format.drivers.csv_", creation=FILE | TIMES),
+    "csv": Driver(
+        (".csv", ".tsv", ".tab"),
+        "ds_format.drivers.csv_",
+        creation=FILE | TIMES | TEXT_TIMES,
+        unpack=None,
+    ),
     "datadings": Driver(
         (".msgpack",),
         "ds_format.drivers.records.datadings",
         options=frozenset({"skip_unsupported"}),
         creation=RECORDS,
+        unpack=None,
     ),
     "ds": Driver(
         (".ds",),
@@ -97,6 +108,7 @@ DRIVERS = {
         "ds_format.drivers.records.zds",
         options=frozenset({"skip_unsupported"}),
         creation=RECORDS,
+        unpack=None,
     ),
 }
 

@@ -8,15 +8,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
 from .axes import join, presence, shaped, split
 from .calendars import check_begin, civil, count, is_of_models, year_text
 from .timestamps import parse_iso
-from .units import JD_CALENDAR, JD_UNITS, decode
+from .units import JD_CALENDAR, JD_UNITS, SECOND, Axis, decode
+
+ROUNDING = 5e-10
+"""Seconds that calculating the time of day may be wrong by."""
 
 
-def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> Any:
+def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR, *, fractions: bool = False) -> Any:
     """Return times as text by ISO 8601, rounded to seconds.
 
     Parameters
@@ -27,6 +31,8 @@ def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     calendar : str, optional
         None is `standard`. Dates in the text are those of 360_day, noleap or all_leap, if that is the calendar; else of
         the proleptic Gregorian calendar, as ISO 8601 wants.
+    fractions : bool
+        Write fractions of seconds, with 3, 6 or 9 digits in all texts. Rounding errors are not fractions.
 
     Returns
     -------
@@ -45,20 +51,41 @@ def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     '2000-01-01T18:00:00'
     >>> to_iso([59], "days since 2000-01-01", "360_day")
     array(['2000-02-30T00:00:00'], dtype=object)
+    >>> to_iso([0, 0.5], "seconds since 2000-01-01", fractions=True).tolist()
+    ['2000-01-01T00:00:00.000', '2000-01-01T00:00:00.500']
     """
     axis = decode(units, calendar)
     present, nan, mask = presence(values)
     days, seconds = split(present, axis)
-    carry, second = np.divmod(np.floor(seconds + 0.5).astype(np.int64), 86_400)
+    digits = _digits(seconds, present, axis) if fractions else 0
+    ticks = 10**digits
+    count_of_ticks = np.floor(seconds * ticks + 0.5).astype(np.int64)
+    carry, tick = np.divmod(count_of_ticks, 86_400 * ticks)
+    second, fraction = np.divmod(tick, ticks)
     minute, hour = second // 60 % 60, second // 3600
     fields = (*civil(days + carry, axis.calendar), hour, minute, second % 60)
     texts = [
         f"{year_text(year)}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
         for year, month, day, hour, minute, second in zip(*(field.ravel().tolist() for field in fields), strict=True)
     ]
+    if digits:
+        texts = [f"{text}.{part:0{digits}}" for text, part in zip(texts, fraction.ravel().tolist(), strict=True)]
     if nan.any():
         mask = nan if mask is None else nan | mask
     return shaped(np.array(texts, object).reshape(days.shape), mask, values)
+
+
+def _digits(seconds: NDArray[np.float64], values: NDArray[Any], axis: Axis) -> int:
+    """Return how many digits of the fractions of seconds are more than rounding errors of the values."""
+    if values.dtype.kind == "f":
+        errors = np.maximum(np.spacing(np.abs(values)).astype(np.float64) * axis.unit / SECOND, ROUNDING)
+    else:
+        errors = np.full(values.shape, ROUNDING)
+    for digits in (0, 3, 6):
+        scaled = seconds * 10**digits
+        if (np.abs(scaled - np.rint(scaled)) <= errors * 10**digits).all():
+            return digits
+    return 6 if values.dtype.kind == "f" else 9
 
 
 def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> float:

@@ -208,7 +208,14 @@ def test_what_cannot_be_written(dataset: dict[str, Any], message: str, tmp_path:
     [
         ({"x": [1], ".": {"x": {"units": "m"}}}, r'attributes \(of "x"\)$'),
         ({"x": [1], ".": {".": {"title": "t"}}}, r"attributes \(of the dataset\)$"),
-        ({"x": [1], ".": {"x": {".time": True}}}, r'attributes \(of "x"\)$'),
+        (
+            {"x": [1], ".": {"x": {".time": True}}},
+            r'units of times \("x": days since -4713-11-24 12:00 UTC, calendar proleptic_gregorian; .* \(of "x"\)$',
+        ),
+        (
+            {"x": [1], ".": {"x": {"units": "hours since 2000-01-01"}}},
+            r'units of times \("x": hours since 2000-01-01; `times: iso`, .* writes dates\); attributes \(of "x"\)$',
+        ),
         ({"x": [1], ".": {"x": {".dims": ["time"]}}}, r'names of dimensions \("time", read as "i"\)$'),
         ({"x": np.zeros(1, "f4")}, r'types \("x" read as float64 instead of float32\)$'),
         ({"x": [True]}, r'types \("x" read as unicode instead of bool\)$'),
@@ -224,7 +231,7 @@ def test_what_cannot_be_written(dataset: dict[str, Any], message: str, tmp_path:
             r'types \("0" read as int64 instead of int8, "1" .* int8 and 4 more\)$',
         ),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_one_warning_for_all_that_is_lost(dataset: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.warns(LossWarning, match=f"a.csv: CSV cannot hold {message}") as caught:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...codec.header import DTYPES, PRIVATE
 from ...names import unescape
+from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
 from ..base import Metadata
 from ..loss import count_payloads
 from .source import DIMENSION
@@ -27,6 +28,7 @@ class Losses:
         self._attributes = [_quoted(key) for key in meta if key != "." and not TECHNICAL.issuperset(meta[key])]
         if not TECHNICAL.issuperset(meta.get(".", {})):
             self._attributes.insert(0, "the dataset")
+        self._times = [text for key in meta if key != "." and (text := _time(key, meta[key]))]
         dims = [dim for key in meta if key != "." for dim in meta[key].get(".dims") or ()]
         self._dims = [f'"{dim}"' for dim in dict.fromkeys(dims) if dim != DIMENSION]
         self._types: list[str] = []
@@ -54,6 +56,9 @@ class Losses:
     def message(self) -> str:
         """Return what is lost in one line; empty if nothing is."""
         out = []
+        if self._times:
+            told = '`times: iso`, in Python `times="iso"`, writes dates'
+            out.append(f"units of times ({_listed(self._times)}; {told})")
         if self._attributes:
             out.append(f"attributes (of {_listed(self._attributes)})")
         if self._dims:
@@ -67,6 +72,18 @@ class Losses:
         if self._long:
             out.append(f"texts of more than {csv.field_size_limit()} characters (of {_listed(self._long)}, not read)")
         return f"CSV cannot hold {'; '.join(out)}" if out else ""
+
+
+def _time(key: str, entry: Mapping[str, Any]) -> str:
+    """Return the name of a variable of time with its units and calendar. Empty for other variables."""
+    calendar = entry.get("calendar")
+    if entry.get(".time") is True:
+        units, calendar = JD_UNITS, JD_CALENDAR
+    elif claims_time(entry):
+        units = entry["units"]
+    else:
+        return ""
+    return f"{_quoted(key)}: {units}" + (f", calendar {calendar}" if isinstance(calendar, str) else "")
 
 
 def _quoted(key: str) -> str:

@@ -7,13 +7,14 @@ has said. Tables of text have no dimensions, and of one of which something was s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import drivers
 from ...comparison.attributes import alike, same
 from ...comparison.elements import Rule
 from ...comparison.values import Tally, pairs, tally
+from ...creation import Coding
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError
 from ...names import unescape
@@ -25,7 +26,7 @@ DATE_ERROR = 1e-6
 _PROPERTIES = (".size", ".type", ".dims", ".missing", ".records")
 
 
-def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False) -> None:
+def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False, times: str | None = None) -> None:
     """Check that a file holds what it was made of.
 
     Parameters
@@ -38,6 +39,8 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
         Whether times were read as Julian dates.
     lossy : bool
         Whether it was said already that the file does not hold everything.
+    times : str, optional
+        How times were written; see `creation.create_sink`.
 
     Raises
     ------
@@ -46,8 +49,9 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
     """
     driver = drivers.find(written)
     exact, shaped = driver is drivers.DRIVERS["ds"], driver is not drivers.DRIVERS["csv"]
+    coding = Coding(part.meta, driver, part.source.meta, times=times)
     with open_subset(written, jd=jd and not exact, driver=driver, verify=exact) as back:
-        for key, entry in part.meta.items():
+        for key, entry in coding.meta.items():
             found = back.meta.get(key)
             name = None if key == META else unescape(key)
             try:
@@ -60,7 +64,9 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
                     if shaped:
                         _compare_shape(key, entry, found, (".size", ".type") if exact else (".size",))
                     if shaped or not lossy:
-                        _compare_values(part, back, key, exact=exact)
+                        blocks = coding.blocks(key, part.blocks(key))
+                        is_date = entry.get(".time") is True and not exact
+                        _compare_values(blocks, back.blocks(key), exact=exact, is_date=is_date)
             except DsError as error:
                 raise error.at(path=written, variable=name)
 
@@ -86,10 +92,9 @@ def _compare_shape(key: str, given: Mapping[str, Any], found: Mapping[str, Any],
         raise IntegrityError(f".dims: read back {theirs}, expected {ours}")
 
 
-def _compare_values(part: Subset, back: Subset, key: str, *, exact: bool) -> None:
-    is_date = part.meta[key].get(".time") is True and not exact
+def _compare_values(blocks: Iterator[Any], back: Iterator[Any], *, exact: bool, is_date: bool) -> None:
     rule = Rule(atol=DATE_ERROR if is_date else 0.0, bits=exact, loose=not exact)
-    found = tally(pairs(part.blocks(key), back.blocks(key)), rule, first=True)
+    found = tally(pairs(blocks, back), rule, first=True)
     if found.differs:
         raise IntegrityError(f"value {_first(found)} differs when the file is read back")
 

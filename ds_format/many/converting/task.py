@@ -178,7 +178,8 @@ def _convert(order: Order, staged: str, settings: Settings, told: list[Warned], 
             settings.wanted.convert(order.source, staged, progress)
         if settings.verify:
             with settings.wanted.opened(order.source, verify=True) as part:
-                compare(part, staged, jd=settings.wanted.jd, lossy=bool(told))
+                times = settings.wanted.options.get("times")
+                compare(part, staged, jd=settings.wanted.jd, lossy=bool(told), times=times)
         after = os.stat(order.source)
         if Stamp.of(after) != Stamp.of(before):
             raise ReplacedError("the file was changed while it was converted", path=order.source)
