@@ -148,9 +148,10 @@ def test_links_are_left_out(tmp_path: Path) -> None:
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(FormatError, match=r"neither collections/ nor zds\.json"):
-            pack(folder, tmp_path / "x.zds")
+    with pytest.raises(FormatError, match=r"neither collections/ nor zds\.json"):
+        pack(tmp_path, tmp_path / "x.zds")
+    with pytest.raises(FileNotFoundError):
+        pack(tmp_path / "absent", tmp_path / "x.zds")
     (tmp_path / "store/collections").mkdir(parents=True)
     pack(tmp_path / "store", tmp_path / "x.zds")
     assert Archive(tmp_path / "x.zds").collections() == []

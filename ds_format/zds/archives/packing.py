@@ -73,7 +73,7 @@ def pack(
     UnsupportedError
         If an archive cannot hold it.
     OSError
-        If a file cannot be read, or the archive cannot be written.
+        If a file cannot be read, or the archive cannot be written; FileNotFoundError if the folder does not exist.
 
     Examples
     --------
