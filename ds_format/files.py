@@ -33,6 +33,7 @@ def read(
     strings: str = "object",
     skip_unsupported: bool = False,
     verify: bool = False,
+    format: str | None = None,
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
@@ -42,7 +43,7 @@ def read(
     Parameters
     ----------
     filename : str, bytes or PathLike
-        The suffix tells the format.
+        The suffix tells the format. If it is unknown, the content does.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default. What happens if one does not exist depends on the mode, see
         `ds_format.mode`.
@@ -79,6 +80,8 @@ def read(
     verify : bool
         Compare the checksums of the header and of each variable that is read, of a ds file written with
         `checksum=True`. With a selection the whole variable is read for this. A file without checksums gives a warning.
+    format : str, optional
+        The format of the file, whatever its suffix and content: its name, as "netcdf", or a suffix, as "tsv".
 
     Returns
     -------
@@ -91,7 +94,7 @@ def read(
     OSError
         If the file cannot be read.
     DriverError
-        If no driver has the suffix.
+        If no driver has the suffix, and the content is not recognised; if there is no such `format`.
     FormatError
         If the file is damaged; the message names file, variable and field.
     IntegrityError
@@ -112,8 +115,9 @@ def read(
     >>> read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
+    driver = None if format is None else drivers.of_format(format)
     if not (sel or range_ or at or between or mmap or jd or verify):
-        module = drivers.of_existing(filename)
+        module = drivers.of_existing(filename) if driver is None else drivers.load(driver)
         if hasattr(module, "read"):
             keys = None if variables is None else keys_of(variables)
             numpy = strings != "object" and _as_numpy(strings)
@@ -130,7 +134,7 @@ def read(
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
     options["skip_unsupported"] = skip_unsupported
     options["verify"] = verify
-    with open_subset(filename, variables, sel, range_, at, between, jd, **options) as subset:
+    with open_subset(filename, variables, sel, range_, at, between, jd, driver=driver, **options) as subset:
         if verify and getattr(subset.source, "sums", ()) is None:
             warnings.warn(f"{subset.path}: no checksum", stacklevel=2)
         return _whole(subset, full)
@@ -160,12 +164,13 @@ def open(
     mmap: bool = False,
     strings: str = "object",
     skip_unsupported: bool = False,
+    format: str | None = None,
 ) -> File:
     """Open a file whose variables are read when they are indexed.
 
     Parameters
     ----------
-    filename, unpack, mmap, strings, skip_unsupported
+    filename, unpack, mmap, strings, skip_unsupported, format
         As `read`.
 
     Returns
@@ -193,6 +198,7 @@ def open(
         mmap=mmap,
         strings=_as_numpy(strings),
         skip_unsupported=skip_unsupported,
+        driver=None if format is None else drivers.of_format(format),
     )
     return File(source, source.path)
 

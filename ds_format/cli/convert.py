@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,11 +20,12 @@ from ..many.converting.plan import suffix_of
 from ..many.converting.records import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion
 from ..visible import visible
 from . import options, pst
-from .arguments import ArgumentError, Request, count, names, text
+from .arguments import GENERAL, READ, WRITE, ArgumentError, Request, count, names, text
 from .commands import Command, Option
 from .progress import Lines
 from .selecting import Matching, matching
 
+_WORD = re.compile(r"([\w-]*)([:=]?)(.*)", re.DOTALL)
 FLAGS = ("dry-run", "fail-fast", "overwrite", "resume", "verify")
 
 COMMAND = Command(
@@ -37,8 +39,9 @@ COMMAND = Command(
             "INPUT",
             (
                 "A file, a folder, or a pattern in quotes: * and ? and [...] in names, ** for any folders. Of folders, "
-                "and of what a pattern matches, files of known suffixes are taken, but none that begin with a dot. "
-                "Links to folders are not followed there, and OUTDIR is left out."
+                "and of what a pattern matches, files of a known suffix or with recognised content are taken, but none "
+                "that begin with a dot. A warning counts the others. Links to folders are not followed there, and "
+                "OUTDIR is left out."
             ),
         ),
         ("OUTDIR", "The folder of the outputs. It is made if it does not exist."),
@@ -93,6 +96,7 @@ def run(request: Request) -> Iterator[Any]:
         If nothing can be done at all.
     """
     count(request, 2)
+    _check_words(request)
     *inputs, last = (text(word, "argument") for word in request.words)
     with _executor(request) as executor:
         watch = _Watch(request)
@@ -121,6 +125,31 @@ def run(request: Request) -> Iterator[Any]:
         yield from ([record.input, record.output] for record in records if record.status == PLANNED)
     if any(record.status == FAILED for record in records):
         raise DsError(told(records) if len(records) > 1 else "the file failed")
+
+
+def _check_words(request: Request) -> None:
+    """Check that no word is an option in another spelling: any word can be the folder of the outputs.
+
+    A word in quotes of PST or after `--`, and the name of an existing file are what they say.
+
+    Raises
+    ------
+    ArgumentError
+        If one is.
+    """
+    known = {option.name: option for option in (*COMMAND.options, *GENERAL, *READ, *WRITE)}
+    n = len(request.words)
+    for i, word in enumerate(request.words):
+        if not isinstance(word, pst.Bare) or os.path.lexists(word):
+            continue
+        name, sign, value = _WORD.findall(word)[0]
+        option = known.get(name)
+        if option is None or (not sign and (value or len(name) == 1 or n < 3)):
+            continue
+        if not sign and i + 1 < n:
+            value = request.words[i + 1]
+        right = f"{name}: {value or option.value}" if option.value else f"--{name}"
+        raise ArgumentError(f'{word}: to set the option {name} write "{right}"; for a file or folder write "./{word}"')
 
 
 def told(records: Iterable[Conversion]) -> str:

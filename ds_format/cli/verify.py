@@ -25,8 +25,8 @@ COMMAND = Command(
             "INPUT",
             (
                 "A file of any format, or the folder of a store. Of another folder, and of a pattern with "
-                "*, ?, [...] or **, all files of known suffixes are checked. What cannot be opened is an error; "
-                "others are checked."
+                "*, ?, [...] or **, all files of a known suffix or with recognised content are checked, and a warning "
+                "counts the others. What cannot be opened is an error."
             ),
         ),
     ),
@@ -94,7 +94,9 @@ def _files(name: str) -> list[str]:
         If there are none in a folder, or none that a pattern matches.
     """
     if has_wildcard(name) or (os.path.isdir(name) and not drivers.is_store(name)):
-        return [one.path for one in find([name], None)[0]]
+        found = find([name], None)
+        found.warn()
+        return [one.path for one in found.inputs]
     return [name]
 
 

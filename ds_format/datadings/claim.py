@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..kernels.files import files as kernel
@@ -217,6 +217,39 @@ class Claim:
     def release(self) -> None:
         """Let others write. In a process that was forked from the owner, only forget the claim."""
         self._lock.release(remove=True)
+
+
+def publish(staged: str, path: str, move: Callable[[str, str], object]) -> None:
+    """Move a dataset to another name, all its files at once: a program that is killed leaves the old or the new one.
+
+    Parameters
+    ----------
+    staged : str
+        The data file of a closed dataset. Its base name is that of `path`, since checksums include it.
+    path : str
+        The data file to make or to replace.
+    move : callable
+        Moves a file to another path, as `os.replace`.
+
+    Raises
+    ------
+    BusyError
+        If another process is writing the dataset.
+    OSError
+        If a file cannot be moved.
+    """
+    size = os.stat(staged).st_size
+    claim = Claim(path)
+    try:
+        for suffix in journal.ORDER:
+            if exists(staged + suffix):
+                move(staged + suffix, claim.reserve(suffix))
+        claim.commit(size, drops=(format.LEGACY_INDEX,))
+    except BaseException:
+        claim.undo()
+        raise
+    finally:
+        claim.release()
 
 
 def _write(fd: int, data: bytes) -> None:

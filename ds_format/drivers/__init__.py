@@ -1,17 +1,20 @@
-"""Which file format is which: suffixes → module → what to install.
+"""Which file format is which: suffix, or else content → module → what to install.
 
 Modules are imported when a file of theirs is touched.
 """
 
+import contextlib
 import importlib
 import os
+import re
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from ..errors import DriverError, explained
-from ..kernels.files.presence import is_file, is_folder
+from ..errors import DriverError, FormatError, explained
+from ..kernels.files.presence import exists, is_file, is_folder
 from ..nearest import hint
 from ..optional import unavailable
+from ..regular import NO_FILE, open_binary
 from .base import Metadata, Origin, Source
 from .small import SmallFiles
 from .stamp import Stamp, Watch
@@ -45,6 +48,10 @@ class Driver(NamedTuple):
     """Whether sources are `handle.Reopened`: they have no positions that a handle could read at."""
     holds: bool = False
     """Whether `module` is a `small.SmallFiles`: small files are read together, and those that are alike as one."""
+    marks: tuple[bytes, ...] = ()
+    """First bytes that only files of this format have."""
+    sidecars: tuple[str, ...] = ()
+    """What is appended to the name of a file to name its accompanying files, the indispensable one first."""
 
 
 FILE = frozenset({"atomic", "durable"})
@@ -62,6 +69,7 @@ DRIVERS = {
         "ds_format.drivers.binpickle_",
         options=frozenset({"skip_unsupported"}),
         creation=FILE | TIMES | {"mappable", "version"},
+        marks=(b"BPCK",),
     ),
     "csv": Driver(
         (".csv", ".tsv", ".tab"),
@@ -75,6 +83,7 @@ DRIVERS = {
         options=frozenset({"skip_unsupported"}),
         creation=RECORDS,
         unpack=None,
+        sidecars=(".offsets", ".keys", ".key_hashes", ".filter", ".md5", ".meta", ".index"),
     ),
     "ds": Driver(
         (".ds",),
@@ -84,6 +93,7 @@ DRIVERS = {
         creation=FILE | {"checksum", "version"},
         reopens=False,
         holds=True,
+        marks=(b"ds-1.0\n",),
     ),
     "hdf5": Driver(
         (".h5", ".hdf5", ".hdf", ".he5"),
@@ -102,6 +112,7 @@ DRIVERS = {
         dates=True,
         masks=True,
         holds=True,
+        marks=(b"CDF\x01", b"CDF\x02", b"CDF\x05"),
     ),
     "zds": Driver(
         (".zds",),
@@ -118,6 +129,15 @@ UNKNOWN = "\0"
 """The suffix of no file."""
 HELD = tuple(suffix for suffix, driver in BY_SUFFIX.items() if driver.holds)
 """Suffixes of formats whose small files are held in memory."""
+
+HDF5_MARK = b"\x89HDF\r\n\x1a\n"
+HDF5_START = 512
+"""Bytes before the mark, if there are any; else twice as many, and so on."""
+ZIP_MARK = b"PK\x03\x04"
+OLDER_DS = re.compile(rb'\{[^\n]*"\.offset"')
+"""The start of a ds file of the layout 2.0.1: a line of JSON with the offsets of variables."""
+FIRST_SIZE = 64 * 1024
+"""Bytes in which `OLDER_DS` is searched."""
 
 _loaded: dict[str, Any] = {}
 """Modules by their names, once they are whole: `sys.modules` has them already while another thread imports them."""
@@ -146,6 +166,22 @@ def find(path: Any) -> Driver:
     return driver
 
 
+def of_format(format: str) -> Driver:
+    """Return the driver of a format by its name or by a suffix of its files, with or without the dot.
+
+    Raises
+    ------
+    DriverError
+        If there is no such format.
+    """
+    driver = DRIVERS.get(format) or BY_SUFFIX.get(f".{format.removeprefix('.')}".lower())
+    if driver is None:
+        known = [*DRIVERS, *(suffix[1:] for suffix in BY_SUFFIX if suffix[1:] not in DRIVERS)]
+        message = f'unknown file format "{format}": expected one of {" ".join(sorted(known))}{hint(format, known)}'
+        raise DriverError(message)
+    return driver
+
+
 def is_known(path: Any) -> bool:
     """Whether there is a driver for files of this name."""
     return os.path.splitext(os.fsdecode(path))[1].lower() in BY_SUFFIX
@@ -158,22 +194,110 @@ def is_store(path: Any) -> bool:
 
 
 def find_existing(path: Any) -> Driver:
-    """Return the driver of a file to be read, or of a folder that is a store.
+    """Return the driver of a file to be read, by its suffix or else by its content, or of a folder that is a store.
 
-    That the file does not exist is said before its suffix is looked at.
+    Raises
+    ------
+    OSError
+        If the suffix is unknown, and the file does not exist or cannot be read.
+    DriverError
+        If no driver has the suffix, and the content is not recognised; or if it is another folder.
     """
     try:
         return find(path)
-    except DriverError:
+    except DriverError as error:
         try:
             os.stat(path)
-        except FileNotFoundError as error:
-            raise explained(error) from None
+        except FileNotFoundError as absent:
+            raise explained(absent) from None
         if is_store(path):
             return DRIVERS["zds"]
         if os.path.isdir(path):
             raise DriverError("a folder, and no ZDS store: expected a file", path=os.fsdecode(path)) from None
+        driver = recognise(path)
+        if driver is None:
+            message = f"{error.message}, or recognised content; `ds.read`, `ds.open` and `ds info` take its `format`"
+            raise DriverError(message, path=error.path) from None
+        return driver
+
+
+def recognise(path: Any) -> Driver | None:
+    """Return the driver of a file by its content; None if it is not recognised, or is no regular file.
+
+    NetCDF, HDF5, ds and BinPickle files are recognised by their first bytes, ZDS archives by the names in them, and
+    datadings files by the index next to them. Nothing distinguishes JSON and CSV files of datasets from others.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    """
+    name = os.fsdecode(path)
+    try:
+        file = open_binary(name, 0)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return None
         raise
+    with file:
+        first = file.read(FIRST_SIZE)
+        for driver in DRIVERS.values():
+            if first.startswith(driver.marks):
+                return driver
+        if _is_hdf5(file, first):
+            return _of_hdf5(name)
+    if OLDER_DS.match(first):
+        return DRIVERS["ds"]
+    if first.startswith(ZIP_MARK) and load(DRIVERS["zds"]).recognises(name):
+        return DRIVERS["zds"]
+    return DRIVERS["datadings"] if exists(name + DRIVERS["datadings"].sidecars[0]) else None
+
+
+def _is_hdf5(file: BinaryIO, first: bytes) -> bool:
+    """Whether the mark of HDF5 is where it may be: at the start, or after a block of the user."""
+    if first.startswith(HDF5_MARK):
+        return True
+    start, size = HDF5_START, os.fstat(file.fileno()).st_size
+    while start < size:
+        file.seek(start)
+        if file.read(len(HDF5_MARK)) == HDF5_MARK:
+            return True
+        start *= 2
+    return False
+
+
+def _of_hdf5(path: str) -> Driver:
+    """Return the driver of an HDF5 file: that of NetCDF if it is netCDF-4, or if h5py is not installed."""
+    netcdf, hdf5 = DRIVERS["netcdf"], DRIVERS["hdf5"]
+    with contextlib.suppress(DriverError, FormatError, ImportError):
+        if load(netcdf).recognises(path):
+            return netcdf
+    try:
+        load(hdf5)
+    except DriverError:
+        return netcdf
+    return hdf5
+
+
+def is_sidecar(path: str) -> bool:
+    """Whether a file accompanies another one, of which it is a part.
+
+    Examples
+    --------
+    >>> from ds_format import drivers, write
+    >>> write("shard.msgpack", {"x": [1, 2]})
+    >>> drivers.is_sidecar("shard.msgpack.keys"), drivers.is_sidecar("other.msgpack.keys")
+    (True, False)
+    """
+    stem, end = os.path.splitext(path)
+    for driver in DRIVERS.values():
+        if end in driver.sidecars and exists(stem):
+            return stem.lower().endswith(driver.suffixes) or exists(stem + driver.sidecars[0])
+    return False
 
 
 def of_existing(path: Any) -> Any:

@@ -241,3 +241,27 @@ def _read(fd: int) -> Any:
         return os.read(fd, 10_000)
     except OSError:
         return b""
+
+
+@pytest.mark.usefixtures("archive")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["jobs:2"], 'jobs:2: to set the option jobs write "jobs: 2"'),
+        (["jobs=2"], 'jobs=2: to set the option jobs write "jobs: 2"'),
+        (["jobs", "2"], 'jobs: to set the option jobs write "jobs: 2"'),
+        (["resume"], 'resume: to set the option resume write "--resume"'),
+        (["to:json"], 'to:json: to set the option to write "to: json"'),
+    ],
+)
+def test_an_option_in_another_spelling(words: list[str], said: str, ds: Run) -> None:
+    for line in (["archive", "out", *words], [*words, "archive", "out"], ["archive", *words, "out"]):
+        assert ds("convert", *line) == (1, "", f'ds convert: {said}; for a file or folder write "./{words[0]}"\n')
+    assert sorted(os.listdir()) == ["archive"]
+
+
+@pytest.mark.usefixtures("archive")
+def test_a_file_with_the_name_of_an_option(ds: Run) -> None:
+    os.rename("archive/a.ds", "jobs")
+    assert ds("convert", "jobs", "./resume").status == 0
+    assert files("resume") == ["jobs.ds"]

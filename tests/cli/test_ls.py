@@ -116,8 +116,10 @@ def test_no_file_is_a_usage_error(ds: Run) -> None:
 def test_files_that_look_like_numbers(base: str, folder: Path, ds: Run) -> None:
     (folder / base).rename(folder / "1.ds")
     (folder / "1.ds").rename(folder / "2020")
-    assert "2020" in ds("ls", "2020").err
-    assert "invalid" not in ds("ls", "2020").err
+    assert ds("ls", "2020") == (0, "temperature\ntime\n", "")  # recognised by its content
+    (folder / "2021").write_text("text")
+    assert "2021" in ds("ls", "2021").err
+    assert "invalid" not in ds("ls", "2021").err
     assert "nan" in ds("ls", "nan").err
 
 

@@ -35,7 +35,10 @@ COMMAND = Command(
     "terminal there are colours, if the library rich is installed (pip install 'ds-format-cython[rich]'), unless "
     "NO_COLOR is set or TERM is dumb.",
     arguments=(("FILE", "A file of any format, or the folder of a store of documents."),),
-    options=(Option("l", "Print all variables, and all attributes as they are, each on a line of its own."),),
+    options=(
+        Option("l", "Print all variables, and all attributes as they are, each on a line of its own."),
+        Option("format", "The format, if neither suffix nor content tells it: netcdf, csv, json and so on.", "NAME"),
+    ),
     examples=(
         ("What is in a file:", "ds info data.nc"),
         ("The same as JSON:", "ds info -j data.nc"),
@@ -55,10 +58,11 @@ def run(request: Request) -> Iterator[Any]:
     count(request, 1)
     paths = [text(word, "FILE") for word in request.words]
     as_json = bool(request.options.get("j"))
+    format = None if request.options.get("format") is None else text(request.options["format"], "format")
     failed = 0
     for i, path in enumerate(paths):
         try:
-            found = facts.of(path)
+            found = facts.of(path, format)
         except (DsError, OSError) as error:
             if len(paths) == 1:
                 raise

@@ -20,13 +20,15 @@ STORAGE = (".netcdf", ".hdf5")
 """Properties that tell how something is stored in files of a format."""
 
 
-def of(path: str) -> dict[str, Any]:
+def of(path: str, format: str | None = None) -> dict[str, Any]:
     """Return what is known of a file.
 
     Parameters
     ----------
     path : str
         The file, or the folder of a store.
+    format : str, optional
+        Its format; see `ds_format.read`.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def of(path: str) -> dict[str, Any]:
     DsError, OSError
         If the file cannot be read.
     """
-    driver = drivers.find_existing(path)
+    driver = drivers.find_existing(path) if format is None else drivers.of_format(format)
     name = next(name for name, one in drivers.DRIVERS.items() if one is driver)
     found: dict[str, Any] = {"path": path, "driver": name}
     if name == "ds":
@@ -55,11 +57,11 @@ def of(path: str) -> dict[str, Any]:
             return found
     source = drivers.open_source(path, driver)
     try:
+        if name not in CONTAINERS:
+            found.update(format=formats.named(name, source), size=os.stat(path).st_size)
         meta, errors = source.meta, {key: error.message for key, error in source.faults.items()}
     finally:
         source.close()
-    if name not in CONTAINERS:
-        found.update(format=formats.named(name, path, meta), size=os.stat(path).st_size)
     return {**found, **_dataset(meta, errors, f".{name}")}
 
 

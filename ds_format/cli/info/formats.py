@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ...drivers import ds_header
+from ...drivers.base import Source
 
 NETCDF = {
     "NETCDF3_CLASSIC": "NetCDF classic",
@@ -20,12 +20,12 @@ LENGTH = ".stored"
 """Bytes of a variable in a ds file."""
 
 
-def named(driver: str, path: str, meta: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the name of the format of a file of a driver, as people know it."""
+def named(driver: str, source: Source) -> str:
+    """Return the usual name of the format of an open file of a driver."""
     if driver == "netcdf":
-        record = meta.get(".", {}).get(".netcdf")
+        record = source.meta.get(".", {}).get(".netcdf")
         return NETCDF[record.get("format", "NETCDF4") if isinstance(record, dict) else "NETCDF4"]
-    return "TSV" if driver == "csv" and not path.lower().endswith(".csv") else NAMES[driver]
+    return "TSV" if getattr(source, "delimiter", ",") == "\t" else NAMES[driver]
 
 
 def of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:

@@ -40,9 +40,16 @@ class View(Opened, io.RawIOBase):
         return n
 
 
-def delimiter_of(path: str) -> str:
-    """Return what separates the cells of a file, by its name."""
-    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
+def delimiter_of(path: str, fd: int = -1) -> str:
+    """Return what separates the cells of a file: its suffix says so, or else the first line of the open file does."""
+    name = path.lower()
+    if name.endswith((".tsv", ".tab")):
+        return "\t"
+    if fd < 0 or name.endswith(".csv"):
+        return ","
+    first = bytearray(BUFFER_SIZE)
+    line = bytes(first[: ranges.read_at(fd, 0, first)]).partition(b"\n")[0]
+    return "\t" if b"\t" in line and b"," not in line else ","
 
 
 def read_rows(fd: int, delimiter: str) -> Iterator[list[Row]]:

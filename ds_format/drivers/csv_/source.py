@@ -49,11 +49,11 @@ class CsvSource(Reopened):
     def __init__(self, path: Any):
         self.path = os.fsdecode(path)
         self.faults: dict[str, DsError] = {}
-        self._delimiter = delimiter_of(self.path)
         self._n = 0
         self._names: list[str] = []
         self._held: dict[str, Any] = {}
         self._fd, _ = open_file(path)
+        self.delimiter = delimiter_of(self.path, self._fd)
         try:
             self.meta = self._scan()
         except DsError as error:
@@ -61,7 +61,7 @@ class CsvSource(Reopened):
             raise error.at(path=self.path)
 
     def _scan(self) -> Metadata:
-        rows = read_rows(self._fd, self._delimiter)
+        rows = read_rows(self._fd, self.delimiter)
         names = next(rows, [[]])[0]
         columns = [Column() for _ in names]
         for part in rows:
@@ -79,7 +79,7 @@ class CsvSource(Reopened):
         """Yield the values of some columns part by part, each with the number of the first row."""
         wanted = set(keys)
         places = {key: i for i, key in enumerate(self._names) if key in wanted}
-        rows = read_rows(self._fd, self._delimiter)
+        rows = read_rows(self._fd, self.delimiter)
         next(rows, None)
         start = 0
         for part in rows:

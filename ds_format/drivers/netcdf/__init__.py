@@ -41,6 +41,7 @@ __all__ = [
     "held",
     "open",
     "read",
+    "recognises",
 ]
 
 
@@ -91,6 +92,20 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     if found is None:
         return open(path, skip_unsupported=True)
     _module(".classic.check").check(found, report)
+    return found
+
+
+def recognises(path: str) -> bool:
+    """Whether the NetCDF library says that an HDF5 file is netCDF-4.
+
+    Raises
+    ------
+    FormatError
+        If the library cannot open the file.
+    ImportError
+        If the library is not installed.
+    """
+    found: bool = _module(".shared").is_netcdf4(path)
     return found
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from dataclasses import dataclass
 
+from ...errors import FormatError
 from ..library.guard import ERRORS
 from ..library.lock import LOCK
-from .calls import Group, close_file, open_file
+from .calls import Group, close_file, library, open_file
 
 Key = tuple[int, ...]
 
@@ -89,3 +91,22 @@ class Lease:
 
         if self.is_open:
             LOCK.later(close)
+
+
+def is_netcdf4(path: str) -> bool:
+    """Whether the library says that an HDF5 file has the marks of netCDF-4.
+
+    Raises
+    ------
+    FormatError
+        If the library cannot open the file.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are given when the file is read
+        lease = Lease(path)
+    try:
+        with library(FormatError, path):
+            return bool(lease.file.getncattr("_IsNetcdf4"))
+    finally:
+        with LOCK:
+            lease.close()

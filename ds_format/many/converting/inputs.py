@@ -1,14 +1,17 @@
-"""Words → files: paths as they stand, folders, and patterns with `*`, `?`, `[...]` and `**`.
+"""Words → files: paths as they are, folders, and patterns with `*`, `?`, `[...]` and `**`.
 
-Files keep their place below the part of the path before the first wildcard. In folders and among what a pattern matches
-are files of known suffixes, and stores. Links to folders are not followed there, what begins with a dot is left out
-unless the pattern does, and so is the folder of the outputs.
+Files keep their place below the part of the path before the first wildcard. From folders and patterns come stores, and
+files of a known suffix or with recognised content; other files are counted. Links to folders are not followed there.
+Names that begin with a dot are left out unless the pattern does, and so is the folder of the outputs. A link or folder
+that cannot be read is an input that fails, and the others are converted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
@@ -20,7 +23,7 @@ from ...messages import describe, meant
 
 
 class Input(NamedTuple):
-    """A file to be converted, or a folder that cannot be read."""
+    """A file to be converted, or a file, link or folder that cannot be read."""
 
     path: str
     place: str
@@ -29,8 +32,29 @@ class Input(NamedTuple):
     """Why it cannot be converted, as far as that is known already."""
 
 
-def find(words: Iterable[str], outdir: str | None) -> tuple[list[Input], list[str]]:
-    """Return the files that words stand for, each once, and the links to folders that were not followed.
+class Inputs(NamedTuple):
+    """What words stand for."""
+
+    inputs: list[Input]
+    """Each once."""
+    links: list[str]
+    """To folders; they are not followed."""
+    unknown: list[str]
+    """Files of unknown suffixes whose content is not recognised."""
+
+    def warn(self) -> None:
+        """Warn of what is left out: one line of links, and one of files."""
+        for paths, message in (
+            (self.links, "a link to a folder is not followed"),
+            (self.unknown, "left out: neither suffix nor content is known"),
+        ):
+            if paths:
+                more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
+                warnings.warn(f"{paths[0]}: {message}{more}", stacklevel=4)
+
+
+def find(words: Iterable[str], outdir: str | None) -> Inputs:
+    """Return the files that words stand for.
 
     Parameters
     ----------
@@ -44,14 +68,14 @@ def find(words: Iterable[str], outdir: str | None) -> tuple[list[Input], list[st
     MissingError
         If a pattern matches nothing.
     DriverError
-        If there is no file of a known suffix in a folder, or among what a pattern matches.
+        If a folder has no file of a known format, or a pattern matches none.
     """
     walk = _Walk(outdir)
     found: dict[tuple[str, str], Input] = {}
     for word in words:
         for one in _named(word, walk):
             found.setdefault((os.path.normpath(one.path), one.place), one)
-    return [*walk.unreadable.values(), *found.values()], sorted(walk.links)
+    return Inputs([*walk.unreadable.values(), *found.values()], sorted(walk.links), sorted(walk.unknown))
 
 
 def has_wildcard(word: str) -> bool:
@@ -62,17 +86,23 @@ def has_wildcard(word: str) -> bool:
 def _named(word: str, walk: _Walk) -> list[Input]:
     """Return what one word stands for, sorted."""
     is_pattern = has_wildcard(word)
-    if not is_pattern and (not os.path.isdir(word) or drivers.is_store(word)):
-        return [_as_it_stands(word)]
-    n_before = len(walk.passed), len(walk.unreadable)
+    n_before = len(walk.unknown), len(walk.unreadable)
+    if not is_pattern:
+        is_file = None
+        with walk.noting(word, os.path.basename(os.path.normpath(word))):
+            is_file = not os.path.isdir(word) or drivers.is_store(word)
+        if is_file is not False:
+            return [_as_it_stands(word)] if is_file else []
     found = walk.matching(*_split(word)) if is_pattern else walk.all_of(word, "")
     some = sorted({one.path: one for one in found}.values())
     if not some and len(walk.unreadable) == n_before[1]:
-        if is_pattern and len(walk.passed) == n_before[0]:
+        if is_pattern and len(walk.unknown) == n_before[0]:
             reason = "addresses are not read yet" if is_address(word) else "no file matches this pattern"
             raise MissingError(reason, path=word)
         what = "that this pattern matches" if is_pattern else "in this folder"
-        raise DriverError(f"no file {what} has a known suffix: expected one of {_suffixes()}", path=word)
+        raise DriverError(
+            f"no file {what} has a known suffix or recognised content: expected one of {_suffixes()}", path=word
+        )
     return some
 
 
@@ -81,7 +111,7 @@ def _as_it_stands(word: str) -> Input:
     try:
         os.stat(word)
     except OSError as error:
-        return Input(word, name, cause_of(error, word) + meant(word))
+        return Input(word, name, cause_of(error, word) + (meant(word) if isinstance(error, FileNotFoundError) else ""))
     return Input(word, name)
 
 
@@ -103,15 +133,15 @@ def _split(pattern: str) -> tuple[str, str, list[str]]:
 
 
 class _Walk:
-    """The way through folders."""
+    """What was found on the way through folders."""
 
     def __init__(self, outdir: str | None):
         self.links: set[str] = set()
         """To folders; they were not followed."""
-        self.passed: set[str] = set()
-        """Files of other suffixes."""
+        self.unknown: set[str] = set()
+        """Files of unknown suffixes whose content is not recognised."""
         self.unreadable: dict[str, Input] = {}
-        """Folders."""
+        """Files, links and folders."""
         self._outdir: os.stat_result | None = None
         if outdir is not None and is_folder(outdir):
             self._outdir = os.stat(outdir)
@@ -141,57 +171,83 @@ class _Walk:
         for entry in self._entries(folder, place):
             yield from self._taken(entry)
 
+    def noting(self, path: str, place: str) -> _Noting:
+        """Note a file, link or folder that the operating system does not let a `with` block read, and go on."""
+        return _Noting(self.unreadable, path, place)
+
     def _taken(self, entry: _Entry) -> Iterator[Input]:
-        if entry.is_folder:
-            if self._is_entered(entry):
-                if drivers.is_store(entry.path):
-                    yield Input(entry.path, entry.place)
-                else:
-                    yield from self.all_of(entry.path, entry.place)
-        elif drivers.is_known(entry.name):
+        is_input = is_entered = False
+        with self.noting(entry.path, entry.place):
+            if entry.found.is_dir():
+                may_enter = self._is_entered(entry)
+                is_input = may_enter and drivers.is_store(entry.path)
+                is_entered = may_enter and not is_input
+            else:
+                is_input = drivers.is_known(entry.name) or self._is_recognised(entry.path)
+        if is_input:
             yield Input(entry.path, entry.place)
-        else:
-            self.passed.add(entry.path)
+        if is_entered:
+            yield from self.all_of(entry.path, entry.place)
+
+    def _is_recognised(self, path: str) -> bool:
+        """Whether the content of a file is recognised. If not, it is counted, unless it accompanies another file."""
+        if drivers.is_sidecar(path):
+            return False
+        if drivers.recognise(path) is None:
+            self.unknown.add(path)
+            return False
+        return True
 
     def _entries(self, folder: str, place: str, *, hidden: bool = False) -> list[_Entry]:
-        """Return what is in a folder, sorted; nothing if it cannot be read, which is noted."""
-        try:
-            with os.scandir(folder or ".") as entries:
-                return sorted(
-                    _Entry(
-                        entry.name,
-                        _join(folder, entry.name),
-                        _join(place, entry.name),
-                        entry.is_dir(),
-                        entry.is_symlink(),
-                    )
-                    for entry in entries
-                    if hidden or not entry.name.startswith(".")
-                )
-        except (FileNotFoundError, NotADirectoryError):
-            return []  # of a pattern that matches nothing
-        except OSError as error:
-            told = folder or "."
-            self.unreadable[told] = Input(told, place, cause_of(error, told))
-            return []
+        """Return the entries of a folder, sorted by name; none if it cannot be read, which is noted."""
+        path = folder or "."
+        with self.noting(path, place):
+            try:
+                with os.scandir(path) as entries:
+                    found = [entry for entry in entries if hidden or not entry.name.startswith(".")]
+            except (FileNotFoundError, NotADirectoryError):
+                return []  # of a pattern that matches nothing
+            found.sort(key=lambda entry: entry.name)
+            return [_Entry(one.name, _join(folder, one.name), _join(place, one.name), one) for one in found]
+        return []
 
     def _is_entered(self, entry: _Entry) -> bool:
-        if not entry.is_folder:
+        if entry.found.is_symlink():
+            with contextlib.suppress(OSError):
+                if entry.found.is_dir():
+                    self.links.add(entry.path)
             return False
-        if entry.is_link:
-            self.links.add(entry.path)
+        if not entry.found.is_dir():
             return False
-        return self._outdir is None or not os.path.samestat(os.stat(entry.path), self._outdir)
+        with self.noting(entry.path, entry.place):
+            return self._outdir is None or not os.path.samestat(os.stat(entry.path), self._outdir)
+        return False
+
+
+class _Noting(NamedTuple):
+    """Notes an error of the operating system in a `with` block; see `_Walk.noting`."""
+
+    unreadable: dict[str, Input]
+    path: str
+    place: str
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, OSError):
+            return False
+        self.unreadable[self.path] = Input(self.path, self.place, cause_of(error, str(error.filename or self.path)))
+        return True
 
 
 class _Entry(NamedTuple):
-    """What is in a folder."""
+    """An entry of a folder."""
 
     name: str
     path: str
     place: str
-    is_folder: bool
-    is_link: bool
+    found: os.DirEntry[str]
 
 
 def _join(folder: str, name: str) -> str:

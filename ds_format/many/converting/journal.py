@@ -1,8 +1,8 @@
 """What is done, on the disk: a line of JSON for each finished file.
 
 A line says which input became which output, what the input was, what was asked for, and what came of it. All must agree
-for a file to count as done, and the output must be there with the size that it had. The last line for an output holds;
-one that was torn when the program was killed counts for nothing.
+for a file to count as done, and the output must be there with the size that it had. The last line for an output holds.
+A line that was torn when the program was killed, or that names an output outside of the folder, is ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Done(NamedTuple):
     options: str
     """Digest of what was asked for."""
     output: str
-    """Below the folder of the journal."""
+    """Its path relative to the folder of the journal, in which it is."""
     output_size: int
     """In bytes."""
 
@@ -121,4 +121,7 @@ def _parsed(line: bytes) -> Done | None:
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     kinds = (str, int, int, str, str, int)
-    return one if all(type(value) is kind for value, kind in zip(one, kinds, strict=True)) else None
+    if not all(type(value) is kind for value, kind in zip(one, kinds, strict=True)):
+        return None
+    is_inside = not os.path.isabs(one.output) and ".." not in one.output.split("/")
+    return one if is_inside and os.path.isabs(one.input) else None

@@ -19,7 +19,7 @@ class Item(NamedTuple):
     input: str
     """As the user knows it."""
     output: str | None
-    """Likewise; None for a folder that cannot be read."""
+    """Likewise; None for what cannot be read and is of no known format."""
     place: str = ""
     """The output below the folder of the outputs."""
     size: int = 0
@@ -95,7 +95,7 @@ def _item(one: Input, outdir: str, place: str, there: _There) -> Item:
             return Item(one.path, output, place, status.st_size, status.st_mtime_ns, exists=output in there)
     except OSError as error:
         cause = cause_of(error, one.path)
-    if os.path.isdir(one.path):
+    if os.path.isdir(one.path) or not drivers.is_known(one.path):
         return Item(one.path, None, place, cause=cause)
     return Item(one.path, output, place, cause=cause, exists=output in there)
 
@@ -106,11 +106,11 @@ def _renamed(place: str, suffix: str) -> str:
 
 
 def _check_apart(items: Sequence[Item]) -> None:
-    """Check that no two inputs become one output, and no output is an input."""
+    """Check that no two inputs become one output, and no output is an input. Inputs that cannot be read become none."""
     folders: dict[str, str] = {}
     taken: dict[str, Item] = {}
     for item in items:
-        if item.output is not None:
+        if item.output is not None and item.cause is None:
             other = taken.setdefault(_real(item, folders), item)
             if other is not item:
                 how = "give a folder, or a pattern in quotes, and files keep their folders below it"

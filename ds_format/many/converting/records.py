@@ -27,9 +27,9 @@ class Conversion(NamedTuple):
     """
 
     input: str
-    """The file, or a folder that cannot be read."""
+    """The file, or a link or folder that cannot be read."""
     output: str | None
-    """What it became or was to become; None for a folder."""
+    """What it became or was to become; None if it cannot be read and its format is not known."""
     status: str
     """`converted`; `skipped`: it was done before; `failed`; `cancelled`: the run ended before it was done; `planned`:
     it would be converted."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -17,7 +16,7 @@ from .journal import Journal
 from .plan import check_folder, planned, planned_one, suffix_of
 from .records import Conversion
 from .wanted import Selected, Wanted
-from .workspace import JOURNAL
+from .workspace import JOURNAL, Beside, check_inputs, check_outside
 
 
 def convert_many(
@@ -52,9 +51,9 @@ def convert_many(
     Parameters
     ----------
     paths : str, bytes or PathLike, or iterable of them
-        Files, folders, and patterns with `*`, `?`, `[...]` and `**`. Of folders, and among what a pattern matches,
-        files of known suffixes are taken. Links to folders are not followed there, and what begins with a dot is left
-        out.
+        Files, folders, and patterns with `*`, `?`, `[...]` and `**`. From folders and patterns come files of a known
+        suffix or with recognised content. A warning counts the others. Links to folders are not followed there, and
+        names that begin with a dot are left out. Links and folders that cannot be read are failed records.
     outdir : str, bytes or PathLike
         The folder of the outputs, which is made. Files keep their folders below the one that was given, or below the
         part of a pattern before its first wildcard.
@@ -96,11 +95,12 @@ def convert_many(
     Raises
     ------
     MissingError, DriverError
-        If a pattern matches nothing, a folder has no file of a known suffix, or there is no such format or option.
+        If a pattern matches nothing, a folder has no file of a known format, or there is no such format or option.
     FileExistsError
         If outputs exist.
     UnsupportedError
-        If two inputs would become one output, or an output would replace an input.
+        If two inputs would become one output, an output would replace an input, or an input is one of the hidden files
+        of runs.
     BusyError
         If another run writes to `outdir`.
     OSError
@@ -136,26 +136,27 @@ def run(words: Sequence[str], outdir: str, suffix: str, wanted: Wanted, how: How
     how.check()
     check_options(suffix, wanted.options)
     check_folder(outdir)
-    inputs, links = find(words, outdir)
-    if links:
-        more = f", and {len(links) - 1} more" if len(links) > 1 else ""
-        warnings.warn(f"{links[0]}: a link to a folder is not followed{more}", stacklevel=3)
-    return Run(planned(_without_outputs(inputs, outdir), outdir, suffix), outdir, suffix, wanted, how).run()
+    found = find(words, outdir)
+    inputs = _without_outputs(found.inputs, outdir)
+    check_inputs([one.path for one in inputs], outdir)
+    found.warn()
+    return Run(planned(inputs, outdir, suffix), outdir, suffix, wanted, how).run()
 
 
 def _without_outputs(inputs: list[Input], outdir: str) -> list[Input]:
-    """Leave out what runs before have made of others of the inputs, where outputs stand beside them."""
+    """Leave out the outputs that earlier runs made from other inputs, if outputs are next to their inputs."""
     paths = [os.path.abspath(one.path) for one in inputs]
     there, top = set(paths), os.path.abspath(outdir)
     done = Journal(os.path.join(outdir, JOURNAL)).done.values()
-    made = {os.path.join(top, one.output) for one in done if one.input in there}
-    return [one for one, path in zip(inputs, paths, strict=True) if path not in made]
+    made = {os.path.join(top, one.output): one.input for one in done if one.input in there}
+    return [one for one, path in zip(inputs, paths, strict=True) if made.get(path, path) == path]
 
 
 def run_one(path: str, output: str, wanted: Wanted, how: How) -> list[Conversion]:
     """Convert one file; parameters and errors as `convert_many`, but there is no journal to resume by."""
     how.check()
     check_options(output, wanted.options)
+    check_outside([path], Beside.folder_of(output))
     return Run(planned_one(path, output), None, os.path.splitext(output)[1], wanted, how).run()
 
 

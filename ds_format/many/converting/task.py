@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter, sleep, time_ns
 from typing import Any, NamedTuple
 
-from ... import modes
+from ... import drivers, modes
 from ...advance import Progress
 from ...drivers.stamp import Stamp
 from ...errors import ReplacedError
@@ -60,7 +60,7 @@ class Settings(NamedTuple):
     suffix: str
     """Of the targets."""
     is_one_file: bool
-    """Whether a target is one file. Containers of records are several, whose names go together."""
+    """Whether a target is written as one file. Containers of records are written in a folder of their own."""
     verify: bool = False
     fail_fast: bool = False
     """Whether orders end behind one that fails."""
@@ -183,7 +183,7 @@ def _convert(order: Order, staged: str, settings: Settings, told: list[Warned], 
         after = os.stat(order.source)
         if Stamp.of(after) != Stamp.of(before):
             raise ReplacedError("the file was changed while it was converted", path=order.source)
-        size = (_moved if settings.is_one_file else _all_moved)(staged, order.target, order.exists)
+        size = (_moved if settings.is_one_file else _published)(staged, order.target, order.exists)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(staged)
@@ -208,12 +208,19 @@ _Written = tuple[int, tuple[int, int]]
 """Size of the output; size and time of change of the input."""
 
 
-def _all_moved(staged: str, target: str, exists: bool) -> int:
-    """Move files that belong together, the one of the name last, and return the bytes of that one."""
-    folder, last = os.path.split(staged)
-    for name in sorted(os.listdir(folder), key=lambda name: (name == last, name)):
-        size = _moved(os.path.join(folder, name), os.path.join(os.path.dirname(target), name), exists)
-    os.rmdir(folder)
+def _published(staged: str, target: str, exists: bool) -> int:
+    """Move a finished container to its name, and return the bytes of the file of that name.
+
+    If it consists of several files, its driver exchanges all of them at once.
+    """
+    module = drivers.load(drivers.find(target))
+    if hasattr(module, "publish"):
+        size = os.stat(staged).st_size
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        module.publish(staged, target, _replace)
+    else:
+        size = _moved(staged, target, exists)
+    shutil.rmtree(os.path.dirname(staged))
     return size
 
 
@@ -225,15 +232,21 @@ def _moved(staged: str, target: str, exists: bool) -> int:
         with contextlib.suppress(FileNotFoundError):  # behind a link
             os.chmod(staged, os.stat(target).st_mode & 0o7777)
     try:
-        os.replace(staged, target)
+        _replace(staged, target)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(target), exist_ok=True)
+        _replace(staged, target)
+    return size
+
+
+def _replace(staged: str, target: str) -> None:
+    """Do as `os.replace`, also to a folder that is on another disk."""
+    try:
         os.replace(staged, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         _copied(staged, target)
-    return size
 
 
 def _copied(staged: str, target: str) -> None:

@@ -11,8 +11,10 @@ import errno
 import os
 import shutil
 import time
+from collections.abc import Iterable
 
-from ...errors import explained, is_address
+from ...errors import UnsupportedError, explained, is_address
+from ...kernels.files.portable import usual_temporary_name
 from ...lock import Lock
 from ...opened import Opened
 from ...target import naming
@@ -88,6 +90,49 @@ class Workspace(Opened):
         return os.path.exists(os.path.join(self.outdir, LOCK.upper()))
 
 
+def check_inputs(paths: Iterable[str], outdir: str) -> None:
+    """Check that no input is one of the hidden files of runs in the folder of the outputs.
+
+    Raises
+    ------
+    UnsupportedError
+        If one is.
+    """
+    top = os.path.realpath(outdir)
+    paths = list(paths)
+    for path in paths:
+        name = os.path.basename(path)
+        if name in (LOCK, JOURNAL) and os.path.realpath(path) == os.path.join(top, name):
+            raise UnsupportedError("runs keep this file in the folder of the outputs", path=path)
+    check_outside(paths, os.path.join(top, WORK))
+
+
+def check_outside(paths: Iterable[str], folder: str) -> None:
+    """Check that no input is in a folder that the run is going to remove.
+
+    Raises
+    ------
+    UnsupportedError
+        If one is.
+    """
+    if not os.path.lexists(folder):
+        return
+    starts = tuple(os.path.join(place, "") for place in (os.path.abspath(folder), _real_entry(folder)))
+    for path in paths:
+        # a link is removed with the folder, wherever it leads
+        if any(
+            f"{place}/".startswith(starts)
+            for place in (os.path.abspath(path), _real_entry(path), os.path.realpath(path))
+        ):
+            raise UnsupportedError(f"{folder} is for unfinished outputs, and is removed; move the input", path=path)
+
+
+def _real_entry(path: str) -> str:
+    """Return the real path of the folder of an entry, and its name."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
 def _absent(folder: str) -> list[str]:
     """Return which folders are to be made so that one is there, the innermost first."""
     found = []
@@ -107,10 +152,17 @@ class Beside(Opened):
 
     journal = None
 
+    USE = "convert"
+
     def __init__(self, output: str):
         with naming(output):
-            self._folder = WorkFolder(os.path.abspath(output), "convert")
+            self._folder = WorkFolder(os.path.abspath(output), self.USE)
         self.work = self._folder.path
+
+    @classmethod
+    def folder_of(cls, output: str) -> str:
+        """Return the usual path of the folder for an output; what a killed run left there is removed."""
+        return usual_temporary_name(os.path.abspath(output), cls.USE)
 
     def begin(self) -> None:
         """Nothing is left to be done."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ds_format
@@ -65,6 +67,50 @@ def processes_of(session: int) -> set[int]:
         except OSError:
             continue
     return found
+
+
+KILLED = """
+import os, sys, ds_format
+left = int(sys.argv[1])
+def counting(call):
+    def counted(*args, **more):
+        global left
+        if "out" in str(args[0]):
+            left -= 1
+            if left < 0:
+                os._exit(9)
+        return call(*args, **more)
+    return counted
+for name in ("replace", "rename"):
+    setattr(os, name, counting(getattr(os, name)))
+ds_format.convert_many("in", "out", to="msgpack", overwrite=True)
+"""
+
+
+def test_a_container_that_is_replaced_is_the_old_or_the_new_one(folder: Path) -> None:
+    found = []
+    for step in range(30):
+        os.makedirs("in", exist_ok=True)
+        for n, old in ((3, True), (5, False)):
+            ds_format.write("in/x.ds", {"x": np.arange(n) + n, ".": {"x": {".dims": ["t"]}}})
+            if old:
+                shutil.rmtree("out", ignore_errors=True)
+                ds_format.convert_many("in", "out", to="msgpack")
+        command = [sys.executable, "-c", KILLED, str(step)]
+        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False, timeout=60)
+        x = ds_format.read("out/x.msgpack")["x"].tolist()
+        assert x in ([3, 4, 5], [5, 6, 7, 8, 9])
+        assert [one for one in ds_format.verify("out/x.msgpack") if one.severity == "error"] == []
+        found.append(len(x))
+        [record] = ds_format.convert_many("in", "out", to="msgpack", overwrite=True)
+        assert record.status == "converted"
+        assert ds_format.read("out/x.msgpack")["x"].tolist() == [5, 6, 7, 8, 9]
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0
+    assert found == sorted(found)
+    assert {*found} == {3, 5}
+    assert len(found) > 5
 
 
 def check_outputs() -> int:
@@ -179,7 +225,7 @@ def test_two_runs_into_one_folder(make: Make) -> None:
     second = start("in", "out", "--resume")
     _, err = second.communicate(timeout=60)
     assert second.returncode == 1
-    assert err.startswith(f"ds convert: out: somebody else is writing to it: pid={process.pid}, ")
+    assert err.splitlines()[-1].startswith(f"ds convert: out: somebody else is writing to it: pid={process.pid}, ")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert names("out") == ["a.ds"]

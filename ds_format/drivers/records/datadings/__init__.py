@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....datadings.claim import publish
 from ....datadings.reindex import reindex
 from ..source import RecordSource
 from .check import check
 from .reading import SampleRecords
 from .writing import SampleSink as create
 
-__all__ = ["check", "create", "open", "reindex"]
+__all__ = ["check", "create", "open", "publish", "reindex"]
 
 
 def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:

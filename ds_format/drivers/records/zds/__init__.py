@@ -24,12 +24,29 @@ import os
 from typing import Any
 
 from ....advance import Progress
+from ....errors import DsError
 from ....zds import validation
 from .check import check
 from .opening import open
+from .reading import open_place
 from .writing import DocumentSink as create
 
-__all__ = ["check", "create", "open", "reindex"]
+__all__ = ["check", "create", "open", "recognises", "reindex"]
+
+
+def recognises(path: str) -> bool:
+    """Whether a ZIP archive is a store.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    try:
+        open_place(path).close()
+    except DsError:
+        return False
+    return True
 
 
 def reindex(path: Any, *, cut: bool = False, progress: Progress | None = None) -> int:
