@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
@@ -9,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import FormatError, MissingError
+from ..errors import DsError, FormatError, MissingError
 from ..forks import renew_lock
 from ..kernels.datadings.lookup import Lookup
 from ..kernels.msgpack.keys import Keys
@@ -42,7 +44,8 @@ class Index:
     stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by pickle opens
     the files anew.
 
-    The keys decide: what hashes and filter say is compared with them. Without `.keys` they are taken from the samples:
+    Filter and hashes decide that a key is absent, and `.keys` is not read then. If they say that a key is there, the
+    keys decide. Without `.keys` they are taken from the samples:
     a key is looked up by reading those samples only whose hash fits, or, without `.key_hashes`, all of them. Without
     `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
 
@@ -217,9 +220,16 @@ class Index:
         if not isinstance(key, str):
             return -1
         if self._lookup is None and self._keys is None:
+            if self._is_denied(key):
+                return -1
             files = self._open()
-            if files.keys is None and files.hashes is not None:
-                return self._find_in_samples(key, files.hashes.data)
+            if files.hashes is not None and (files.keys is None or self._scans_left):
+                fits = self._with_hash_of(key, files.hashes.data)
+                if files.keys is None:
+                    return self._find_in_samples(key, fits, files.hashes.data)
+                if not len(fits):
+                    self._scans_left -= 1
+                    return -1
         lookup, names, data = found = self._lookup or self._load_lookup()
         if self._scans_left:
             self._scans_left -= 1
@@ -232,15 +242,18 @@ class Index:
             self._check_hash(data, -2 - i)
         return i
 
-    def _find_in_samples(self, key: str, data: Any) -> int:
-        """Find a key by the hashes, of which there are no keys: only samples whose hash fits are read."""
-        for i in {0, self._n - 1} if self._n else ():
-            self._check_hash(data, i)
+    def _with_hash_of(self, key: str, data: Any) -> NDArray[np.intp]:
+        """Return the numbers, (any,), of the samples that have the same hash as a key, the last one first."""
+        self._check_ends(data)
         try:
             wanted = np.frombuffer(hashes.hash_of(key.encode(), data), np.uint64)
         except UnicodeEncodeError:
-            return -1
-        for i in map(int, np.flatnonzero(np.frombuffer(data, np.uint64)[1:] == wanted)[::-1]):
+            return np.empty(0, np.intp)
+        return np.flatnonzero(np.frombuffer(data, np.uint64)[1:] == wanted)[::-1]
+
+    def _find_in_samples(self, key: str, fits: NDArray[np.intp], data: Any) -> int:
+        """Find a key in a dataset without `.keys`: only samples whose hash fits are read."""
+        for i in map(int, fits):
             if self.key(i) == key:
                 return i
             self._check_hash(data, i)
@@ -255,19 +268,32 @@ class Index:
                 if data is None:
                     data = hashes.encode(names.encoded(0, self._n), self._n, distinct=False)
                 lookup = Lookup(data, hashes.SECRET)
-                for i in {0, self._n - 1} if self._n else ():
-                    self._check_hash(data, i)
+                self._check_ends(data)
                 if self._n <= SMALL:
                     self._scans_left = 0
                 self._lookup = lookup, names, data
             return self._lookup
 
+    def _check_ends(self, data: Any) -> None:
+        """Check the first and the last hash, by which a file of another dataset is noticed."""
+        for i in {0, self._n - 1} if self._n else ():
+            self._check_hash(data, i)
+
     def _check_hash(self, data: Any, i: int) -> None:
         """Raise a FormatError if hash i of the file is not that of key i."""
-        key = self.key(i)
-        if hashes.hash_of(key.encode(), data) != hashes.stored(data, i):
+        if not self._passes(i, lambda key: hashes.hash_of(key, data) == hashes.stored(data, i)):
             path = self.path + format.KEY_HASHES
-            raise FormatError(f"hash {i} is not that of key {i}, {key!r:.60}; {parts.REPAIR}", path=path)
+            raise FormatError(f"hash {i} is not that of key {i}, {self.key(i)!r:.60}; {parts.REPAIR}", path=path)
+
+    def _passes(self, i: int, test: Callable[[bytes], bool]) -> bool:
+        """Return whether key i passes a test. If the key in the sample does, a large file `.keys` is not read."""
+        part = self._open().keys
+        start, stop = self.bounds(i)
+        if self._keys is None and part is not None and part.size > max(stop - start, parts.SMALL_SIZE):
+            with contextlib.suppress(DsError, OSError):
+                if test(scan.key_of(self.path, i, start, stop).encode()):
+                    return True
+        return test(self.key(i).encode())
 
     def _is_denied(self, key: object) -> bool:
         """Return whether the filter says that no sample has a key."""
@@ -283,7 +309,7 @@ class Index:
                 part = self._open().filter
                 found = None if part is None else bloom.decode(part.data, self.path)
                 for i in {0, self._n - 1} if self._n and found else ():
-                    if found and not bloom.may_have(found, self.key(i).encode()):
+                    if found and not self._passes(i, functools.partial(bloom.may_have, found)):
                         path = self.path + format.FILTER
                         raise FormatError(f"denies key {i}, {self.key(i)!r:.60}; {parts.REPAIR}", path=path)
                 self._filter = found

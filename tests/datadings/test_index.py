@@ -12,7 +12,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, index, keys, opening, scan
+from ds_format.datadings import bloom, format, hashes, index, keys, opening, parts, scan
 from ds_format.datadings.index import Index
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import RawWriter
@@ -137,6 +137,44 @@ def test_looking_up_a_key_without_keys_does_not_read_all(
     assert index_.find("key 71") == 71
     assert index_.key(72) == "key 72"
     assert set(read) == {0, N - 1, 70, 71, 72}
+
+
+@pytest.mark.parametrize("absent", [(), (format.FILTER,), (format.KEY_HASHES,)])
+def test_looking_up_an_absent_key_does_not_read_the_keys(
+    absent: tuple[str, ...], large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copy(large, tmp_path, *(suffix for suffix in format.INDEX if suffix not in absent))
+    monkeypatch.setattr(parts, "SMALL_SIZE", 100)
+    read: list[int] = []
+    data = parts.Part.data
+
+    def noted(part: parts.Part) -> object:
+        read.append(part.size)
+        return data.fget(part)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(parts.Part, "data", property(noted))
+    keys_size = os.path.getsize(f"{path}.keys")
+    index_ = Index(path)
+    for i in range(5):  # without a filter a table is made after 16 lookups, and it needs the keys
+        assert f"no {i}" not in index_ and "\ud800" not in index_
+        with pytest.raises(MissingError, match=f"no sample with the key 'no {i}'"):
+            index_.find(f"no {i}")
+    assert keys_size not in read
+    assert index_.find("key 70") == 70
+    assert keys_size in read
+    assert "no 3" not in index_ and "key 3" in index_
+
+
+def test_samples_without_their_keys_are_no_fault_of_an_index(
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files of keys, hashes and filter agree; what samples call themselves is not compared with them here."""
+    path = copy(large, tmp_path, *format.INDEX)
+    sample = Path(path).read_bytes()
+    Path(path).write_bytes(sample.replace(b"key", b"kez"))
+    monkeypatch.setattr(parts, "SMALL_SIZE", 100)
+    index_ = Index(path)
+    assert "no 3" not in index_ and index_.find("key 3") == 3
 
 
 def test_hashes_of_other_keys_are_noticed_without_keys(large: Path, tmp_path: Path) -> None:

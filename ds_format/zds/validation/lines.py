@@ -18,6 +18,8 @@ from .findings import ERROR, SHOWN, WARNING, Findings, RepeatedKeyError, load
 BOM = b"\xef\xbb\xbf"
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))])
 """Names that no file can have on Windows, whatever follows behind a dot."""
+LONG = 100_000_000
+"""Bytes of the longest line that the specification of the format recommends."""
 CHUNK = 1 << 16
 """Ids that are looked at at once."""
 _COMPACT = b'{"' + format.ID.encode() + b'":"'
@@ -125,6 +127,9 @@ class LineCheck:
         return line - 1
 
     def _check_document(self, text: bytes, line: int, place: int) -> None:
+        if len(text) > LONG:
+            message = f"a line of {len(text)} bytes: other programs may read no line of more than {LONG}"
+            self._add(message, line, place, WARNING)
         try:
             document = load(text)
         except RepeatedKeyError as repeated:
