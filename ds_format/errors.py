@@ -25,6 +25,8 @@ from __future__ import annotations
 import errno
 import os
 
+from .visible import on_one_line
+
 SCHEMES = ("ftp", "gs", "http", "https", "s3")
 """Of addresses that have lost a slash, as in a `pathlib.Path`."""
 
@@ -51,6 +53,10 @@ class DsError(Exception):
     error.ds z True
     """
 
+    keeps_lines = False
+    """Whether the message has lines, as that of another library may have. All else is told on one line, with escapes
+    for what forges lines or steers a terminal: names come from files."""
+
     def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):
         super().__init__(message)
         self.message = message
@@ -67,10 +73,11 @@ class DsError(Exception):
         where = [] if self.path is None else [self.path]
         if self.variable is not None:
             where.append(f'variable "{self.variable}"')
-        return ": ".join([*where, self.message])
+        lines = self.message.split("\n") if self.keeps_lines else [self.message]
+        return "\n".join(map(on_one_line, [": ".join([*where, lines[0]]), *lines[1:]]))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message,), {"path": self.path, "variable": self.variable}
+        return type(self), (self.message,), vars(self)
 
 
 class FormatError(DsError, ValueError):

@@ -16,6 +16,7 @@ from .errors import UnsupportedError, explained
 from .lazy import File
 from .subset import Path, Subset, keys_of, open_subset, say_missing
 from .timeaxis import JD_CALENDAR, JD_UNITS
+from .visible import on_one_line
 
 
 def read(
@@ -136,7 +137,7 @@ def read(
     options["verify"] = verify
     with open_subset(filename, variables, sel, range_, at, between, jd, driver=driver, **options) as subset:
         if verify and getattr(subset.source, "sums", ()) is None:
-            warnings.warn(f"{subset.path}: no checksum", stacklevel=2)
+            warnings.warn(on_one_line(f"{subset.path}: no checksum"), stacklevel=2)
         return _whole(subset, full)
 
 

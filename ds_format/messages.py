@@ -35,6 +35,11 @@ def describe(error: BaseException) -> str:
     return f"{kind}: {text}" if text else kind
 
 
+def cause_of(error: BaseException, path: str) -> str:
+    """Return what `describe` does, without the path that it begins with."""
+    return describe(error).removeprefix(f"{one_line(on_one_line(path))}: ")
+
+
 def meant(path: str) -> str:
     """Return what to put behind a message about a file that does not exist: the one beside it with a name like it.
 
@@ -54,5 +59,5 @@ def with_meant(error: BaseException) -> str:
     told = describe(error)
     if isinstance(error, FileNotFoundError) and not isinstance(error, DsError) and error.filename2 is None:
         path, is_plain = error.filename, str(error.strerror).startswith(os.strerror(errno.ENOENT))
-        told += visible(meant(os.fspath(path))) if is_plain and isinstance(path, (str, os.PathLike)) else ""
+        told += meant(os.fspath(path)) if is_plain and isinstance(path, (str, os.PathLike)) else ""
     return told

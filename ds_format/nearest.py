@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 
+from .visible import on_one_line
+
 ABBREVIATED = 3
 """Characters that tell which name is meant."""
 
@@ -47,4 +49,4 @@ def hint(name: str, names: Iterable[str], least: float = 0.6) -> str:
     ': did you mean temperature?'
     """
     found = nearest(name, names, least)
-    return "" if found is None else f": did you mean {found}?"
+    return "" if found is None else f": did you mean {on_one_line(found)}?"

@@ -18,6 +18,7 @@ import numpy as np
 
 from ds_format.dataset import as_array, attrs, dims
 from ds_format.names import escape, unescape
+from ds_format.visible import on_one_line
 
 
 class Loss(NamedTuple):
@@ -29,7 +30,7 @@ class Loss(NamedTuple):
     """Regular expression of what is said."""
 
     def is_said_in(self, text: str) -> bool:
-        named = self.variable is None or f'"{self.variable}"' in text
+        named = self.variable is None or f'"{on_one_line(self.variable)}"' in text
         return named and re.search(self.reason, text) is not None
 
 

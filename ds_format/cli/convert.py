@@ -18,7 +18,7 @@ from ..many.converting.bookkeeping import How
 from ..many.converting.inputs import has_wildcard
 from ..many.converting.plan import suffix_of
 from ..many.converting.records import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion
-from ..visible import visible
+from ..visible import on_one_line
 from . import options, pst
 from .arguments import GENERAL, READ, WRITE, ArgumentError, Request, count, names, text
 from .commands import Command, Option
@@ -263,4 +263,4 @@ class _Watch:
         if self._bar is not None:
             self._bar.clear()
         with contextlib.suppress(OSError):
-            print(visible(f"ds convert: {message}"), file=sys.stderr)
+            print(on_one_line(f"ds convert: {message}"), file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import messages, modes
 from .._version import __version__
-from ..visible import visible
+from ..visible import on_one_line, visible
 from . import arguments, commands, output
 from .arguments import Request, UsageError
 
@@ -94,7 +94,9 @@ def _run(argv: list[str], is_program: bool) -> int:
         return found.status
     except UsageError as error:
         explain = _part("help")
-        _say(f"{label}: {error}\n{explain.usage(usage or explain.USAGE)}Use `{label} --help` for help.")
+        _say(
+            f"{label}: {on_one_line(str(error))}\n{explain.usage(usage or explain.USAGE)}Use `{label} --help` for help."
+        )
         return _trouble(row)
     except BrokenPipeError:
         raise

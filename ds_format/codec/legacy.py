@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..errors import DsError, FormatError
 from ..kernels.ds.bits import unpack_bits
 from ..names import unescape
+from ..visible import on_one_line
 from .body import Body
 from .decode import Decoder, decode
 from .header import VarHeader
@@ -95,8 +96,10 @@ def warn_of_masks(variables: dict[str, VarHeader], body: Body) -> None:
     if moved:
         names = ", ".join(map(unescape, moved[:5])) + ("" if len(moved) <= 5 else f" and {len(moved) - 5} more")
         warnings.warn(
-            f"the masks of {names} may be those of other variables, as ds-format 2.0.1 mixes them up: values may be "
-            "missing elsewhere",
+            on_one_line(
+                f"the masks of {names} may be those of other variables, as ds-format 2.0.1 mixes them up: values may "
+                "be missing elsewhere"
+            ),
             stacklevel=3,
         )
 

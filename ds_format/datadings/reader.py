@@ -14,6 +14,7 @@ from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings import pieces
 from ..kernels.files.presence import exists
 from ..rawfile import MappedFile, RawFile
+from ..visible import on_one_line
 from . import format, journal, md5, messages, parts
 from .base import Reader, locate
 from .index import Index
@@ -90,8 +91,10 @@ class MsgpackReader(Reader):
         self._n = len(index)
         if index.missing:
             warnings.warn(
-                f"{self.path}: {', '.join(index.missing)} not found; what they tell is computed, or read from the "
-                f"samples, which takes longer; {parts.REPAIR}",
+                on_one_line(
+                    f"{self.path}: {', '.join(index.missing)} not found; what they tell is computed, or read from the "
+                    f"samples, which takes longer; {parts.REPAIR}"
+                ),
                 stacklevel=2,
             )
 

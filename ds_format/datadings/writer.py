@@ -18,6 +18,7 @@ from ..kernels.files.presence import exists
 from ..opened import Opened
 from ..regular import open_file
 from ..target import naming
+from ..visible import on_one_line
 from . import format, md5, messages, parts, publish
 from .claim import Claim
 from .index import Index
@@ -160,7 +161,8 @@ class Writer(Opened):
     def __del__(self) -> None:
         if self._fd >= 0:
             if os.getpid() == self._pid:
-                warnings.warn(f"{self.path}: the writer was not closed; nothing is kept", ResourceWarning, stacklevel=2)
+                message = on_one_line(f"{self.path}: the writer was not closed; nothing is kept")
+                warnings.warn(message, ResourceWarning, stacklevel=2)
             self.abort()
 
     def _put(self, key: str, data: bytes) -> int:

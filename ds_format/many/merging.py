@@ -23,6 +23,7 @@ from ..merging import DECIDING, Input, MergePlan, Part, Way, blank, converted, m
 from ..names import escape, unescape
 from ..packing import is_packed
 from ..subset import Path, Selector, Subset, item_size, memory_size, open_subset
+from ..visible import on_one_line
 from .opened_files import OpenFiles
 
 
@@ -170,7 +171,7 @@ def _warn_of_packing(metas: Sequence[Metadata], plans: Sequence[MergePlan], meta
         parts = [metas[part.input][plan.key] for part in plan.parts]
         if any(is_packed(entry, entry.get(".type")) for entry in parts) and not is_packed(meta[plan.key], plan.type):
             told = f'variable "{unescape(plan.key)}": packed differently in the inputs: written as {plan.type}'
-            warnings.warn(f"{os.fsdecode(output)}: {told}", stacklevel=3)
+            warnings.warn(on_one_line(f"{os.fsdecode(output)}: {told}"), stacklevel=3)
 
 
 def _is_stored(subset: Subset, key: str) -> bool:

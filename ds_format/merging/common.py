@@ -15,6 +15,7 @@ from ..dtypes import TYPE_OF_CODE, TYPES
 from ..errors import UnsupportedError
 from ..names import unescape
 from ..packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
+from ..visible import on_one_line
 
 Convert = Callable[[Any], Any]
 """Values as they are stored → values as they are merged. It can be pickled."""
@@ -96,7 +97,8 @@ def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str
                 one = meta.get("units")
                 units.setdefault(one if one is None else str(one), f"none in {name}" if one is None else repr(str(one)))
             found = ", ".join([*units.values()][:3])
-            warnings.warn(f'variable "{unescape(key)}": merged although units differ: {found}', stacklevel=2)
+            message = f'variable "{unescape(key)}": merged although units differ: {found}'
+            warnings.warn(on_one_line(message), stacklevel=2)
         return None
     # dates of these calendars need not exist in the one of Julian dates
     calendars = {timeaxis.calendar_of_its_own(meta) for meta in metas}

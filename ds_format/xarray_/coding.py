@@ -20,6 +20,7 @@ from ..drivers.library import missing
 from ..drivers.settings import NETCDF, setting
 from ..dtypes import TYPE_OF_CODE, TYPES, Type
 from ..errors import UnsupportedError
+from ..visible import on_one_line
 from . import objects
 from .missing import MARK
 from .times import give_calendar, is_time_like, keep_words
@@ -143,7 +144,7 @@ def _typed(name: str, variable: Variable, marked: Type | None, prepared: Prepare
             f"variable {name} is a dask array with dtype=object, which is computed now to see what it holds: "
             "`astype` tells it beforehand"
         )
-        warnings.warn(message, xr.SerializationWarning, stacklevel=2)
+        warnings.warn(on_one_line(message), xr.SerializationWarning, stacklevel=2)
         data = data.compute()
     values, prepared.null = objects.typed(data, element)
     return values

@@ -20,6 +20,7 @@ from ..errors import MissingError, UnsupportedError
 from ..names import escape
 from ..nearest import hint
 from ..packing import RECORDS
+from ..visible import on_one_line
 from .coding import Coded, Prepared, finish, prepare
 from .reading import NO_DATA
 from .refusals import REFUSALS, naming, refusal
@@ -133,7 +134,7 @@ def _unlimited(dataset: xr.Dataset, asked: str | Iterable[Hashable] | None) -> l
         message = f"Unlimited dimension(s) {unknown} declared in {origin}, expected some of: {known}"
         if asked is not None:
             raise UnsupportedError(message)
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warnings.warn(on_one_line(message), UserWarning, stacklevel=2)
     return [str(name) for name in dataset.sizes if name in names]
 
 

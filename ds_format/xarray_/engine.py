@@ -103,7 +103,9 @@ def open_datatree(path: Any, options: reading.Options, group: str | None = None)
         tree = DataTree.from_dict(found)
     except (LookupError, ValueError) as error:
         message = f"its groups make no tree: {refusal(error)}; `open_groups` has them without one"
-        raise UnsupportedError(message, path=os.fsdecode(path)) from error
+        refused = UnsupportedError(message, path=os.fsdecode(path))
+        refused.keeps_lines = True
+        raise refused from error
     for name, dataset in found.items():
         tree[name].set_close(dataset.close)
     return tree

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import FormatError, UnsupportedError
 from ..kernels.json.check import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
+from ..visible import on_one_line
 from . import format
 from .faults import ZdsWarning
 
@@ -36,7 +37,8 @@ def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
     except (ValueError, RecursionError) as problem:
         raise FormatError(f"the line cannot be decoded: {problem}") from None
     if flags & NUMBER_RANGE and has_infinity(document):
-        warnings.warn(f"{path}: a number is too large for a float and becomes infinite", ZdsWarning, stacklevel=3)
+        message = on_one_line(f"{path}: a number is too large for a float and becomes infinite")
+        warnings.warn(message, ZdsWarning, stacklevel=3)
     return document
 
 

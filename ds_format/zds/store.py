@@ -14,7 +14,7 @@ from .changes import Changes
 from .collection import Closed, Documents
 from .docfiles import DocFiles
 from .documents import Document
-from .faults import Faults, ZdsWarning
+from .faults import Faults, ZdsWarning, message_at
 from .layouts import LAYOUTS
 from .places import Place
 from .reader import LineReader, open_files
@@ -150,7 +150,7 @@ class ZDSStore(Documents):
             if finding.collection not in {None, self.name}:
                 continue
             if finding.severity == ERROR:
-                raise FormatError(str(finding).removeprefix(f"{finding.path}: "), path=finding.path)
+                raise FormatError(message_at(finding.message, finding.line, finding.offset), path=finding.path)
             warnings.warn(str(finding), ZdsWarning, stacklevel=5)
 
     def _open_to_write(self) -> None:

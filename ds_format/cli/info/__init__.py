@@ -20,7 +20,7 @@ from typing import Any
 
 from ... import messages
 from ...errors import DsError
-from ...visible import visible
+from ...visible import on_one_line
 from .. import output
 from ..arguments import Request, count, text
 from ..commands import Command, Option
@@ -91,4 +91,4 @@ def _print(found: dict[str, Any], is_next: bool, *, is_long: bool) -> None:
 def _say(message: str) -> None:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
-        print(visible(f"ds info: {message}"), file=sys.stderr)
+        print(on_one_line(f"ds info: {message}"), file=sys.stderr)

@@ -12,6 +12,7 @@ from typing import Any
 from ...advance import Advance
 from ...datadings.order import QuasiShuffler, Shuffler
 from ...drivers.loss import LossWarning
+from ...visible import on_one_line
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, names, text
 from . import formats
@@ -115,7 +116,7 @@ def _warn_of_loss(readers: list[Any]) -> None:
     for path in [reader.companion_path for reader in readers]:
         if path is not None:
             message = f"{path}: attributes and dimensions are not kept; `ds merge` keeps them"
-            warnings.warn(message, LossWarning, stacklevel=3)
+            warnings.warn(on_one_line(message), LossWarning, stacklevel=3)
 
 
 def _joined(streams: list[Iterator[Any]], sizes: list[int], seed: int | None) -> Iterator[Any]:

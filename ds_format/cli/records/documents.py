@@ -16,6 +16,7 @@ from ...drivers.records.zds.reading import InOrder, open_place
 from ...drivers.records.zds.writing import packed
 from ...errors import MissingError, UnsupportedError
 from ...kernels.json.values import dumps
+from ...visible import on_one_line
 from ...zds.docfiles import DocFiles
 from ...zds.faults import Silence
 from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name, docs_name
@@ -232,4 +233,5 @@ def writer(path: str, of: DocumentReader, is_whole: bool, layout: Layout | None)
         if is_whole and layout == LINES:
             companion_member.carry(of.place, of.collection, len(of), folder, n)
         elif is_whole and of.companion_path is not None:
-            warnings.warn(f"{of.companion_path}: attributes and dimensions are not kept", LossWarning, stacklevel=3)
+            message = on_one_line(f"{of.companion_path}: attributes and dimensions are not kept")
+            warnings.warn(message, LossWarning, stacklevel=3)

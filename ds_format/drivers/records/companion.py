@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ...dataset import META
 from ...errors import DsError, FormatError
 from ...names import unescape
+from ...visible import on_one_line
 from ..base import Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
@@ -124,7 +125,8 @@ def opened(source: DsSource, n: int, is_of: Callable[[Any], bool], data: str) ->
     try:
         own = source.meta.get(META, {}).get(RECORDS)
         if not is_of(own):
-            warnings.warn(f"{source.path}: belongs to other data than those of {data}, and is not used", stacklevel=6)
+            message = f"{source.path}: belongs to other data than those of {data}, and is not used"
+            warnings.warn(on_one_line(message), stacklevel=6)
             source.close()
             return None
         return Companion(source, *_metadata(source, own or {}, n))

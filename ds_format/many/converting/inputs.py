@@ -19,7 +19,8 @@ from typing import NamedTuple
 from ... import drivers
 from ...errors import DriverError, MissingError, is_address
 from ...kernels.files.presence import is_folder
-from ...messages import describe, meant
+from ...messages import cause_of, meant
+from ...visible import on_one_line
 
 
 class Input(NamedTuple):
@@ -50,7 +51,7 @@ class Inputs(NamedTuple):
         ):
             if paths:
                 more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
-                warnings.warn(f"{paths[0]}: {message}{more}", stacklevel=4)
+                warnings.warn(on_one_line(f"{paths[0]}: {message}{more}"), stacklevel=4)
 
 
 def find(words: Iterable[str], outdir: str | None) -> Inputs:
@@ -117,11 +118,6 @@ def _as_it_stands(word: str) -> Input:
 
 def _suffixes() -> str:
     return " ".join(sorted(drivers.BY_SUFFIX))
-
-
-def cause_of(error: Exception, path: str) -> str:
-    """Return what is said about an error, without the path in front of it."""
-    return describe(error).removeprefix(f"{path}: ")
 
 
 def _split(pattern: str) -> tuple[str, str, list[str]]:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from ... import drivers
 from ...errors import DriverError, UnsupportedError
+from ...messages import cause_of
 from ...nearest import hint
-from .inputs import Input, cause_of
+from .inputs import Input
 
 
 class Item(NamedTuple):

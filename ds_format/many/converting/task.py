@@ -21,8 +21,9 @@ from ... import drivers, modes
 from ...advance import Progress
 from ...drivers.stamp import Stamp
 from ...errors import ReplacedError
-from ...messages import describe, one_line
+from ...messages import cause_of
 from ...target import Target
+from ...visible import on_one_line
 from .comparing import compare
 from .wanted import Wanted
 from .warned import Warned, noticing
@@ -264,5 +265,4 @@ def _copied(staged: str, target: str) -> None:
 
 def _told(error: Exception, order: Order, staged: str) -> str:
     """Return why a file could not be converted, in the names that the user knows."""
-    text = describe(error).replace(staged, order.target)
-    return text.removeprefix(f"{order.source}: ").removeprefix(f"{one_line(order.source)}: ")
+    return cause_of(error, order.source).replace(on_one_line(staged), on_one_line(order.target))

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from ...errors import UnsupportedError
 from ...optional import library
+from ...visible import on_one_line
 from ..documents import Document
 from ..faults import ZdsWarning
 from ..format import ID
@@ -81,7 +82,7 @@ class Columns:
         if texts:
             told = ", ".join(texts[:10]) + ", ..." * (len(texts) > 10)
             message = f"no Arrow type holds all values of these fields; they become JSON texts: {told}"
-            warnings.warn(message, ZdsWarning, stacklevel=2)
+            warnings.warn(on_one_line(message), ZdsWarning, stacklevel=2)
         types = [arrow.string() if name == ID else shape.arrow_type(arrow) for name, shape in shapes]
         return arrow.schema(list(zip(names, types, strict=True))), [shape.convert() for _, shape in shapes]
 

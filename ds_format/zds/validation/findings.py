@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...errors import DsError
 from ...kernels.json.check import FAULTS, VALID, big_number, check_text
+from ...visible import on_one_line
 from .. import format
 from ..faults import message_at
 from ..places import Region
@@ -54,7 +55,7 @@ class Finding(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {message_at(self.message, self.line, self.offset)}"
+        return on_one_line(f"{self.path}: {message_at(self.message, self.line, self.offset)}")
 
 
 class Findings:
@@ -94,7 +95,12 @@ class Findings:
             except (DsError, OSError) as error:
                 self.add(_path(error, path), _message(error), collection=collection)
         for warning in caught:
-            self.add(path, str(warning.message).removeprefix(f"{path}: "), collection=collection, severity=WARNING)
+            self.add(
+                path,
+                str(warning.message).removeprefix(f"{on_one_line(path)}: "),
+                collection=collection,
+                severity=WARNING,
+            )
 
     def listed(self) -> list[Finding]:
         """Return all findings by file and place, and how many more there are."""

@@ -69,7 +69,7 @@ def test_reserved_names_of_attributes(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("meta", "message"),
     [
-        ({"a\n": var([], [], "int8")}, 'variable "a\n": the name "a\n" is not possible'),
+        ({"a\n": var([], [], "int8")}, r'variable "a\\n": the name "a\\n" is not possible'),
         ({"x": var(["a "], [2], "int8")}, 'variable "x": the name "a " is not possible'),
         ({"x": var(["e\u0301"], [2], "int8")}, 'variable "x": the name "e\u0301" .* accents'),
         ({"x": var(["d"], [2], "int8", **{"a/b": 1})}, 'variable "x": attribute "a/b": the name is not possible'),
