@@ -208,7 +208,7 @@ class _Scanner:
                 self._roles[id(entry)] = self._compares(key, entry)
             compares = self._roles[id(entry)]
             if key in self.keys:
-                held[key] = piece.read(key)
+                held[key] = _read(piece, key)
             elif compares and key not in self._constants:  # the first file lacks it
                 self.keys.add(key)
                 held[key] = _read_again(piece.paths, key)
@@ -282,6 +282,14 @@ def _scalar_coordinates(meta: Metadata) -> set[str]:
     found = {other for key, entry in meta.items() for other in named(key, entry, COORDINATES)}
     scalars = {key for key in found if meta.get(key, {}).get(".size") == []}
     return scalars.union(*(parents_bounds(meta[key]) for key in scalars))
+
+
+def _read(piece: Piece, key: str) -> Any:
+    """Return a variable of a piece, which may have been made before it was known that this variable is to be read."""
+    try:
+        return piece.read(key)
+    except KeyError:
+        return _read_again(piece.paths, key)
 
 
 def _read_again(paths: Sequence[str], key: str) -> Any:

@@ -232,13 +232,12 @@ FORMATS = [("ds", None), ("nc", "NETCDF3_CLASSIC"), ("nc", "NETCDF3_64BIT_DATA")
 
 
 @st.composite
-def pools(draw: st.DrawFn, scalars: bool = True) -> list[tuple[str, dict[str, Any]]]:
+def pools(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     """Draw related datasets, each with the suffix of its file."""
-    known = [change for change in CHANGES if scalars or change is not _add_scalar]
     suffix, kind = draw(st.sampled_from(FORMATS))
     unlimited = draw(st.booleans())
     pool = []
-    for changes in draw(st.lists(st.lists(st.sampled_from(known), max_size=2), min_size=2, max_size=4)):
+    for changes in draw(st.lists(st.lists(st.sampled_from(CHANGES), max_size=2), min_size=2, max_size=4)):
         dataset = base()
         for change in changes:
             change(dataset)
@@ -301,7 +300,7 @@ def test_many(fresh: Fresh, pool: Any, order: list[int]) -> None:
             assert same(found["all"], expected)
 
 
-@given(pools(scalars=False), st.lists(st.integers(0, 3), min_size=2, max_size=5))
+@given(pools(), st.lists(st.integers(0, 3), min_size=2, max_size=5))
 @FEWER
 def test_opened_as_one(fresh: Fresh, pool: Any, order: list[int]) -> None:
     pytest.importorskip("xarray")
@@ -313,6 +312,23 @@ def test_opened_as_one(fresh: Fresh, pool: Any, order: list[int]) -> None:
         if isinstance(found, dict):
             assert found["loaded"].keys() == found["lazy"].keys()
             assert all(same(found["loaded"][name], found["lazy"][name][:2]) for name in found["loaded"])
+
+
+@pytest.mark.parametrize("suffix", ["ds", "nc"])
+def test_a_scalar_that_the_first_file_lacks(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("xarray")
+    for i, n in enumerate((None, 3, 4)):
+        dataset = {"x": np.array([1.0, 2.0]), ".": {"x": {".dims": ["t"]}}}
+        if n is not None:
+            dataset |= {"n": np.int32(n), ".": {"x": {".dims": ["t"]}, "n": {".dims": []}}}
+        ds.write(tmp_path / f"{i}.{suffix}", dataset, **({"format": "NETCDF3_CLASSIC"} if suffix == "nc" else {}))
+    for order in ((0, 1, 1), (0, 0, 1), (0, 1, 1, 1, 0, 1), (1, 0, 1)):
+        paths = [tmp_path / f"{i}.{suffix}" for i in order]
+        for options in ({}, {"load": True}, {"chunks": {}}):
+            with ds.open_many(paths, "t", missing="fill", **options) as found:
+                assert (found["n"].dims, found["n"].values.tolist()) == ((), 3)
+        with pytest.raises(ds.DsError, match=r'variable "n": other values than in '):
+            ds.open_many([*paths, tmp_path / f"2.{suffix}"], "t", missing="fill")
 
 
 def test_a_file_equal_to_the_one_before_the_last_has_its_own_attributes(tmp_path: Path) -> None:
