@@ -324,7 +324,8 @@ def test_a_scalar_that_the_first_file_lacks(tmp_path: Path, suffix: str) -> None
         ds.write(tmp_path / f"{i}.{suffix}", dataset, **({"format": "NETCDF3_CLASSIC"} if suffix == "nc" else {}))
     for order in ((0, 1, 1), (0, 0, 1), (0, 1, 1, 1, 0, 1), (1, 0, 1)):
         paths = [tmp_path / f"{i}.{suffix}" for i in order]
-        for options in ({}, {"load": True}, {"chunks": {}}):
+        every: tuple[dict[str, Any], ...] = ({}, {"load": True}, {"chunks": {}})
+        for options in every:
             with ds.open_many(paths, "t", missing="fill", **options) as found:
                 assert (found["n"].dims, found["n"].values.tolist()) == ((), 3)
         with pytest.raises(ds.DsError, match=r'variable "n": other values than in '):
