@@ -22,6 +22,10 @@ COMMAND = Command(
             "Cut off all from the first byte on that is no whole sample with a key, as after a crash of a writer; "
             "a torn last line of documents is moved to a file of its own.",
         ),
+        Option(
+            "binary",
+            "Write the binary form of the index of a store, which programs in Python other than this one cannot read.",
+        ),
     ),
     examples=(("Make the index of a dataset:", "ds reindex data.msgpack"), ("Of a store:", "ds reindex weather")),
 )
@@ -41,4 +45,9 @@ def run(request: Request) -> Iterator[Any]:
         module = drivers.load(drivers.find_existing(path) if is_found else drivers.DRIVERS["datadings"])
         if not hasattr(module, "reindex"):
             raise DriverError("a file without an index: expected .msgpack, or the folder of a store", path=path)
-        yield [path, module.reindex(path, cut=bool(request.options.get("cut")), progress=request.progress)]
+        options: dict[str, Any] = {"cut": bool(request.options.get("cut")), "progress": request.progress}
+        if request.options.get("binary"):
+            if module is not drivers.zds:
+                raise DriverError("only the index of a store of documents has a binary form", path=path)
+            options["binary"] = True
+        yield [path, module.reindex(path, **options)]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import DsError, FormatError, MissingError
 from ..forks import renew_lock
@@ -44,10 +43,10 @@ class Index:
     stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by pickle opens
     the files anew.
 
-    Filter and hashes decide that a key is absent, and `.keys` is not read then. If they say that a key is there, the
-    keys decide. Without `.keys` they are taken from the samples:
-    a key is looked up by reading those samples only whose hash fits, or, without `.key_hashes`, all of them. Without
-    `.key_hashes` the hashes are computed, without `.filter` the hashes are asked.
+    Filter and hashes decide that a key is absent. If they do not deny a key, the key in the sample is compared or, if
+    that is another one, the key in `.keys`. A large file `.keys` is read for a table of all keys, which pays after some
+    look-ups. Without `.keys` the keys in the samples are compared, without `.key_hashes` the hashes are computed, and
+    without `.filter` the hashes decide.
 
     Parameters
     ----------
@@ -223,13 +222,10 @@ class Index:
             if self._is_denied(key):
                 return -1
             files = self._open()
-            if files.hashes is not None and (files.keys is None or self._scans_left):
-                fits = self._with_hash_of(key, files.hashes.data)
-                if files.keys is None:
-                    return self._find_in_samples(key, fits, files.hashes.data)
-                if not len(fits):
-                    self._scans_left -= 1
-                    return -1
+            is_large = files.keys is None or files.keys.size > parts.SMALL_SIZE
+            if files.hashes is not None and is_large and (files.keys is None or self._scans_left):
+                self._scans_left -= files.keys is not None
+                return self._find_by_hash(key, files.hashes.data)
         lookup, names, data = found = self._lookup or self._load_lookup()
         if self._scans_left:
             self._scans_left -= 1
@@ -242,19 +238,17 @@ class Index:
             self._check_hash(data, -2 - i)
         return i
 
-    def _with_hash_of(self, key: str, data: Any) -> NDArray[np.intp]:
-        """Return the numbers, (any,), of the samples that have the same hash as a key, the last one first."""
-        self._check_ends(data)
+    def _find_by_hash(self, key: str, data: Any) -> int:
+        """Find a key by the hashes; only samples whose hash fits are read."""
+        for i in self._ends():
+            self._check_hash(data, i)
         try:
-            wanted = np.frombuffer(hashes.hash_of(key.encode(), data), np.uint64)
+            wanted = key.encode()
         except UnicodeEncodeError:
-            return np.empty(0, np.intp)
-        return np.flatnonzero(np.frombuffer(data, np.uint64)[1:] == wanted)[::-1]
-
-    def _find_in_samples(self, key: str, fits: NDArray[np.intp], data: Any) -> int:
-        """Find a key in a dataset without `.keys`: only samples whose hash fits are read."""
-        for i in map(int, fits):
-            if self.key(i) == key:
+            return -1
+        own = np.frombuffer(hashes.hash_of(wanted, data), np.uint64)
+        for i in map(int, np.flatnonzero(np.frombuffer(data, np.uint64)[1:] == own)[::-1]):
+            if self._passes(i, wanted.__eq__):
                 return i
             self._check_hash(data, i)
         return -1
@@ -268,16 +262,16 @@ class Index:
                 if data is None:
                     data = hashes.encode(names.encoded(0, self._n), self._n, distinct=False)
                 lookup = Lookup(data, hashes.SECRET)
-                self._check_ends(data)
+                for i in self._ends():
+                    self._check_hash(data, i)
                 if self._n <= SMALL:
                     self._scans_left = 0
                 self._lookup = lookup, names, data
             return self._lookup
 
-    def _check_ends(self, data: Any) -> None:
-        """Check the first and the last hash, by which a file of another dataset is noticed."""
-        for i in {0, self._n - 1} if self._n else ():
-            self._check_hash(data, i)
+    def _ends(self) -> set[int]:
+        """Return the first and the last sample, by which files of another dataset are noticed."""
+        return {0, self._n - 1} if self._n else set()
 
     def _check_hash(self, data: Any, i: int) -> None:
         """Raise a FormatError if hash i of the file is not that of key i."""
@@ -308,7 +302,7 @@ class Index:
             if not self._is_filter_loaded:
                 part = self._open().filter
                 found = None if part is None else bloom.decode(part.data, self.path)
-                for i in {0, self._n - 1} if self._n and found else ():
+                for i in self._ends():
                     if found and not self._passes(i, functools.partial(bloom.may_have, found)):
                         path = self.path + format.FILTER
                         raise FormatError(f"denies key {i}, {self.key(i)!r:.60}; {parts.REPAIR}", path=path)

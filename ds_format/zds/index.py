@@ -1,7 +1,7 @@
 """index.bin: where the line of each id is. It is a cache of data.jsonl, and checked before it is believed.
 
-Two forms of it have the same name: the binary one, and lines `id TAB offset TAB length`. Both are read. The second one
-is written, since it is the only one that all programs of zippy read: those in Python stop at the other.
+Two forms of it have the same name: the binary one, and lines `id TAB offset TAB length`. Both are read. Text is written
+by default, since all programs of zippy read it: those in Python stop at the binary form.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from .faults import Faults
 from .lines import Scan
 from .places import Region
 
-POLICIES = ("verify", "trust", "ignore")
-"""Use it if it is possible, and read the lines that it does not cover; use it as it is; do not use it."""
+BINARY = "binary"
+POLICIES = ("verify", "trust", "ignore", BINARY)
+"""Use it if it is possible, and read the lines that it does not cover; use it as it is; do not use it; do as the first
+one, and write the binary form."""
 
 
 def decode(data: bytes, data_size: int) -> Table:
@@ -54,8 +56,8 @@ def is_binary(data: bytes) -> bool:
     return b"\0" in data[: format.INDEX_HEADER_SIZE] or (len(data) > 0 and b"\t" not in data)
 
 
-def write(path: str, table: Table, durable: bool) -> None:
-    """Write an index; where an id cannot stand in a text, leave none, so that all read the lines.
+def write(path: str, table: Table, durable: bool, *, binary: bool = False) -> None:
+    """Write an index; if an id cannot be in a text, remove it, so that all programs read the lines.
 
     Parameters
     ----------
@@ -64,10 +66,13 @@ def write(path: str, table: Table, durable: bool) -> None:
     table : Table
     durable : bool
         Flush file and folder to the disk.
+    binary : bool
+        Write the binary form, which can hold every id. Programs in Python, those of this package excepted, cannot read
+        it.
     """
-    text = zdx_text.encode(table)
-    if text is not None:
-        files.write_file(path, [text], True, durable)
+    data = table.encode() if binary else zdx_text.encode(table)
+    if data is not None:
+        files.write_file(path, [data], True, durable)
         return
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

@@ -99,8 +99,9 @@ class ZDSStore(Documents):
             files, documents become lines. "w" can change it, "a" only where there are no documents.
         durable : bool
             Let `flush` and `close` wait until all is on the disk.
-        index : {"verify", "trust", "ignore"}
-            Use the index if it is possible, and read the lines that it does not cover; use it as it is; do not use it.
+        index : {"verify", "trust", "ignore", "binary"}
+            Use the index if it is possible, and read the lines that it does not cover; use it as it is; do not use it;
+            do as the first one, and write the binary form, which Python programs other than this package cannot read.
             What a document says of its id is compared in any case.
 
         Raises

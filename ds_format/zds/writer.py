@@ -334,7 +334,7 @@ class LineWriter:
             self.compact()
         finally:
             self._is_closing = False
-        index.write(self._index_path, self.table, self._durable)
+        index.write(self._index_path, self.table, self._durable, binary=self._policy == index.BINARY)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._aside_path)
 

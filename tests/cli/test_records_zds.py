@@ -274,6 +274,12 @@ def test_reindex(data: str, ds: Run) -> None:
     (meta / "index.bin").unlink()
     assert ds("reindex", data) == (0, "data 10\n", "")
     assert (meta / "index.bin").read_bytes() == before
+    assert ds("reindex", "--binary", data) == (0, "data 10\n", "")
+    assert (meta / "index.bin").read_bytes().startswith(b"ISDZ")
+    assert ds("verify", data) == (0, "", "")
+    files.write("s.msgpack", {"x": [1]})
+    assert "only the index of a store of documents has a binary form" in ds("reindex", "--binary", "s.msgpack").err
+    assert ds("reindex", data).status == 0
     with open(meta / "data.jsonl", "ab") as file:
         file.write(b'{"_id":"x"')
     status, _, err = ds("reindex", data)

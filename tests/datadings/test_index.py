@@ -160,8 +160,11 @@ def test_looking_up_an_absent_key_does_not_read_the_keys(
         with pytest.raises(MissingError, match=f"no sample with the key 'no {i}'"):
             index_.find(f"no {i}")
     assert keys_size not in read
-    assert index_.find("key 70") == 70
-    assert keys_size in read
+    assert Index(path).find("key 70") == 70
+    assert (keys_size in read) == (format.KEY_HASHES in absent)
+    for i in range(20):
+        assert index_.find(f"key {i}") == i
+    assert keys_size in read  # for a table of all keys
     assert "no 3" not in index_ and "key 3" in index_
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ds_format.errors import FormatError, UnsupportedError
+from ds_format.zds import pack
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import ERROR, WARNING, Counts, examine, findings, reindex, validate
@@ -298,3 +302,42 @@ def test_lines_longer_than_the_specification_recommends(tmp_path: Path, monkeypa
     size = len(golden.line("b", x="y" * 100)) - 1
     [found] = [each for each in told(root) if "bytes: other programs" in each[2]]
     assert found == (WARNING, 2, f"a line of {size} bytes: other programs may read no line of more than 100")
+
+
+def test_the_binary_index_of_the_seed(tmp_path: Path) -> None:
+    """Its bytes are those of a file made by hand from the specification; all that writes and reads a store takes it."""
+    golden_store = Path(__file__).parents[1] / "golden" / "zds" / "seed_1000"
+    [index] = golden_store.rglob("index.bin")
+    golden_store = index.parents[3]
+    root = tmp_path / "s"
+    shutil.copytree(golden_store, root)
+    copy = root / index.relative_to(golden_store)
+    expected = index.read_bytes()
+    assert expected.startswith(b"ISDZ")
+    [(collection, n)] = reindex(root).items()
+    assert copy.read_bytes() != expected
+    assert reindex(root, binary=True) == {collection: n}
+    assert copy.read_bytes() == expected
+    with ZDSStore.open(root, collection, mode="a", index="binary") as store:
+        store.put("new", {"x": 1})
+    assert copy.read_bytes()[:16] == b"ISDZ" + struct.pack("<IQ", 1, n + 1)
+    assert validate(root) == []
+    assert rules.broken(root) == []
+    pack(root, tmp_path / "s.zds")
+    for path in (root, tmp_path / "s.zds"):
+        with ZDSStore.open(path, collection, index="trust") as store:
+            assert (len(store), store["new"]) == (n + 1, {"_id": "new", "x": 1})
+    with ZDSStore.open(root, collection, mode="a") as store:
+        store.delete("new")
+    assert not copy.read_bytes().startswith(b"ISDZ")
+
+
+def test_ids_that_a_text_cannot_hold_are_in_a_binary_index(tmp_path: Path) -> None:
+    root = golden.write(tmp_path / "s", {DATA: golden.line("a\tb", x=1) + golden.line("c", x=2)})
+    reindex(root)
+    assert not (root / INDEX).exists()
+    reindex(root, binary=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZdsWarning)
+        with ZDSStore.open(root, "train", index="trust") as store:
+            assert list(store) == ["a\tb", "c"]

@@ -21,6 +21,7 @@ def reindex(
     collection: str | None = None,
     *,
     cut: bool = False,
+    binary: bool = False,
     durable: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, int]:
@@ -38,6 +39,8 @@ def reindex(
     cut : bool
         Cut off a torn line at the end of data.jsonl, as crashes leave it, and keep it in a file beside it,
         `data.jsonl.torn-1`.
+    binary : bool
+        Write the binary form of the index, which programs in Python other than this package cannot read.
     durable : bool
         Flush all files to the disk.
     progress : callable, optional
@@ -81,13 +84,13 @@ def reindex(
         raise FormatError(f"there is no collection {collection!r:.100}", path=name)
     names = [one for one in there if format.is_name(one)] if collection is None else [collection]
     advance = Advance(progress)
-    counts = {one: _reindex(place, one, cut, durable, advance) for one in names}
+    counts = {one: _reindex(place, one, cut, binary, durable, advance) for one in names}
     title = os.path.basename(os.path.realpath(name)).removesuffix(format.SUFFIX)
     manifest.write_store(place, title, counts, durable)
     return counts
 
 
-def _reindex(place: Folder, collection: str, cut: bool, durable: bool, advance: Advance) -> int:
+def _reindex(place: Folder, collection: str, cut: bool, binary: bool, durable: bool, advance: Advance) -> int:
     lock = locks.lock(place.locate(format.lock_name(collection)), f"{place.path}, collection {collection}")
     try:
         ids = docs.list_ids(place, collection, Silence())
@@ -98,7 +101,7 @@ def _reindex(place: Folder, collection: str, cut: bool, durable: bool, advance: 
             count = len(table) + sum(not table.has(id) for id in ids)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(place.locate(format.aside_name(collection)))
-            index.write(place.locate(format.index_name(collection)), table, durable)
+            index.write(place.locate(format.index_name(collection)), table, durable, binary=binary)
         old = manifest.read_manifest(place, collection, Silence()) or {}
         manifest.write_manifest(place, collection, old, count, old.get("strict") is True, durable)
         return count

@@ -49,7 +49,7 @@ def recognises(path: str) -> bool:
     return True
 
 
-def reindex(path: Any, *, cut: bool = False, progress: Progress | None = None) -> int:
+def reindex(path: Any, *, cut: bool = False, binary: bool = False, progress: Progress | None = None) -> int:
     """Make the indices of all collections of a folder anew; return the number of documents.
 
     Parameters
@@ -57,6 +57,8 @@ def reindex(path: Any, *, cut: bool = False, progress: Progress | None = None) -
     path : str, bytes or PathLike
     cut : bool
         Put a torn last line aside.
+    binary : bool
+        Write the binary form of the index.
     progress : callable, optional
         Called with the bytes done and the bytes in all.
 
@@ -67,4 +69,4 @@ def reindex(path: Any, *, cut: bool = False, progress: Progress | None = None) -
     DsError
         If there is no store, or a torn line and no `cut`.
     """
-    return sum(validation.reindex(os.fsdecode(path), cut=cut, progress=progress).values())
+    return sum(validation.reindex(os.fsdecode(path), cut=cut, binary=binary, progress=progress).values())
