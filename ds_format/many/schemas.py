@@ -17,6 +17,8 @@ KEPT = (*DECIDING, ".missing")
 """What is kept of the metadata of a variable of each file but the first."""
 BUT_SIZE = frozenset(KEPT) - {".size"}
 ABSENT: dict[str, Any] = {".size": None}
+FLOATS = frozenset(("float32", "float64"))
+"""Types whose values become float64 if files differ in them."""
 
 
 class Schema:
@@ -134,7 +136,8 @@ class Schema:
         type_name, expected_type = entry.get(".type"), reference.get(".type")
         packed = is_packed(entry, type_name), is_packed(reference, expected_type)
         counted = is_time(entry) and is_time(reference) and _axis(entry) != _axis(reference)
-        if type_name != expected_type and not any(packed) and not counted:
+        promoted = {type_name, expected_type} <= FLOATS
+        if type_name != expected_type and not (promoted or any(packed) or counted):
             raise UnsupportedError(f"type: found {type_name}, expected {expected_type}")
         units, expected_units = entry.get("units"), reference.get("units")
         if repr(units) == repr(expected_units) or (is_time(entry) and is_time(reference)):

@@ -372,3 +372,37 @@ def test_units_of_the_first(tmp_path: Path, way: str) -> None:
     found = ds.open_many(paths, "time", units="first", **WAYS[way])
     assert found["t"].attrs["units"] == "K"
     assert found["t"].values.tolist() == [1, 1.5, 2, 2.5]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("suffix", ["ds", "nc", "h5"])
+@pytest.mark.parametrize("types", ["f4 f8 f4", "f8 f4", "f4 f4 f8"])
+def test_floats_of_different_types(tmp_path: Path, way: str, suffix: str, types: str) -> None:
+    if suffix == "h5":
+        pytest.importorskip("h5py", reason="h5py is not installed")
+    found = []
+    for i, kind in enumerate(types.split()):
+        values = np.array([[0.1, 1 / 3], [np.nan, i]], kind)
+        dataset = {
+            "time": np.arange(2.0) + 2 * i,
+            "x": values,
+            "gaps": np.ma.MaskedArray(values, [[False, True], [False, False]]),
+            "filled": np.ma.MaskedArray(values, [[True, False], [False, False]]),
+            "fixed": np.array([1.5, 2.5], kind),
+            ".": {
+                "time": {".dims": ["time"], "units": "hours since 2000-01-01"},
+                **{name: {".dims": ["time", "level"]} for name in ("x", "gaps")},
+                "filled": {".dims": ["time", "level"], "_FillValue": np.array(-9, kind)[()]},
+                "fixed": {".dims": ["level"]},
+            },
+        }
+        found.append(str(tmp_path / f"{i}.{suffix}"))
+        ds.write(found[-1], dataset)
+        ds.write(tmp_path / f"{i}.ds", dataset)
+    expected = together([f"{os.path.splitext(path)[0]}.ds" for path in found])
+    many = ds.open_many(found, "time", **WAYS[way])
+    for name in ("x", "gaps", "filled", "fixed"):
+        assert many[name].dtype == many[name].values.dtype == expected[name].dtype
+        assert np.array_equal(many[name].values, expected[name].values, equal_nan=True)
+        assert np.array_equal(many[name][1:].values, expected[name][1:].values, equal_nan=True)
+    assert many["x"].dtype == "f8"
