@@ -13,7 +13,7 @@ from ...dtypes import PACKED, TYPES
 from ...errors import UnsupportedError
 from ..base import Metadata
 from ..library import missing
-from ..library.catalog import Catalog, FileVariable
+from ..library.catalog import Catalog, FileVariable, joinable
 from ..library.groups import lineage, split
 from ..strings import OBJECT_SIZE
 from .attributes import Marker, read_attributes
@@ -87,9 +87,11 @@ class _Reader:
 
     def __init__(self, file: Node, path: str, groups: list[Any]):
         self.path = path
-        self.dimensions = Dimensions(file, [(name, node) for _, _, nodes in groups for name, _, node in nodes])
+        datasets = [(name, node) for _, _, nodes in groups for name, _, node in nodes]
+        self.dimensions = Dimensions(file, datasets)
         self.is_netcdf = NETCDF_FILE in file.attrs or self.dimensions.are_numbered
-        self.lengths = self._lengths([(name, node) for _, _, nodes in groups for name, _, node in nodes])
+        self.lengths = self._lengths(datasets)
+        self._joins = self._joinable(datasets)
         self.characters: set[str] = set()
         """Dimensions along which strings lie, character by character."""
 
@@ -105,6 +107,15 @@ class _Reader:
                     if limit is None:
                         lengths[dim] = max(lengths.get(dim, 0), int(size))
         return lengths
+
+    def _joinable(self, datasets: list[tuple[str, Node]]) -> frozenset[str]:
+        """Return the dimensions of netCDF-4 along which characters are joined."""
+        if not self.is_netcdf:
+            return frozenset()
+        known = [(name, dataset) for name, dataset in datasets if name not in self.dimensions.pure]
+        codes = ("S1" if _is_character(dataset) else "" for _, dataset in known)
+        dims = (self.dimensions.of(name, dataset) or [] if dataset.shape else [] for name, dataset in known)
+        return joinable((name for name, _ in known), zip(dims, codes, strict=True))
 
     def _grown(self, dataset: Node, dims: list[str]) -> tuple[int, ...]:
         """Return the shape that a dataset has by its dimensions."""
@@ -138,7 +149,9 @@ class _Reader:
         if shape is not None and dims is not None and self.lengths:
             shape, extent = self._grown(dataset, dims), shape
         full, length = shape, None
-        if kind == "fixed" and self.is_netcdf and shape and dataset.dtype.itemsize == 1:
+        is_own = not marker.keys().isdisjoint(("type", "missing"))  # text of this package is always joined
+        is_joined = dims is None or is_own or bool(dims and dims[-1] in self._joins)
+        if kind == "fixed" and self.is_netcdf and shape and dataset.dtype.itemsize == 1 and is_joined:
             *shape, length = shape
             if dims is not None:
                 self.characters.add(dims.pop())
@@ -203,6 +216,13 @@ def _properties(variable: HDF5Variable, dims: list[str] | None, dataset: Node, m
     if record:
         properties[PROPERTY] = record
     return properties
+
+
+def _is_character(dataset: Node) -> bool:
+    try:
+        return bool(dataset.dtype == "S1")
+    except TypeError:
+        return False
 
 
 def _is_number(dataset: Node) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -94,3 +94,26 @@ class Catalog(Generic[V]):
         key = escape(name)
         self.faults[key] = error.at(path=self.path, variable=name)
         self.meta[key] = {".dims": [], ".size": None, ".type": None, ".missing": False}
+
+
+def joinable(names: Iterable[str], variables: Iterable[tuple[Collection[str], str]]) -> frozenset[str]:
+    """Return the dimensions along which characters are joined to byte strings, as xarray decides.
+
+    Only characters have such a dimension, it is the last one of each, and no variable has its name.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of all variables.
+    variables : iterable of (collection of str, str)
+        Dimensions and code of each.
+    """
+    last: set[str] = set()
+    others = set(names)
+    for dims, code in variables:
+        own = [*dims]
+        if code == "S1":
+            last.update(own[-1:])
+            own = own[:-1]
+        others.update(own)
+    return frozenset(last - others)

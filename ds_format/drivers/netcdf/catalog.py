@@ -15,7 +15,7 @@ from ...dtypes import PACKED, TYPE_OF_CODE
 from ...errors import FormatError
 from ...names import escape
 from ..library import missing
-from ..library.catalog import Catalog, FileVariable
+from ..library.catalog import Catalog, FileVariable, joinable
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .description import Described, DescribedFile, Refused
@@ -81,29 +81,6 @@ def read_catalog(
         record["strings"] = strings
     catalog.meta["."] = {**({PROPERTY: record} if record else {}), **dataset}
     return catalog
-
-
-def joinable(names: Iterable[str], variables: Iterable[tuple[Collection[str], str]]) -> frozenset[str]:
-    """Return the dimensions along which characters are joined to byte strings, as xarray decides.
-
-    Only characters have such a dimension, it is the last one of each, and no variable has its name.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Of all variables.
-    variables : iterable of (collection of str, str)
-        Dimensions and code of each.
-    """
-    last: set[str] = set()
-    others = set(names)
-    for dims, code in variables:
-        own = [*dims]
-        if code == "S1":
-            last.update(own[-1:])
-            own = own[:-1]
-        others.update(own)
-    return frozenset(last - others)
 
 
 def read_variable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.drivers.netcdf.catalog import joinable
+from ds_format.drivers.library.catalog import joinable
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "ds" / "of_0.1.0" / "joined_flags.ds"
 FLAGS = [b"A", b"", b"C"]
@@ -86,6 +87,20 @@ def test_all_readers(paths: list[str], tmp_path: Path) -> None:
     for suffix in ("nc", "ds"):
         ds.merge_files("time", paths, tmp_path / f"merged.{suffix}")
         check(ds.read(tmp_path / f"merged.{suffix}"), 2)
+
+
+def test_the_hdf5_driver(tmp_path: Path) -> None:
+    """It reads netCDF-4 files by the same rule, and HDF5 files hold such variables as they are."""
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    path = make(tmp_path / "x.nc", "NETCDF4")
+    os.rename(path, tmp_path / "x.h5")
+    check(ds.read(tmp_path / "x.h5"))
+    assert ds.read(tmp_path / "x.h5", "flag", sel={"time": [0]})["flag"].tolist() == FLAGS[:1]
+    for name in ("a.ds", "b.h5", "c.nc"):
+        ds.convert(tmp_path / "x.h5", tmp_path / name)
+        check(ds.read(tmp_path / name))
+    ds.convert(tmp_path / "b.h5", tmp_path / "d.nc")
+    check(ds.read(tmp_path / "d.nc"))
 
 
 def test_there_and_back(paths: list[str], tmp_path: Path) -> None:

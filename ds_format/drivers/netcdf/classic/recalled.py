@@ -14,8 +14,8 @@ import numpy as np
 from .... import classic
 from ....conventions import BOUNDS
 from ....dataset import META, escape
-from ...library.catalog import Catalog
-from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, Uses, dataset_record, joinable, read_variable
+from ...library.catalog import Catalog, joinable
+from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, Uses, dataset_record, read_variable
 from ..description import Described, DescribedFile, DescribedGroup
 from ..losses import warn
 from ..marker import take_marker
