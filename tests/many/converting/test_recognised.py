@@ -102,11 +102,13 @@ def test_a_link_to_itself_is_one_failure(make: Make) -> None:
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of a user that may not read everything."""
-    top = Path(tempfile.mkdtemp())
-    monkeypatch.chdir(top)
-    ds_format.write("x.ds", dataset())
-    convert_many("x.ds", "x", to="json")  # all modules are imported that this user may not read
     is_root = os.geteuid() == 0
+    top = Path(tempfile.mkdtemp(dir="/tmp" if is_root else None))
+    monkeypatch.chdir(top)
+    os.makedirs("before")  # all modules are imported that this user may not read
+    ds_format.write("before/x.ds", dataset())
+    os.symlink("y.ds", "before/y.ds")
+    convert_many("before", "before/out", to="json")
     if is_root:
         os.chown(top, 65534, -1)
         os.seteuid(65534)
