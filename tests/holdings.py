@@ -222,19 +222,19 @@ def netcdf(dataset: dict[str, Any]) -> Passage:
     for name, value in attrs(dataset["."].get(".", {})).items():
         group, slash, base = name.rpartition("/")
         if (slash and group not in groups) or not is_netcdf_name(base):
-            passage.errors.append(Loss(None, f'attribute "{re.escape(name)}"'))
+            passage.errors.append(Loss(None, f'attribute "{re.escape(on_one_line(name))}"'))
         put_attribute(passage, None, ".", name, value)
     for key, name, array, entry in variables(dataset):
         if not is_netcdf_name(name) or name in groups:
             passage.errors.append(Loss(name, "the name"))
         for dim in dims(key, entry, 0 if array is None else array.ndim):
             if not is_netcdf_name(dim):
-                passage.errors.append(Loss(name, f'"{re.escape(dim)}"'))
+                passage.errors.append(Loss(name, f'"{re.escape(on_one_line(dim))}"'))
         put_time_units(passage.dataset["."][key])
         passage.dataset["."][key].pop(".time", None)
         for attribute, value in attrs(passage.dataset["."][key]).items():
             if not is_netcdf_name(attribute, parts=False):
-                passage.errors.append(Loss(name, f'attribute "{re.escape(attribute)}"'))
+                passage.errors.append(Loss(name, f'attribute "{re.escape(on_one_line(attribute))}"'))
             put_attribute(passage, name, key, attribute, value)
             if attribute in OF_VARIABLE and array is not None and array.dtype.kind in "fiu":
                 passage.dataset["."][key][escape(attribute)] = of_variable(value, array.dtype.newbyteorder("="))
@@ -264,7 +264,7 @@ def put_attribute(passage: Passage, variable: str | None, key: str, name: str, v
     found, said = netcdf_attribute(value)
     passage.dataset["."][key][escape(name)] = found
     if said:
-        passage.warnings.append(Loss(variable, f'attribute "{re.escape(name)}" .*{said}'))
+        passage.warnings.append(Loss(variable, f'attribute "{re.escape(on_one_line(name))}" .*{said}'))
 
 
 def netcdf_attribute(value: Any) -> tuple[Any, str]:

@@ -135,6 +135,8 @@ def chain(folder: Path, dataset: dict[str, Any], formats: list[str]) -> None:
     for (source, path), format in zip(itertools.pairwise(paths), formats[1:], strict=True):
         if current is None:
             return
+        if DRIVERS[format].unpack is None:  # it cannot keep a scale: it gets what `read` returns
+            current = ds.read(source)
         current = pass_on(path, format, current, functools.partial(ds.convert, source, path))
 
 
