@@ -54,8 +54,8 @@ class DsError(Exception):
     """
 
     keeps_lines = False
-    """Whether the message has lines, as that of another library may have. All else is told on one line, with escapes
-    for what forges lines or steers a terminal: names come from files."""
+    """Whether the message has lines, as that of another library may have. Other messages are one line, with escapes for
+    characters that end lines or control a terminal: names come from files."""
 
     def __init__(self, message: str, *, path: str | None = None, variable: str | None = None):
         super().__init__(message)

@@ -1,21 +1,31 @@
-"""What kind of file it is, by its first bytes: for messages about files that have a wrong name."""
+"""What kind of file it is, by its first bytes: for messages, and for files whose names do not say it."""
 
 from __future__ import annotations
 
+import os
+from typing import BinaryIO
+
 N = 64
 """Bytes that are looked at."""
+HDF5 = b"\x89HDF\r\n\x1a\n"
+HDF5_START = 512
+"""Bytes of the smallest user block, behind which an HDF5 file can begin; each larger one has twice the size."""
+CLASSIC_NETCDF = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
+DS = b"ds-1.0\n"
+BINPICKLE = b"BPCK"
+ZIP = b"PK\x03\x04"
 
 SIGNATURES = (
-    (b"\x89HDF\r\n\x1a\n", "a NetCDF-4 or HDF5 file"),
-    (b"CDF\x01", "a classic NetCDF file"),
-    (b"CDF\x02", "a classic NetCDF file (64-bit offset)"),
-    (b"CDF\x05", "a classic NetCDF file (CDF-5)"),
-    (b"ds-1.0\n", "a ds file"),
+    (HDF5, "a NetCDF-4 or HDF5 file"),
+    (CLASSIC_NETCDF[0], "a classic NetCDF file"),
+    (CLASSIC_NETCDF[1], "a classic NetCDF file (64-bit offset)"),
+    (CLASSIC_NETCDF[2], "a classic NetCDF file (CDF-5)"),
+    (DS, "a ds file"),
     (b'{"', "a JSON object, or a ds file of the layout 2.0.1"),
-    (b"BPCK", "a BinPickle file"),
+    (BINPICKLE, "a BinPickle file"),
     (b"\x80\x04\x95", "a pickle"),
     (b"\x93NUMPY", "a NumPy file"),
-    (b"PK\x03\x04", "a ZIP archive"),
+    (ZIP, "a ZIP archive"),
     (b"PK\x05\x06", "an empty ZIP archive"),
     (b"\x1f\x8b", "a file compressed with gzip"),
     (b"BZh", "a file compressed with bzip2"),
@@ -70,3 +80,14 @@ def of_file(path: str) -> str:
     """
     with open(path, "rb", buffering=0) as file:
         return describe(file.read(N))
+
+
+def is_hdf5(file: BinaryIO) -> bool:
+    """Return whether an open file is an HDF5 file: its signature is at the start, or behind a user block."""
+    start, size = 0, os.fstat(file.fileno()).st_size
+    while start < size:
+        file.seek(start)
+        if file.read(len(HDF5)) == HDF5:
+            return True
+        start = 2 * start or HDF5_START
+    return False

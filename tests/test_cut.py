@@ -73,7 +73,10 @@ READERS: dict[str, tuple[str, str, str]] = {
     "keys": (
         "samples('a.msgpack', 100_000); file = MsgpackReader('a.msgpack')",
         "cut('a.msgpack.keys', PAGE)",
-        "lambda: file.find_key(70_000), lambda: file.find_key(80_000)",
+        (
+            "lambda: file.find_key(70_000), lambda: file.find_key(80_000), "
+            "lambda: [file.find('a rather long key 70000') for _ in range(17)]"
+        ),
     ),
     "hashes and filter": (
         "samples('a.msgpack', 150_000); file = Index('a.msgpack')",

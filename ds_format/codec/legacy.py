@@ -208,6 +208,18 @@ def _cut_text(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
+def is_older(first: bytes) -> bool:
+    """Return whether a file that begins with some bytes has the layout 2.0.1: a line of JSON with places of variables.
+
+    Examples
+    --------
+    >>> from ds_format.codec import legacy
+    >>> legacy.is_older(b'{"x": {".offset": 0, ".len": 8}}'), legacy.is_older(b'{"x": 1}')
+    (True, False)
+    """
+    return re.match(rb'\{[^\n]*"\.offset"', first) is not None
+
+
 def _evaluate_literals(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
     """Read the Python notation of byte strings, each of a known length."""
     out, start = np.empty(len(lengths), object), 0

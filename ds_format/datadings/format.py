@@ -22,6 +22,7 @@ import os
 from typing import Any
 
 from ..errors import UnsupportedError
+from ..kernels.files.presence import exists
 
 OFFSETS = ".offsets"
 KEYS = ".keys"
@@ -34,6 +35,8 @@ INDEX = (OFFSETS, KEYS, KEY_HASHES, FILTER)
 """Suffixes of the index files."""
 RESERVED = (*INDEX, LEGACY_INDEX)
 """Suffixes that no data file may have: other programs would write its index over it."""
+SUFFIX = ".msgpack"
+"""Of data files, by custom."""
 KEY = "key"
 """The entry of a sample that names it in the dataset."""
 OFFSET_SIZE = 8
@@ -63,3 +66,18 @@ def data_path(path: Any) -> str:
         if name.endswith(suffix):
             raise UnsupportedError(f"a data file must not end in {suffix}, as index files do", path=name)
     return name
+
+
+def is_part(path: str) -> bool:
+    """Whether a file belongs to a data file next to it.
+
+    Examples
+    --------
+    >>> from ds_format.datadings import format
+    >>> format.is_part("no_such_file.msgpack.keys")
+    False
+    """
+    stem, end = os.path.splitext(path)
+    if end not in (*INDEX, MD5, LEGACY_INDEX, COMPANION) or not exists(stem):
+        return False
+    return stem.lower().endswith(SUFFIX) or exists(stem + OFFSETS)

@@ -100,6 +100,7 @@ class Index:
         self._table: tuple[Lookup, Keys, Any] | None = None
         self._filter: bloom.Filter | None = None
         self._is_filter_loaded = False
+        self._is_hash_file_checked = False
         self._scans_left = SCANS
 
     def _open(self) -> Files:
@@ -223,11 +224,12 @@ class Index:
                 return -1
             files = self._open()
             is_large = files.keys is None or files.keys.size > parts.SMALL_SIZE
-            if files.hashes is not None and is_large and (files.keys is None or self._scans_left):
-                self._scans_left -= files.keys is not None
+            if files.hashes is not None and is_large and (files.keys is None or self._scans_left > 0):
+                if files.keys is not None:
+                    self._scans_left -= 1
                 return self._find_by_hash(key, files.hashes.data)
         lookup, names, data = found = self._lookup or self._load_lookup()
-        if self._scans_left:
+        if self._scans_left > 0:  # threads may have taken the last ones together
             self._scans_left -= 1
         elif self._table is None:
             with self._lock:
@@ -240,8 +242,7 @@ class Index:
 
     def _find_by_hash(self, key: str, data: Any) -> int:
         """Find a key by the hashes; only samples whose hash fits are read."""
-        for i in self._ends():
-            self._check_hash(data, i)
+        self._check_ends(data)
         try:
             wanted = key.encode()
         except UnicodeEncodeError:
@@ -262,8 +263,7 @@ class Index:
                 if data is None:
                     data = hashes.encode(names.encoded(0, self._n), self._n, distinct=False)
                 lookup = Lookup(data, hashes.SECRET)
-                for i in self._ends():
-                    self._check_hash(data, i)
+                self._check_ends(data)
                 if self._n <= SMALL:
                     self._scans_left = 0
                 self._lookup = lookup, names, data
@@ -272,6 +272,13 @@ class Index:
     def _ends(self) -> set[int]:
         """Return the first and the last sample, by which files of another dataset are noticed."""
         return {0, self._n - 1} if self._n else set()
+
+    def _check_ends(self, data: Any) -> None:
+        """Check the first and the last hash, once."""
+        if not self._is_hash_file_checked:
+            for i in self._ends():
+                self._check_hash(data, i)
+            self._is_hash_file_checked = True
 
     def _check_hash(self, data: Any, i: int) -> None:
         """Raise a FormatError if hash i of the file is not that of key i."""

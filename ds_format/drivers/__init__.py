@@ -3,18 +3,15 @@
 Modules are imported when a file of theirs is touched.
 """
 
-import contextlib
 import importlib
 import os
-import re
 from collections.abc import Collection, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from ..errors import DriverError, FormatError, explained
-from ..kernels.files.presence import exists, is_file, is_folder
+from ..errors import DriverError, explained
+from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
 from ..optional import unavailable
-from ..regular import NO_FILE, open_binary
 from .base import Metadata, Origin, Source
 from .small import SmallFiles
 from .stamp import Stamp, Watch
@@ -48,10 +45,6 @@ class Driver(NamedTuple):
     """Whether sources are `handle.Reopened`: they have no positions that a handle could read at."""
     holds: bool = False
     """Whether `module` is a `small.SmallFiles`: small files are read together, and those that are alike as one."""
-    marks: tuple[bytes, ...] = ()
-    """First bytes that only files of this format have."""
-    sidecars: tuple[str, ...] = ()
-    """What is appended to the name of a file to name its accompanying files, the indispensable one first."""
 
 
 FILE = frozenset({"atomic", "durable"})
@@ -69,7 +62,6 @@ DRIVERS = {
         "ds_format.drivers.binpickle_",
         options=frozenset({"skip_unsupported"}),
         creation=FILE | TIMES | {"mappable", "version"},
-        marks=(b"BPCK",),
     ),
     "csv": Driver(
         (".csv", ".tsv", ".tab"),
@@ -83,7 +75,6 @@ DRIVERS = {
         options=frozenset({"skip_unsupported"}),
         creation=RECORDS,
         unpack=None,
-        sidecars=(".offsets", ".keys", ".key_hashes", ".filter", ".md5", ".meta", ".index"),
     ),
     "ds": Driver(
         (".ds",),
@@ -93,7 +84,6 @@ DRIVERS = {
         creation=FILE | {"checksum", "version"},
         reopens=False,
         holds=True,
-        marks=(b"ds-1.0\n",),
     ),
     "hdf5": Driver(
         (".h5", ".hdf5", ".hdf", ".he5"),
@@ -112,7 +102,6 @@ DRIVERS = {
         dates=True,
         masks=True,
         holds=True,
-        marks=(b"CDF\x01", b"CDF\x02", b"CDF\x05"),
     ),
     "zds": Driver(
         (".zds",),
@@ -129,15 +118,6 @@ UNKNOWN = "\0"
 """The suffix of no file."""
 HELD = tuple(suffix for suffix, driver in BY_SUFFIX.items() if driver.holds)
 """Suffixes of formats whose small files are held in memory."""
-
-HDF5_MARK = b"\x89HDF\r\n\x1a\n"
-HDF5_START = 512
-"""Bytes before the mark, if there are any; else twice as many, and so on."""
-ZIP_MARK = b"PK\x03\x04"
-OLDER_DS = re.compile(rb'\{[^\n]*"\.offset"')
-"""The start of a ds file of the layout 2.0.1: a line of JSON with the offsets of variables."""
-FIRST_SIZE = 64 * 1024
-"""Bytes in which `OLDER_DS` is searched."""
 
 _loaded: dict[str, Any] = {}
 """Modules by their names, once they are whole: `sys.modules` has them already while another thread imports them."""
@@ -224,80 +204,28 @@ def find_existing(path: Any) -> Driver:
 def recognise(path: Any) -> Driver | None:
     """Return the driver of a file by its content; None if it is not recognised, or is no regular file.
 
-    NetCDF, HDF5, ds and BinPickle files are recognised by their first bytes, ZDS archives by the names in them, and
-    datadings files by the index next to them. Nothing distinguishes JSON and CSV files of datasets from others.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-
     Raises
     ------
     OSError
         If the file cannot be read.
     """
-    name = os.fsdecode(path)
-    try:
-        file = open_binary(name, 0)
-    except OSError as error:
-        if error.errno in NO_FILE:
-            return None
-        raise
-    with file:
-        first = file.read(FIRST_SIZE)
-        for driver in DRIVERS.values():
-            if first.startswith(driver.marks):
-                return driver
-        if _is_hdf5(file, first):
-            return _of_hdf5(name)
-    if OLDER_DS.match(first):
-        return DRIVERS["ds"]
-    if first.startswith(ZIP_MARK) and load(DRIVERS["zds"]).recognises(name):
-        return DRIVERS["zds"]
-    return DRIVERS["datadings"] if exists(name + DRIVERS["datadings"].sidecars[0]) else None
+    recognition = importlib.import_module(".recognition", __package__)  # most files have a suffix
+    name = recognition.format_of(os.fsdecode(path), lambda name: load(DRIVERS[name]))
+    return None if name is None else DRIVERS[name]
 
 
-def _is_hdf5(file: BinaryIO, first: bytes) -> bool:
-    """Whether the mark of HDF5 is where it may be: at the start, or after a block of the user."""
-    if first.startswith(HDF5_MARK):
-        return True
-    start, size = HDF5_START, os.fstat(file.fileno()).st_size
-    while start < size:
-        file.seek(start)
-        if file.read(len(HDF5_MARK)) == HDF5_MARK:
-            return True
-        start *= 2
-    return False
-
-
-def _of_hdf5(path: str) -> Driver:
-    """Return the driver of an HDF5 file: that of NetCDF if it is netCDF-4, or if h5py is not installed."""
-    netcdf, hdf5 = DRIVERS["netcdf"], DRIVERS["hdf5"]
-    with contextlib.suppress(DriverError, FormatError, ImportError):
-        if load(netcdf).recognises(path):
-            return netcdf
-    try:
-        load(hdf5)
-    except DriverError:
-        return netcdf
-    return hdf5
-
-
-def is_sidecar(path: str) -> bool:
-    """Whether a file accompanies another one, of which it is a part.
+def is_part(path: str) -> bool:
+    """Whether a file belongs to the data file of a dataset of several files.
 
     Examples
     --------
     >>> from ds_format import drivers, write
     >>> write("shard.msgpack", {"x": [1, 2]})
-    >>> drivers.is_sidecar("shard.msgpack.keys"), drivers.is_sidecar("other.msgpack.keys")
+    >>> drivers.is_part("shard.msgpack.keys"), drivers.is_part("other.msgpack.keys")
     (True, False)
     """
-    stem, end = os.path.splitext(path)
-    for driver in DRIVERS.values():
-        if end in driver.sidecars and exists(stem):
-            return stem.lower().endswith(driver.suffixes) or exists(stem + driver.sidecars[0])
-    return False
+    found: bool = load(DRIVERS["datadings"]).is_part(path)
+    return found
 
 
 def of_existing(path: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ... import signatures
 from ...rawfile import pread
 from ..library.extents import clipped, read_filled
 from ..slabs import Slices
@@ -31,7 +32,6 @@ wanted next, and both would have the chunk in memory."""
 READ_ONLY = 0
 """H5F_ACC_RDONLY, of a file which nobody in this process writes."""
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 Reading = Callable[[], NDArray[Any]]
 """Returns a slab, and needs no library for it: in any thread, also after the file was closed."""
@@ -55,7 +55,7 @@ class Chunks:
         if file.driver == "sec2" and file.id.get_intent() == READ_ONLY:
             found = _File(path)
             # what lies behind a user block has other positions than the library tells
-            is_plain = pread(found.fd, len(SIGNATURE), 0) == SIGNATURE
+            is_plain = pread(found.fd, len(signatures.HDF5), 0) == signatures.HDF5
             if is_plain and _stamp(file.id.get_vfd_handle()) == found.stamp:
                 self._file = found
 

@@ -19,10 +19,28 @@ checksums   the trailer with checksums
 check       what is wrong with a file beyond its variables
 """
 
+from ...codec.legacy import is_older
 from .alike import AlikeFiles
 from .check import check
 from .sink import DsSink as create
 from .source import DsSource as open
 from .whole import WHOLE_SIZE, digest, from_held, held, read, write
 
-__all__ = ["WHOLE_SIZE", "AlikeFiles", "check", "create", "digest", "from_held", "held", "open", "read", "write"]
+__all__ = [
+    "WHOLE_SIZE",
+    "AlikeFiles",
+    "check",
+    "create",
+    "digest",
+    "from_held",
+    "held",
+    "open",
+    "read",
+    "recognises",
+    "write",
+]
+
+
+def recognises(path: str, first: bytes) -> bool:
+    """Whether a file that begins with some bytes, and has no version line, is a ds file of the layout 2.0.1."""
+    return is_older(first)

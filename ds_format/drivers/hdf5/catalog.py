@@ -110,10 +110,10 @@ class _Reader:
 
     def _joinable(self, datasets: list[tuple[str, Node]]) -> frozenset[str]:
         """Return the dimensions of netCDF-4 along which characters are joined."""
-        if not self.is_netcdf:
-            return frozenset()
         known = [(name, dataset) for name, dataset in datasets if name not in self.dimensions.pure]
-        codes = ("S1" if _is_character(dataset) else "" for _, dataset in known)
+        codes = ["S1" if self.is_netcdf and _is_character(dataset) else "" for _, dataset in known]
+        if "S1" not in codes:
+            return frozenset()
         dims = (self.dimensions.of(name, dataset) or [] if dataset.shape else [] for name, dataset in known)
         return joinable((name for name, _ in known), zip(dims, codes, strict=True))
 

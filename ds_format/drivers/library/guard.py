@@ -26,8 +26,6 @@ SYSTEM_ERRORS = {
 """Numbers of errors that are the system's: for damaged files the libraries make up others."""
 
 
-HDF5 = b"\x89HDF\r\n\x1a\n"
-
 PROBE = 4 * 1024 * 1024
 """Bytes that a disk which is not full has room for."""
 
@@ -133,7 +131,7 @@ def _promised_end(path: str) -> int | None:
     """Return where an HDF5 file ends by its superblock, or None if that does not say so in eight bytes."""
     with open(path, "rb", buffering=0) as file:
         first = file.read(64)
-    version, sizes = (first[8], first[9:]) if len(first) == 64 and first.startswith(HDF5) else (None, b"")
+    version, sizes = (first[8], first[9:]) if len(first) == 64 and first.startswith(signatures.HDF5) else (None, b"")
     if version in (2, 3) and sizes[0] == 8:
         return int.from_bytes(first[28:36], "little")
     if version in (0, 1) and first[13] == 8:

@@ -39,9 +39,9 @@ __all__ = [
     "digest",
     "from_held",
     "held",
+    "is_netcdf4",
     "open",
     "read",
-    "recognises",
 ]
 
 
@@ -95,7 +95,7 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     return found
 
 
-def recognises(path: str) -> bool:
+def is_netcdf4(path: str) -> bool:
     """Whether the NetCDF library says that an HDF5 file is netCDF-4.
 
     Raises

@@ -66,6 +66,20 @@ def test_content_tells_the_format(kind: str, folder: Path) -> None:
     assert record.status == "converted"
 
 
+@pytest.mark.parametrize("size", [0, 512, 2048])
+@pytest.mark.parametrize("is_netcdf", [True, False])
+def test_hdf5_behind_a_user_block(folder: Path, size: int, is_netcdf: bool) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File("x", "w", userblock_size=size) as file:
+        file["x"] = [1.0, 2.0]
+        if is_netcdf:
+            file["t"] = [0.0, 1.0]
+            file["t"].make_scale("t")
+            file["x"].dims[0].attach_scale(file["t"])
+    assert drivers.find_existing("x") is drivers.find("x.nc" if is_netcdf else "x.h5")
+    assert ds_format.read("x")["x"].tolist() == [1, 2]
+
+
 def test_what_is_not_recognised_is_refused(folder: Path) -> None:
     Path("x").write_text("t,x\n1,2\n")
     for read in (ds_format.read, ds_format.open):
@@ -100,7 +114,7 @@ def test_a_link_to_itself_is_one_failure(make: Make) -> None:
 
 
 @pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def other_user(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of a user that may not read everything."""
     is_root = os.geteuid() == 0
     top = Path(tempfile.mkdtemp(dir="/tmp" if is_root else None))
@@ -123,14 +137,14 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         shutil.rmtree(top)
 
 
-def test_folders_that_may_not_be_entered_are_failures(nobody: Path) -> None:
+def test_folders_that_may_not_be_entered_are_failures(other_user: Path) -> None:
     for path in ("in/a.ds", "in/closed/b.ds", "in/listed/c.ds", "far/inside/d.ds"):
-        (nobody / path).parent.mkdir(parents=True, exist_ok=True)
-        ds_format.write(nobody / path, dataset())
-    (nobody / "in/link.ds").symlink_to(nobody / "far/inside/d.ds")
-    (nobody / "in/link").symlink_to(nobody / "far/inside")
+        (other_user / path).parent.mkdir(parents=True, exist_ok=True)
+        ds_format.write(other_user / path, dataset())
+    (other_user / "in/link.ds").symlink_to(other_user / "far/inside/d.ds")
+    (other_user / "in/link").symlink_to(other_user / "far/inside")
     for closed, mode in (("in/closed", 0o300), ("in/listed", 0o400), ("far", 0)):
-        (nobody / closed).chmod(mode)
+        (other_user / closed).chmod(mode)
     for word in ("in", "in/**"):
         records = convert_many(word, "out", to="json", overwrite=True)
         failed = sorted(one.input for one in records if one.status == "failed")
@@ -138,7 +152,7 @@ def test_folders_that_may_not_be_entered_are_failures(nobody: Path) -> None:
         assert {one.cause for one in records if one.status == "failed"} == {"Permission denied"}
         assert [one.input for one in records if one.status == "converted"] == ["in/a.ds"]
     for closed in ("in/closed", "in/listed", "far"):
-        (nobody / closed).chmod(0o700)
+        (other_user / closed).chmod(0o700)
 
 
 def test_parts_of_a_dataset_are_no_files_of_their_own(make: Make) -> None:

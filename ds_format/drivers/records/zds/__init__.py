@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from .... import signatures
 from ....advance import Progress
 from ....errors import DsError
 from ....zds import validation
@@ -34,14 +35,16 @@ from .writing import DocumentSink as create
 __all__ = ["check", "create", "open", "recognises", "reindex"]
 
 
-def recognises(path: str) -> bool:
-    """Whether a ZIP archive is a store.
+def recognises(path: str, first: bytes) -> bool:
+    """Whether a file that begins with some bytes is an archive of a store.
 
     Raises
     ------
     OSError
         If it cannot be read.
     """
+    if not first.startswith(signatures.ZIP):
+        return False
     try:
         open_place(path).close()
     except DsError:
