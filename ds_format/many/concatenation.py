@@ -136,9 +136,11 @@ class Concatenation:
     def _parts(self, wanted: _Wanted, needed: NDArray[np.int64]) -> Iterator[tuple[Any, Any]]:
         """Yield the values of some files, and at which positions along the axis of the result they go."""
         start, path = 0, None
-        with opened(most=1) as files:
+        group = self.files.group
+        with opened(most=1, group=group) as files:
             try:
-                for piece in pieces(self.files.again(needed.tolist(), self.threads), _raise, files, [self.key]):
+                again = self.files.again(needed.tolist(), self.threads)
+                for piece in pieces(again, _raise, files, [self.key], one_by_one=group is not None):
                     path = piece.paths[0] if len(piece.paths) == 1 else None
                     some = needed[start : start + len(piece.paths)]
                     start += len(some)

@@ -20,10 +20,11 @@ from ..drivers import HELD
 from ..drivers.small import AlikeFiles, Piece, SmallFiles
 from ..errors import explained
 from ..files import read
+from ..groups import open_group
 from ..kernels.files import batch, files
 from ..kernels.files.portable import signed
 from ..names import unescape
-from ..subset import Path, keys_of, open_subset, say_missing
+from ..subset import Path, keys_of, say_missing
 from .opened_files import OpenFiles
 from .pieces import SourcePiece, merge_pieces
 
@@ -270,9 +271,9 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def opened(skip_unsupported: bool = False, most: int | None = None) -> OpenFiles:
-    """Return what opens those files of which pieces are more than their bytes."""
-    return OpenFiles(functools.partial(open_subset, skip_unsupported=skip_unsupported), most)
+def opened(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
+    """Return what opens those files of which pieces are more than their bytes, or one group of each."""
+    return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
 
 
 def whole(path: str, driver: SmallFiles) -> bytearray | None:
@@ -291,6 +292,8 @@ def pieces(
     keys: Container[str] | None = None,
     dim: str | None = None,
     attributes: Collection[str] = (),
+    *,
+    one_by_one: bool = False,
 ) -> Iterator[Piece]:
     """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
 
@@ -307,6 +310,8 @@ def pieces(
         Dimension to merge along, where variables without it are taken from the first file.
     attributes : collection of str, optional
         Keys of attributes of the dataset that are to be noted of each file.
+    one_by_one : bool
+        Whether each file is a piece by itself, opened by `opened_files`, also a small one.
     """
     row: AlikeFiles | None = None
     driver_of_row: SmallFiles | None = None
@@ -315,7 +320,7 @@ def pieces(
         try:
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
-            if not path.endswith(suffix):
+            if not one_by_one and not path.endswith(suffix):
                 suffix, driver = drivers.holder(path)
             held: Any = None
             if driver is not None:

@@ -15,10 +15,11 @@ from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
+from ..groups import open_group
 from ..merging import Input, reconcile, size_along
 from ..names import unescape
 from ..nearest import hint
-from ..subset import open_subset, say_missing
+from ..subset import say_missing
 from .pieces import SourcePiece
 from .reading import no_collection, opened, pieces
 from .schemas import Schema
@@ -53,6 +54,8 @@ class Wanted:
     """Whether units that cannot be converted are those of the first file."""
     at_once: frozenset[str] | None = field(default=frozenset())
     """Keys of variables whose values are read at once; None: all."""
+    group: str | None = None
+    """Path of the group that is taken of each file, whose variables have short keys; None: all of the file."""
 
     def has(self, key: str) -> bool:
         """Whether a variable is wanted."""
@@ -98,17 +101,17 @@ def scan(paths: Sequence[str], wanted: Wanted, threads: int | None) -> Scanned:
     MissingError, UnsupportedError
         If files do not fit together; the message names the first one that does not, and the variable.
     """
-    with open_subset(paths[0]) as subset:
+    with open_group(paths[0], wanted.group) as subset:
         meta = {key: entry for key, entry in subset.meta.items() if key == META or wanted.has(key)}
         if modes.get() == "strict":  # otherwise it may be in other files; one in none of them is an error in the end
             say_missing(paths[0], wanted.only or (), subset.meta)
     scanner = _Scanner(meta, wanted)
-    files = WatchedFiles(paths)
-    with no_collection(), opened(most=1) as open_files:
+    files = WatchedFiles(paths, wanted.group)
+    with no_collection(), opened(most=1, group=wanted.group) as open_files:
         dim = wanted.dim if wanted.overrides and wanted.overrides_indexes and not wanted.stack else None
-        for piece in pieces(
-            files.record(threads, wanted.at_once is not None), _raise, open_files, scanner.keys, dim, wanted.attributes
-        ):
+        found = files.record(threads, wanted.at_once is not None)
+        one_by_one = wanted.group is not None
+        for piece in pieces(found, _raise, open_files, scanner.keys, dim, wanted.attributes, one_by_one=one_by_one):
             if isinstance(piece, SourcePiece) and wanted.at_once is not None:
                 files.note(scanner.count, piece.digest())
             scanner.add(piece)
@@ -208,10 +211,10 @@ class _Scanner:
                 self._roles[id(entry)] = self._compares(key, entry)
             compares = self._roles[id(entry)]
             if key in self.keys:
-                held[key] = _read(piece, key)
+                held[key] = _read(piece, key, self._wanted.group)
             elif compares and key not in self._constants:  # the first file lacks it
                 self.keys.add(key)
-                held[key] = _read_again(piece.paths, key)
+                held[key] = _read_again(piece.paths, key, self._wanted.group)
             if compares:
                 stack = held.pop(key)
                 whole: Entry = entry
@@ -284,18 +287,18 @@ def _scalar_coordinates(meta: Metadata) -> set[str]:
     return scalars.union(*(parents_bounds(meta[key]) for key in scalars))
 
 
-def _read(piece: Piece, key: str) -> Any:
+def _read(piece: Piece, key: str, group: str | None) -> Any:
     """Return a variable of a piece, which may have been made before it was known that this variable is to be read."""
     try:
         return piece.read(key)
     except KeyError:
-        return _read_again(piece.paths, key)
+        return _read_again(piece.paths, key, group)
 
 
-def _read_again(paths: Sequence[str], key: str) -> Any:
+def _read_again(paths: Sequence[str], key: str, group: str | None) -> Any:
     found = []
     for path in paths:
-        with open_subset(path) as subset:
+        with open_group(path, group) as subset:
             try:
                 found.append(as_array(subset.read(key)))
             except DsError as error:

@@ -23,10 +23,13 @@ class WatchedFiles:
     ----------
     paths : sequence of str
         Absolute.
+    group : str, optional
+        Path of the group that is read of each; None: all of the file.
 
     Attributes
     ----------
     paths : list of str
+    group : str or None
     stamps : (n, 3) ndarray of int64
         See `reading.Batch`.
     digests : (n,) ndarray of uint32
@@ -35,10 +38,11 @@ class WatchedFiles:
         Where they were opened.
     """
 
-    __slots__ = ("digests", "host", "paths", "stamps")
+    __slots__ = ("digests", "group", "host", "paths", "stamps")
 
-    def __init__(self, paths: Sequence[str]):
+    def __init__(self, paths: Sequence[str], group: str | None = None):
         self.paths = list(paths)
+        self.group = group
         self.stamps = np.zeros((len(self.paths), 3), np.int64)
         self.digests = np.zeros(len(self.paths), np.uint32)
         self.host = HOST
@@ -60,7 +64,7 @@ class WatchedFiles:
         for found in batches(self.paths, threads):
             self.stamps[i : i + len(found.paths)] = found.stamps()
             for path, content in zip(found.paths, found.contents, strict=True):
-                content, digest = _held(path, content)
+                content, digest = self._held(path, content)
                 if digest is not None:
                     self.digests[i] = digest
                 yield path, content
@@ -90,7 +94,7 @@ class WatchedFiles:
             for i, path, content, is_same in zip(some.tolist(), found.paths, found.contents, same, strict=True):
                 if not is_same:
                     self._fail(i, content)
-                held, digest = _held(path, content)
+                held, digest = self._held(path, content)
                 if digest is not None:
                     if content is None:
                         self._check_stamp(i)
@@ -125,13 +129,24 @@ class WatchedFiles:
 
     def some(self, which: Sequence[int]) -> WatchedFiles:
         """Return some of the files, by their positions."""
-        out = WatchedFiles([self.paths[i] for i in which])
+        out = WatchedFiles([self.paths[i] for i in which], self.group)
         out.stamps, out.digests, out.host = self.stamps[which], self.digests[which], self.host
         return out
 
     def token(self) -> tuple[Any, ...]:
         """Return what is the same whenever the same files are opened, on any host."""
-        return tuple(self.paths), self.stamps[:, :2].tobytes(), self.digests.tobytes()
+        return tuple(self.paths), self.group, self.stamps[:, :2].tobytes(), self.digests.tobytes()
+
+    def _held(self, path: str, content: Content) -> tuple[Content, int | None]:
+        """Return the content of a file, and the digest of its header; None, None if it is to be opened."""
+        if isinstance(content, int):
+            return content, None
+        driver = drivers.holder(path)[1] if self.group is None else None
+        if driver is None:
+            return None, None
+        found = whole(path, driver) if content is None else content
+        held = None if found is None else driver.held(path, found)
+        return (None, None) if held is None else (found, driver.digest(held))
 
     def _stamp(self, i: int) -> Stamp:
         size, mtime, inode = self.stamps[i].tolist()
@@ -149,15 +164,3 @@ class WatchedFiles:
         stamp = self._stamp(i)
         stamp.compare(Stamp.of(status, stamp.digest), path)
         stamp.compare(stamp._replace(mtime=-1), path)  # it was another one when it was read
-
-
-def _held(path: str, content: Content) -> tuple[Content, int | None]:
-    """Return the content of a file, and the digest of its header; None, None if it is to be opened."""
-    if isinstance(content, int):
-        return content, None
-    driver = drivers.holder(path)[1]
-    if driver is None:
-        return None, None
-    found = whole(path, driver) if content is None else content
-    held = None if found is None else driver.held(path, found)
-    return (None, None) if held is None else (found, driver.digest(held))

@@ -5,10 +5,10 @@ What missing values are in either direction is said in `docs/xarray.md`.
 entrypoint   the engine "ds", which xarray finds by its entry point; the rest is imported when a file is opened
 engine       files and their groups → datasets of xarray
 reading      metadata and what reads variables → a dataset of xarray
-groups       names with slashes ↔ groups
 missing      how masked values are shown
 records      how a file of NetCDF or HDF5 stored variables ↔ encoding
 many         many files → one dataset of xarray
+combining    datasets of xarray, one of each file → one, for `preprocess` and `join`
 chunks       which of them are read by one task
 arrays       a variable that xarray reads when it indexes it
 writing      objects of xarray → files of any format, and datasets

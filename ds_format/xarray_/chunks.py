@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import Dataset
 
+from ..optional import library
+
+DASK = ("ds-format-cython[dask]", "arrays of dask")
+"""What pip installs, and what for."""
 MOST_FILES = 1000
 """Files that one task reads, if nobody says how many."""
 TEXT_SIZE = 64
@@ -50,7 +53,7 @@ def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chu
 
 def _positions(opened: Dataset, dim: str) -> int:
     """Return how many positions of a dimension have as many bytes as dask wants in a chunk."""
-    config, utils = importlib.import_module("dask.config"), importlib.import_module("dask.utils")
+    config, utils = (library(name, *DASK) for name in ("dask.config", "dask.utils"))
     size = 1
     for variable in opened.variables.values():
         if dim in variable.dims:

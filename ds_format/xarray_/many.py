@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import errno
 import glob
-import importlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from xarray import Dataset
 from xarray.core import indexing
 
+from .. import groups
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
@@ -20,11 +21,19 @@ from ..many.opening import ManyFiles, open_files
 from ..many.scanning import Wanted
 from ..names import escape, unescape
 from ..nearest import hint
+from ..optional import library
 from ..subset import Path, keys_of
-from . import groups
+from . import combining
 from .arrays import Held
-from .chunks import lengths_of_chunks
+from .chunks import DASK, lengths_of_chunks
+from .engine import preferred_chunks
 from .reading import Options, dataset, with_indexes
+
+JOINS = ("exact", "override", "outer", "inner", "left", "right")
+ALIGNING = JOINS[2:]
+"""Values of `join` by which index coordinates that differ are aligned."""
+PREFIX = "open_many-"
+"""What the names of tasks begin with."""
 
 
 def open_many(
@@ -45,6 +54,8 @@ def open_many(
     drop_variables: str | Iterable[str] | None = None,
     stack: Iterable[str] | None = None,
     attributes: str | Iterable[str] = (),
+    group: str | None = None,
+    preprocess: Callable[[Dataset], Dataset] | None = None,
     **decoding: Any,
 ) -> Dataset:
     """Open many files as one dataset of xarray.
@@ -53,6 +64,9 @@ def open_many(
     is compared: names, dimensions, types, sizes of other dimensions, units, calendars, packing. Times and packed
     numbers are decoded file by file where these differ: times become those of the units of the first file, numbers what
     they stand for. Order and duplicates are kept.
+
+    With `preprocess`, and with a `join` that aligns, each file becomes a dataset of xarray first, and xarray
+    concatenates these. This is slower, and needs dask unless `load` is true.
 
     Parameters
     ----------
@@ -67,12 +81,15 @@ def open_many(
         None: variables are read when they are indexed. Else they are arrays of dask, one task for each group of files:
         of so many files, or as many as have so many positions of `dim` as a dict says of it; it may have other
         dimensions, too. "auto" or `{}`: as many files as dask wants bytes in a chunk, but no more than 1000.
+        With `preprocess`, and with a `join` that aligns, None is one task for each variable of each file.
     threads : int, optional
         How many threads read; by default as many as there are processors, but no more than four. Tasks read in one.
     load : bool
         Whether to read everything now, in the same pass.
-    join : {"exact", "override"}
-        Whether index coordinates must be the same in each file, or are those of the first one.
+    join : {"exact", "override", "outer", "inner", "left", "right"}
+        Whether index coordinates must be the same in each file, or are those of the first one. The others align the
+        files as `xarray.align` does: to all positions that any file has, to those that all have, to those of the first
+        or of the last file. Values at positions that a file lacks are missing.
     compat : {"equals", "override"}
         Whether other variables that do not get longer must be the same in each file, or are those of the first one.
         With "equals", scalar coordinates that differ, and their bounds, become variables along `dim`. Index coordinates
@@ -94,13 +111,18 @@ def open_many(
         of each file are repeated along it, and are held in memory.
     attributes : str or iterable of str, optional
         Names of attributes of the dataset that become variables along `dim`. All others are those of the first file.
+    group : str, optional
+        Path of the group that is opened of each file, such as "a/b"; by default the root.
+    preprocess : callable, optional
+        Called with the dataset of each file, of which `encoding["source"]` is the path. It returns the dataset that is
+        put together with the others. Variables are arrays of dask, or, with `load`, read when they are indexed.
     **decoding
         `decode_timedelta`, `use_cftime`, `concat_characters`, `decode_coords` and `default_fill`.
 
     Returns
     -------
     xarray.Dataset
-        Of the variables that are in no group. It holds no file open, and can be pickled.
+        Of the variables of one group, by default of those in no group. It holds no file open, and can be pickled.
 
     Raises
     ------
@@ -109,6 +131,8 @@ def open_many(
     MissingError
         If a file lacks a variable, or an attribute that is asked for; the message names both. If a variable that is
         asked for is in no file.
+    MissingGroupError
+        If a file lacks the group.
     UnsupportedError
         If files do not fit together; the message names the first file that does not, and the variable.
     ReplacedError
@@ -129,13 +153,15 @@ def open_many(
     >>> str(rain.time.values[-1])
     '2000-01-03T12:00:00.000000000'
     """
-    _check("join", join, ("exact", "override"))
+    _check("join", join, JOINS)
     _check("compat", compat, ("equals", "override"))
     _check("missing", missing, ("error", "fill"))
     _check("units", units, ("error", "first"))
     _check_types(dim, sortby, threads)
     if load and chunks is not None:
         raise ValueError("load and chunks: found both, expected at most one of them")
+    if not (preprocess is None or callable(preprocess)):
+        raise TypeError(f"preprocess: found {preprocess!r}, expected a function")
     options = _options({"decode_times": decode_times, "mask_and_scale": mask_and_scale, **decoding})
     found = _found(paths)
     wanted = Wanted(
@@ -149,11 +175,15 @@ def open_many(
         missing == "fill",
         units == "first",
         None if load else frozenset(),
+        _path_of(group),
     )
+    if preprocess is not None or join in ALIGNING:
+        parts = _parts(found, wanted, options, preprocess, load)
+        return combining.combined(parts, wanted, join, sortby, chunks)
     key = None if sortby is None else escape(sortby)
     many = open_files(found, wanted, threads, key, later=threads if chunks is None else 1)
-    _check_names(wanted, many)
-    opened = _dataset(many, options, found[0])
+    _check_names(wanted, many.meta)
+    opened = _dataset(many, options, found[0], wanted.group)
     if sortby is not None and not _is_sorted(opened, sortby):
         opened = opened.sortby(sortby)
     if load:
@@ -162,7 +192,7 @@ def open_many(
         return _cached(opened)
     chunked: Dataset = opened.chunk(
         lengths_of_chunks(opened, dim, many.lengths, chunks),
-        name_prefix="open_many-",
+        name_prefix=PREFIX,
         token=_token(many, wanted, options, sortby),
     )
     return chunked
@@ -183,12 +213,19 @@ def _check_types(dim: Any, sortby: Any, threads: Any) -> None:
         raise ValueError(f"threads: found {threads!r}, expected 1 or more, or None")
 
 
-def _check_names(wanted: Wanted, many: ManyFiles) -> None:
+def _path_of(group: Any) -> str | None:
+    """Return the path of a group without slashes around it; None: the root."""
+    if not (group is None or isinstance(group, str)):
+        raise TypeError(f"group: found {group!r}, expected the path of a group")
+    return (group or "").strip(groups.SEPARATOR) or None
+
+
+def _check_names(wanted: Wanted, keys: Collection[str]) -> None:
     """Refuse names of variables that are in no file; those to be left out may be in none."""
-    for name, keys in (("variables", wanted.only), ("stack", wanted.stack)):
-        unknown = sorted((keys or frozenset()) - many.meta.keys())
+    for name, asked in (("variables", wanted.only), ("stack", wanted.stack)):
+        unknown = sorted((asked or frozenset()).difference(keys))
         if unknown:
-            known = [unescape(key) for key in many.meta if key != META]
+            known = [unescape(key) for key in keys if key != META]
             variable = unescape(unknown[0])
             raise MissingError(f"in none of the files, but in `{name}`{hint(variable, known)}", variable=variable)
 
@@ -225,8 +262,60 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
     return [name if name[:1] == os.sep else os.path.join(folder, name) for name in names]
 
 
-def _dataset(many: ManyFiles, options: Options, path: str) -> Dataset:
+def _parts(
+    paths: Sequence[str],
+    wanted: Wanted,
+    options: Options,
+    preprocess: Callable[[Dataset], Dataset] | None,
+    load: bool,
+) -> list[combining.Part]:
+    """Return a dataset for each file, with its values, or as arrays of dask."""
+    alone = replace(
+        wanted,
+        dim="",
+        stack=frozenset(),
+        attributes=(),
+        overrides=True,
+        overrides_indexes=True,
+        fills=True,
+        at_once=None if load and preprocess is None else frozenset(),
+    )
+    parts = []
+    names: dict[str, None] = {}
+    for path in paths:
+        many = open_files([path], alone, 1)
+        names.update(dict.fromkeys(many.meta))
+        absent = sorted((wanted.only or frozenset()).difference(many.meta)) if not wanted.fills else []
+        if absent:
+            raise MissingError("variable not found", path=path, variable=unescape(absent[0]))
+        opened = _dataset(many, options, path, wanted.group)
+        opened.encoding["source"] = path
+        if not load:
+            opened = _chunked(opened, _token(many, alone, options, None))
+        if preprocess is not None:
+            opened = preprocess(opened)
+            if not isinstance(opened, Dataset):
+                raise TypeError(f"preprocess: it returned {type(opened).__name__}, expected an xarray.Dataset: {path}")
+        parts.append(combining.Part(path, opened.load() if load else opened))
+    _check_names(wanted, names)
+    return parts
+
+
+def _chunked(opened: Dataset, token: str) -> Dataset:
+    """Return a dataset of arrays of dask: small variables are one chunk each, large ones have those of the engine."""
+    for name, variable in opened.variables.items():
+        lengths = None if name in opened.xindexes else preferred_chunks(variable.shape, variable.dtype)
+        if lengths is not None:
+            chunks, key = dict(zip(variable.dims, lengths, strict=True)), f"{PREFIX}{name}-{token}"
+            variable.data = variable.chunk(chunks, from_array_kwargs={"name": key}).data
+    chunked: Dataset = opened.chunk({}, name_prefix=PREFIX, token=token)
+    return chunked
+
+
+def _dataset(many: ManyFiles, options: Options, path: str, group: str | None) -> Dataset:
     root = groups.group(many.meta, None, path)
+    if group is not None:
+        root = root._replace(prefix=group + groups.SEPARATOR)
 
     def readable(name: str) -> Readable | None:
         if name in many.held:
@@ -258,7 +347,7 @@ def _cached(opened: Dataset) -> Dataset:
 
 def _token(many: ManyFiles, wanted: Wanted, options: Options, sortby: str | None) -> str:
     """Return what makes the names of tasks: the same if the same files are opened in the same way."""
-    tokenize = importlib.import_module("dask.base").tokenize
+    tokenize = library("dask.base", *DASK).tokenize
     asked = [sorted(value) if isinstance(value, frozenset) else value for value in vars(wanted).values()]
     decoding = [getattr(options, field) for field in Options.__dataclass_fields__]
     token: str = tokenize(many.files.token(), asked, decoding, sortby, np.__version__)

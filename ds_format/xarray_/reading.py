@@ -20,12 +20,12 @@ from ..drivers.library.missing import FILL_ATTRIBUTE
 from ..drivers.settings import setting
 from ..dtypes import TYPES
 from ..errors import DsError, UnsupportedError
+from ..groups import Group, group
 from ..names import escape, unescape
 from ..nearest import hint
 from ..packing import RECORDS
 from . import records
 from .arrays import Characters, Held, LazyArray
-from .groups import Group, group
 from .missing import MARK, view
 from .refusals import REFUSALS, Unscalable, refusal, unscalable
 

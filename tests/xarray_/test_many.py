@@ -235,7 +235,11 @@ def test_what_differs_and_does_not_get_longer(paths: list[str], way: str) -> Non
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"join": "outer"}, ValueError, r'join: found \'outer\', expected "exact" or "override"'),
+        (
+            {"join": "outre"},
+            ValueError,
+            r'join: found \'outre\', expected "exact" or "override" or "outer".*mean outer',
+        ),
         ({"join": "exatc"}, ValueError, "did you mean exact"),
         ({"compat": "no_conflicts"}, ValueError, 'compat: found .no_conflicts., expected "equals" or "override"'),
         ({"missing": "fil"}, ValueError, "did you mean fill"),

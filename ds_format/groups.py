@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..dataset import META, dims
-from ..drivers.base import Metadata
-from ..drivers.settings import names
-from ..errors import DsError, MissingGroupError, UnsupportedError
-from ..names import escape, unescape
-from ..nearest import hint
-from ..packing import RECORDS
+from .dataset import META, dims
+from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source
+from .drivers.settings import names
+from .errors import DsError, MissingGroupError, UnsupportedError
+from .names import escape, unescape
+from .nearest import hint
+from .opened import Opened
+from .packing import RECORDS
+from .subset import Path, Subset, open_subset
 
 SEPARATOR = "/"
 NO_NAMES = frozenset({"", ".", ".."})
@@ -127,3 +129,74 @@ def _attributes(entry: Mapping[str, Any], prefix: str, groups: set[str]) -> dict
         if around == own:
             found[escape(name[len(prefix) :])] = value
     return found
+
+
+class GroupOfFile(Opened):
+    """One group of a file as a file of its own; see `drivers.base.Source`.
+
+    Parameters
+    ----------
+    source : Source
+        The whole file, which is closed with this one.
+    path : str
+        Of the group.
+    file : str
+        Path of the file, for messages.
+
+    Raises
+    ------
+    MissingGroupError, UnsupportedError
+        As `group`.
+    """
+
+    def __init__(self, source: Source, path: str, file: str):
+        self._source = source
+        found = group(source.meta, path, file)
+        self.meta, self._keys = found.meta, found.keys
+        self.faults = {short: source.faults[key] for short, key in found.keys.items() if key in source.faults}
+        self.held = getattr(source, "held", 0)
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it."""
+        return self._source.read(self._keys[name], index)
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable as consecutive blocks."""
+        return self._source.blocks(self._keys[name], budget)
+
+    def handle(self, name: str) -> Handle:
+        """Return what reads one variable elsewhere."""
+        return self._source.handle(self._keys[name])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
+def open_group(path: Path, wanted: str | None, **options: Any) -> Subset:
+    """Open one group of a file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    wanted : str or None
+        Path of the group; None: the whole file.
+    **options
+        As `open_subset`.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError
+        If the file cannot be read.
+    MissingGroupError, UnsupportedError
+        As `group`.
+    """
+    whole = open_subset(path, **options)
+    if wanted is None:
+        return whole
+    try:
+        only = GroupOfFile(whole.source, wanted, whole.path)
+    except BaseException:
+        whole.close()
+        raise
+    return Subset(only, path, None, (None, None, None, None), jd=False, unpack=False, can_skip=whole.can_skip)
