@@ -2,7 +2,8 @@
 
 Only tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->` are changed; what is said around them is
 not. Later reports replace what earlier ones say of the same cases; rows of which no report says anything stay as they
-stand. Without a report, only the picture is drawn anew.
+stand. A page is written only if all its figures are there: otherwise the error names the rows that have none. Without a
+report, only the picture is drawn anew.
 """
 
 from __future__ import annotations
@@ -14,27 +15,35 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import chart
-from .shown import FULL, SHORT, Shown
-from .table import quantity, summary
+from .shown import FULL, SHORT, Row, Shown
+from .table import MISSING, quantity, summary
 from .timing import Result
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/_static/reading.svg"
 MARKED = re.compile(r"(?<=<!-- benchmarks -->\n).*(?=<!-- /benchmarks -->)", re.DOTALL)
 TABLES = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+FIGURE = re.compile(r"\d\S* (?:ns|µs|ms|s|MB)(?!\w)")  # noqa: RUF001 - the sign of micro
+SHOWN: Mapping[str, Sequence[Shown]] = {"README.md": (SHORT,), "docs/performance.md": FULL}
+"""Document → its tables between the marks. The last one of docs/performance.md, the summary, comes after them."""
 
 
 def filled(shown: Shown, results: Mapping[str, Result]) -> str:
-    """Return a table with what was measured, and nothing in the cells of those that took no part."""
-    lines = [[shown.title, *shown.columns], ["---"] * (1 + len(shown.columns))]
-    for row in shown.rows:
-        found = [results[case] for case in row.cases if case in results]
-        lines.append([row.words])
-        for column, usual in shown.columns.items():
-            way, remark = row.others.get(column, (usual, ""))
-            figures = [quantity(result.median(way), result.unit) for result in found if way in result.values]
-            lines[-1].append(f"{' / '.join(figures)} {remark}".strip() if figures else "")
-    return _lines(lines)
+    """Return a table with what was measured. Cells that need no figure are empty."""
+    rows = [[row.words, *(_cell(row, *item, results) for item in shown.columns.items())] for row in shown.rows]
+    return _lines([[shown.title, *shown.columns], ["---"] * (1 + len(shown.columns)), *rows])
+
+
+def _cell(row: Row, column: str, usual: str, results: Mapping[str, Result]) -> str:
+    if column in row.without:
+        return ""
+    way, remark = row.others.get(column, (usual, ""))
+    figures = (_figure(results.get(case), way) for case in row.cases)
+    return f"{' / '.join(figures)} {remark}".strip()
+
+
+def _figure(result: Result | None, way: str) -> str:
+    return MISSING if result is None or way not in result.values else quantity(result.median(way), result.unit)
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> str:
@@ -74,6 +83,30 @@ def _work(line: str) -> str:
     return line.split(" | ")[0]
 
 
+def holes(document: str, every: Sequence[Shown]) -> list[str]:
+    """Return the rows between the marks of a document that lack a figure, with the columns that lack it."""
+    marked = MARKED.search(document)
+    tables = [_rows(table) for table in TABLES.findall(marked[0] if marked else "")]
+    found = []
+    for shown, lines in zip(every, tables, strict=False):
+        for row, (_, *cells) in zip(shown.rows, lines, strict=True):
+            columns = [
+                column
+                for column, cell in zip(shown.columns, cells, strict=True)
+                if column not in row.without and len(FIGURE.findall(cell)) != len(row.cases)
+            ]
+            if columns:
+                found.append(f"{row.words} ({', '.join(columns)})")
+    for lines in tables[len(every) :]:
+        found += [row[0] for row in lines if any(MISSING in re.split("[ ;]", cell) for cell in row)]
+    return found
+
+
+def _rows(table: str) -> list[list[str]]:
+    """Return the cells of a table below its header."""
+    return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines()[2:]]
+
+
 def load(paths: Sequence[str]) -> dict[str, Result]:
     """Return the results of reports, by case."""
     results: dict[str, Result] = {}
@@ -85,18 +118,29 @@ def load(paths: Sequence[str]) -> dict[str, Result]:
 
 def tables(results: Mapping[str, Result]) -> dict[str, list[str]]:
     """Return the tables of each document."""
-    return {
-        "README.md": [filled(SHORT, results)],
-        "docs/performance.md": [*(filled(shown, results) for shown in FULL), narrow(summary(results))],
-    }
+    made = {name: [filled(shown, results) for shown in every] for name, every in SHOWN.items()}
+    made["docs/performance.md"].append(narrow(summary(results)))
+    return made
 
 
 def main(paths: Sequence[str]) -> None:
-    """Change the documents, and draw the picture of what they say then."""
+    """Change the documents, and draw the picture of what they say then.
+
+    Raises
+    ------
+    SystemExit
+        If a row has no figure, neither in the reports nor in the document. No file is changed.
+    """
     empty = tables({})
-    for name, new in tables(load(paths)).items():
-        path = ROOT / name
-        path.write_text(replaced(path.read_text(encoding="utf-8"), new, empty[name]), encoding="utf-8")
+    documents = {
+        name: replaced((ROOT / name).read_text(encoding="utf-8"), new, empty[name])
+        for name, new in tables(load(paths)).items()
+    }
+    missing = [f"{name}: {row}" for name, text in documents.items() for row in holes(text, SHOWN[name])]
+    if missing:
+        raise SystemExit("\n".join(["these rows lack a figure, and nothing was written:", *missing]))
+    for name, text in documents.items():
+        (ROOT / name).write_text(text, encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")
 
 

@@ -38,6 +38,8 @@ class Row(NamedTuple):
     cases: tuple[str, ...]
     others: Mapping[str, tuple[str, str]] = {}
     """Column → another way than that of the column, and a remark behind its figures."""
+    without: tuple[str, ...] = ()
+    """Columns that stay empty. Every other column needs a figure of each case."""
 
 
 class Shown(NamedTuple):
@@ -51,6 +53,14 @@ class Shown(NamedTuple):
 
 ALONE, THEIRS = "system calls or NumPy alone", "ds-format 5.0.2"
 USUAL = {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE}
+ENGINES = ('engine "netcdf4"', 'engine "h5netcdf"')
+HDF5 = ("h5netcdf", "hidefix")
+LISTING = Row(
+    "`ds ls x.ds`, whole process",
+    ("ds ls x.ds",),
+    {ALONE: (PYTHON, "(`python -c pass`)")},
+    without=("netCDF4",),
+)
 FULL = (
     Shown(
         "a report of a station",
@@ -71,48 +81,66 @@ FULL = (
             Row("`ds.read_many`, into a list", ("stations, read_many, headers differ",)),
             Row('`ds.read_many(dim="time")`, merged', ('stations, read_many(dim="time"), headers differ',)),
             Row("write, whole or absent", ("stations, write, headers differ",)),
-            Row("read from a disk, nothing cached", ("stations, from a disk",)),
+            Row(
+                "read from a disk, nothing cached",
+                ("stations, from a disk",),
+                without=("h5netcdf", "xarray", "npz", "JSON + npy", THEIRS),
+            ),
         ),
     ),
     Shown(
         "in xarray",
-        {'engine "ds"': OURS, ALONE: BARE, 'engine "netcdf4"': NETCDF, 'engine "h5netcdf"': H5NETCDF},
+        {'engine "ds"': OURS, ALONE: BARE, ENGINES[0]: NETCDF, ENGINES[1]: H5NETCDF},
         (
-            Row("open a file of fifty variables", ("xarray, open a file of fifty",)),
-            Row("open and load it", ("xarray, load a file of fifty",)),
+            Row("open a file of fifty variables", ("xarray, open a file of fifty",), without=(ALONE,)),
+            Row("open and load it", ("xarray, load a file of fifty",), without=(ALONE,)),
             Row(
                 "`ds.open_many(load=True)`, 2 000 files of 10 variables, per file",
                 (OPEN_MANY,),
-                {ALONE: (READ_MANY, "(`ds.read_many`)"), 'engine "netcdf4"': (XARRAY, "(`open_mfdataset`)")},
+                {ALONE: (READ_MANY, "(`ds.read_many`)"), ENGINES[0]: (XARRAY, "(`open_mfdataset`)")},
+                without=ENGINES[1:],
             ),
-            Row("write 2 GB from two workers of a cluster", ("dask, write",), {ALONE: (BARE, "(one, half of it)")}),
-            Row("mean of 2 GB by dask", ("dask, mean",), {ALONE: (BARE, "(`np.memmap`)")}),
+            Row(
+                "write 2 GB from two workers of a cluster",
+                ("dask, write",),
+                {ALONE: (BARE, "(one, half of it)")},
+                without=ENGINES,
+            ),
+            Row("mean of 2 GB by dask", ("dask, mean",), {ALONE: (BARE, "(`np.memmap`)")}, without=ENGINES),
         ),
     ),
     Shown(
         "NetCDF",
         {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, "h5netcdf": H5NETCDF, "hidefix": HIDEFIX},
         (
-            Row("read a report in a classic file", ("classic, read",)),
-            Row("`ds.read_many` of 2 000 such, per file", ("classic, read_many",)),
+            Row("read a report in a classic file", ("classic, read",), without=HDF5),
+            Row("`ds.read_many` of 2 000 such, per file", ("classic, read_many",), without=HDF5),
             Row(
                 "`ds convert`, two jobs, of 3 000 such, per file",
                 ("archive of classic files, ds convert",),
                 {"netCDF4": (READ_BY_TWO, "(two processes, reading only)")},
+                without=(ALONE, *HDF5),
             ),
             Row(
                 "the same of netCDF-4 files, per file",
                 ("archive of netCDF-4 files, ds convert",),
                 {"netCDF4": (READ_BY_TWO, "(two processes, reading only)")},
+                without=(ALONE, *HDF5),
             ),
             Row(
                 "a classic file of 1 GB to ds",
                 ("classic of 1 GB, convert",),
                 {ALONE: (BARE, "(a copy)"), "netCDF4": (NETCDF, "(reading only)")},
+                without=HDF5,
             ),
             Row("read a compressed file of 500 MB", ("compressed, read",), {ALONE: (COPY, "(one copy)")}),
-            Row("one field of a hundred of it", ("compressed, read one field of a hundred",)),
-            Row("to ds", ("compressed, convert",), {"netCDF4": (NETCDF, "(reading only)")}),
+            Row("one field of a hundred of it", ("compressed, read one field of a hundred",), without=(ALONE,)),
+            Row(
+                "to ds",
+                ("compressed, convert",),
+                {"netCDF4": (NETCDF, "(reading only)")},
+                without=(ALONE, *HDF5),
+            ),
         ),
     ),
     Shown(
@@ -123,6 +151,12 @@ FULL = (
             Row("read a small file (1000 values)", ("read small",)),
             Row("write a tiny file, whole or absent", ("write tiny",)),
             Row("write a tiny file, `atomic=False`", ("write tiny, atomic=False",)),
+        ),
+    ),
+    Shown(
+        "",
+        {column: way for column, way in USUAL.items() if column != ALONE},
+        (
             Row("100 000 tiny files: write / read", ("100 000 tiny files, write", "100 000 tiny files, read")),
             Row("100 000 small files: write / read", ("100 000 small files, write", "100 000 small files, read")),
             Row(
@@ -140,43 +174,59 @@ FULL = (
             Row("write 400 MB", ("write large",)),
             Row("read 20 M float64, 30 % missing", ("read masked",), {ALONE: (COPY, "(one copy)")}),
             Row("read 10 M booleans", ("read booleans",), {ALONE: (NUMPY, "")}),
-            Row("read 300 000 strings", ("read strings",)),
-            Row("write 300 000 strings", ("write strings",)),
+            Row("read 300 000 strings", ("read strings",), without=(ALONE,)),
+            Row("write 300 000 strings", ("write strings",), without=(ALONE,)),
             Row(
                 "read 50 000 tiny files, `ds.read_many`, per file",
                 ("read_many",),
                 {ALONE: (LOOP, "(a loop of `ds.read`)")},
+                without=("netCDF4", THEIRS),
             ),
             Row(
                 "`readdir(..., merge=...)`, 2 000 files of 10 variables",
                 ("readdir, merged",),
                 {"netCDF4": (XARRAY, "(xarray, of NetCDF files)")},
+                without=(ALONE,),
             ),
             Row("one field of a hundred of 1 GB", ("slab of large",)),
-            Row("`ds merge` of 1 GB, whole process", ("ds merge",), {ALONE: (CAT, "(`cat`)")}),
+            Row(
+                "`ds merge` of 1 GB, whole process",
+                ("ds merge",),
+                {ALONE: (CAT, "(`cat`)")},
+                without=("netCDF4",),
+            ),
             Row(
                 "a sample of 1 kB, in a row / by number",
                 ("samples, read in a row", "samples, get in random order"),
                 {THEIRS: (DATADINGS, "(datadings)")},
+                without=(ALONE, "netCDF4"),
             ),
             Row(
-                "a JSON document of 207 bytes: write / in a row / by id",
-                ("documents, W1, 100 k", "documents, R2, 100 k", "documents, QW, 100 k"),
+                "a JSON document of 207 bytes: write / in a row",
+                ("documents, W1, 100 k", "documents, R2, 100 k"),
                 {ALONE: (JSONL, "(JSONL with orjson, no index)"), THEIRS: (SQLITE, "(sqlite3)")},
+                without=("netCDF4",),
+            ),
+            Row(
+                "a JSON document of 207 bytes: by id",
+                ("documents, QW, 100 k",),
+                {THEIRS: (SQLITE, "(sqlite3)")},
+                without=(ALONE, "netCDF4"),
             ),
             Row(
                 "an object of 400 MB of arrays: dump / load, verified",
                 ("objects, dump", "objects, load"),
                 {THEIRS: (BINPICKLE, "(binpickle)")},
+                without=("netCDF4",),
             ),
-            Row("`ds ls x.ds`, whole process", ("ds ls x.ds",), {ALONE: (PYTHON, "(`python -c pass`)")}),
+            LISTING,
         ),
     ),
 )
 """What docs/performance.md has before its table of targets."""
 SHORT = Shown(
     "",
-    {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE},
+    USUAL,
     (
         Row("read a report of a station: 9 variables, 55 attributes", ("stations, read, headers differ",)),
         Row(
@@ -190,13 +240,15 @@ SHORT = Shown(
             "in xarray: open and load fifty variables",
             ("xarray, load a file of fifty",),
             {"netCDF4": (NETCDF, "(its engine)")},
+            without=(ALONE, THEIRS),
         ),
         Row(
             "read a compressed netCDF-4 file of 500 MB",
             ("compressed, read",),
             {ALONE: (COPY, "(one copy)")},
+            without=(THEIRS,),
         ),
-        Row("`ds ls x.ds`, whole process", ("ds ls x.ds",), {ALONE: (PYTHON, "(`python -c pass`)")}),
+        LISTING,
     ),
 )
 """What README.md has: rows that somebody who is new here asks for."""

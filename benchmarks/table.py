@@ -11,6 +11,8 @@ from .timing import Result
 from .ways import OURS
 
 REACHED = {True: "✓", False: "✗"}
+MISSING = "-"
+"""In place of a figure that no report has."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (0.0, "ns"))  # noqa: RUF001 - the sign of micro
 
 
@@ -86,12 +88,14 @@ def summary(results: Mapping[str, Result]) -> str:
 
 
 def _measured(claim: targets.Claim, results: Mapping[str, Result]) -> str:
+    """Return what was measured for each bound. A claim is not reached without all its measurements."""
     verdicts = [
         targets.judge(claim, bound, results[bound.case]) if bound.case in results else None for bound in claim.bounds
     ]
-    shown = " / ".join("-" if verdict is None else _value(claim, verdict.value) for verdict in verdicts)
-    known = [verdict.reached for verdict in verdicts if verdict is not None]
-    return f"{shown} {REACHED[all(known)]}" if known else shown
+    figures = " / ".join(MISSING if verdict is None else _value(claim, verdict.value) for verdict in verdicts)
+    if any(verdict is not None and not verdict.reached for verdict in verdicts):
+        return f"{figures} {REACHED[False]}"
+    return figures if None in verdicts else f"{figures} {REACHED[True]}"
 
 
 def _value(claim: targets.Claim, value: float) -> str:

@@ -167,7 +167,7 @@ GOALS: tuple[Goal, ...] = (
         ),
     ),
     Goal(
-        "100,000 files, tiny / small: write all; read all; room on a disk",
+        "100,000 files, tiny / small: write all; read all; size on a disk",
         (
             _claim("faster", NETCDF, {"100 000 tiny files, write": 5, "100 000 small files, write": 7}),
             _claim("faster", NETCDF, {"100 000 tiny files, read": 10, "100 000 small files, read": 9}),
@@ -175,7 +175,7 @@ GOALS: tuple[Goal, ...] = (
                 "within",
                 NETCDF,
                 {"100 000 tiny files, on a disk": 1, "100 000 small files, on a disk": 0.5},
-                "the room of NetCDF files",
+                "the size of NetCDF files",
             ),
         ),
     ),

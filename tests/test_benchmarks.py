@@ -25,7 +25,21 @@ from benchmarks.cases.many import has_xarray
 from benchmarks.runner import Bench, Case, SkippedError, run, run_case
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Result, Trial, Way, measure
-from benchmarks.ways import BARE, FASTZDS, HIDEFIX, NETCDF, OURS, REFERENCE, XARRAY, calls, scaled
+from benchmarks.ways import (
+    BARE,
+    BINPICKLE,
+    DATADINGS,
+    FASTZDS,
+    H5NETCDF,
+    HIDEFIX,
+    JSONL,
+    NETCDF,
+    OURS,
+    REFERENCE,
+    XARRAY,
+    calls,
+    scaled,
+)
 from benchmarks.worker import Worker, WorkerError
 
 TINY = Sizes(
@@ -56,6 +70,13 @@ TINY = Sizes(
     objects=20,
     starts=1,
 )
+OPTIONAL = {
+    FASTZDS: False,
+    XARRAY: has_xarray(),
+    **{way: importlib.util.find_spec(way) is not None for way in (H5NETCDF, HIDEFIX, DATADINGS, BINPICKLE)},
+    JSONL: importlib.util.find_spec("orjson") is not None,
+}
+"""Rivals that need what may not be installed → whether they take part."""
 CASES = {case.name: case for group in GROUPS for case in group.cases}
 
 
@@ -80,15 +101,24 @@ def test_every_case_runs_and_its_rivals_take_part(name: str, stand_in: Worker, t
         pytest.skip(str(reason))
     assert all(len(values) == 1 for values in result.values.values())
     assert not list(tmp_path.iterdir())
-    absent = {REFERENCE, FASTZDS} if name == "ds ls x.ds" else {FASTZDS}  # the stand-in need not be installed
-    if not has_xarray():
-        absent.add(XARRAY)
-    if importlib.util.find_spec("hidefix") is None:
-        absent.add(HIDEFIX)
+    absent = {REFERENCE} if name in {"ds ls x.ds", "ds merge"} else set()  # the stand-in need not be installed
+    absent |= {way for way, there in OPTIONAL.items() if not there}
     for claim in all_claims():
         for bound in claim.bounds:
             if bound.case == name and claim.kind != "at most":
                 assert claim.rival in {*result.values, *absent}
+    assert needed(name) <= {*result.values, *absent}
+
+
+def needed(case: str) -> set[str]:
+    """Return the ways of a case whose figures the documents show."""
+    return {
+        row.others.get(column, (usual, ""))[0]
+        for each in (shown.SHORT, *shown.FULL)
+        for row in each.rows
+        for column, usual in each.columns.items()
+        if case in row.cases and column not in row.without
+    }
 
 
 def all_claims() -> list[targets.Claim]:
@@ -130,7 +160,7 @@ def test_the_summary_has_one_row_per_goal() -> None:
     lines = table.summary({"read tiny": RESULT}).splitlines()
     assert len(lines) == 2 + len(targets.GOALS)
     [line] = [line for line in lines if line.startswith("| read tiny")]
-    assert "| 100x / - ✓; - / -; 2.00x / - ✗" in line
+    assert "| 100x / -; - / -; 2.00x / - ✗" in line
     assert "80x / 70x faster than netCDF4; 8x / 5x faster than ds-format 5.0.2; within 1.4x / 2x of bare" in line
 
 
@@ -173,17 +203,60 @@ def test_rows_without_figures_stay() -> None:
 
 def test_the_tables_that_are_shown() -> None:
     lines = readme.filled(shown.FULL[3], {"read tiny": RESULT}).splitlines()
-    assert lines[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs |  |"  # noqa: RUF001
+    assert lines[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs | - |"  # noqa: RUF001
     assert {line.count("|") for line in lines} == {6}
     for each in (shown.SHORT, *shown.FULL):
         assert {case for row in each.rows for case in row.cases} <= CASES.keys()
-        assert {column for row in each.rows for column in row.others} <= each.columns.keys()
+        assert {column for row in each.rows for column in (*row.others, *row.without)} <= each.columns.keys()
 
 
 def test_the_documents_have_the_tables() -> None:
     empty = readme.tables({})
     for name, tables in readme.tables({"read tiny": RESULT}).items():
         assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables, empty[name])
+
+
+@pytest.mark.parametrize("name", readme.SHOWN)
+def test_the_documents_have_all_figures(name: str) -> None:
+    assert not readme.holes((readme.ROOT / name).read_text(encoding="utf-8"), readme.SHOWN[name])
+
+
+def a_page(*lines: str, summary: str = "2x / 3x ✓") -> str:
+    parts = ["| | us | bare |", "| - | - | - |", *lines, "", "| work | measured |", "| - | - |", f"| all | {summary} |"]
+    return "\n".join(["<!-- benchmarks -->", *parts, "<!-- /benchmarks -->\n"])
+
+
+@pytest.mark.parametrize(
+    ("page", "rows"),
+    [
+        (a_page("| read | 1 s / 2 MB | 1 ns / 2e+03 s (two of us) |", "| list | 1 s |  |"), []),
+        (a_page("| read |  |  |", "| list | 1 s |  |"), ["read (us, bare)"]),
+        (a_page("| read | 1 s / 2 s | 1 s (two of us) |", "| list | - |  |"), ["read (bare)", "list (us)"]),
+        (a_page("| read | 1 s / - | 1 s / 2 s |", "| list | 1 s |  |"), ["read (us)"]),
+        (a_page("| read | 1 s / 2 s | 1 s / 2 s |", "| list | 1 s |  |", summary="38x / -; 2x ✓"), ["all"]),
+    ],
+)
+def test_rows_that_lack_a_figure(page: str, rows: list[str]) -> None:
+    every = shown.Shown(
+        "",
+        {"us": OURS, "bare": BARE},
+        (shown.Row("read", ("a", "b")), shown.Row("list", ("c",), without=("bare",))),
+    )
+    assert readme.holes(page, [every]) == rows
+
+
+def test_a_page_that_lacks_figures_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in readme.SHOWN:
+        text = (readme.ROOT / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(re.sub(r"(?m)^\| read a tiny file.*\n", "", text), encoding="utf-8")
+    monkeypatch.setattr(readme, "ROOT", tmp_path)
+    report = tmp_path / "report.json"
+    report.write_text(program.as_json("", {"read tiny": RESULT}, {}), encoding="utf-8")
+    before = [(tmp_path / name).read_bytes() for name in readme.SHOWN]
+    with pytest.raises(SystemExit, match=r"docs/performance.md: read a tiny file \(10 values\) \(ds-format 5.0.2\)"):
+        readme.main([str(report)])
+    assert [(tmp_path / name).read_bytes() for name in readme.SHOWN] == before
 
 
 def test_the_picture_shows_what_the_table_says() -> None:

@@ -1,4 +1,4 @@
-"""What the documentation of the format has claimed of 100 000 files: how fast, and how much room they take."""
+"""What the documentation of the format has claimed of 100 000 files: how fast, and how large they are."""
 
 from __future__ import annotations
 
