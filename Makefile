@@ -8,7 +8,8 @@ format:       ; ruff check --fix . && ruff format .
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
 bench:        ; $(PYTHON) -m benchmarks $(ARGS)
 house:        ; $(PYTHON) -m benchmarks.house
+instructions: ; $(PYTHON) -m benchmarks.instructions $(ARGS)
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
 clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
-.PHONY: build test lint format docs bench bench-smoke house clean
+.PHONY: build test lint format docs bench bench-smoke house instructions clean

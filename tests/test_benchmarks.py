@@ -18,7 +18,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
 from benchmarks import __main__ as program
-from benchmarks import chart, data, disk, machine, readme, shown, table, targets
+from benchmarks import chart, data, disk, instructions, machine, readme, shown, table, targets
 from benchmarks.cases import GROUPS, cold, small
 from benchmarks.cases.large import PACKAGE
 from benchmarks.cases.many import has_xarray
@@ -395,3 +395,34 @@ def test_whole_datasets_are_compared() -> None:
 def test_whole_datasets_that_differ(found: dict[str, Any], message: str) -> None:
     with pytest.raises(data.UnequalError, match=message):
         data.expect_whole("way", {**WHOLE, **found}, WHOLE)
+
+
+@pytest.mark.parametrize("title", instructions.CALLS)
+def test_calls_whose_instructions_are_counted(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    instructions.work(title)
+
+
+def test_instructions_need_valgrind(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert instructions.main([]) == 2
+    assert "valgrind is missing: install it" in capsys.readouterr().err
+
+
+def test_instructions_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "counts.json"
+    monkeypatch.setattr(instructions, "missing_tool", lambda: None)
+    monkeypatch.setattr(instructions, "count", lambda title: 1000)
+    assert instructions.main(["--save", str(path)]) == 0
+    assert "| write | 1,000 |\n" in capsys.readouterr().out
+    counts = {"read": 1031, "write": 969, "open": 1030}
+    monkeypatch.setattr(instructions, "count", lambda title: counts.get(title, 970))
+    assert instructions.main(["--compare", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "| read | 1,031 | 1,000 | 1.031 more |" in lines
+    assert "| write | 969 | 1,000 | 0.969 less |" in lines
+    assert "| open | 1,030 | 1,000 | 1.030 |" in lines
+    assert instructions.main(["--compare", str(path), "--only", "open"]) == 0

@@ -1,0 +1,226 @@
+"""`python -m benchmarks.instructions`: the processor instructions of hot calls, counted by callgrind of valgrind.
+
+Unlike times, counts do not depend on what else the machine does: two runs differ by less than 0.3 %. They depend on the
+builds of Python, NumPy and the kernels, so compare only counts from one machine:
+
+    python -m benchmarks.instructions --save before.json
+    python -m benchmarks.instructions --compare before.json
+
+The files are station reports. Each call is counted in a process of its own, after a few calls that are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import gc
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ds_format as ds
+from ds_format import binpickle
+
+from .data import Data
+from .stations import HOURS, report
+
+ROOT = Path(__file__).parents[1]
+TOLERANCE = 0.03
+"""Relative change of a count above which a row is marked."""
+FILES = 50
+"""Number of different files that a call reads in turn, or all at once."""
+REPORTS = [f"{i:03d}.ds" for i in range(FILES)]
+COMMAND = [sys.executable, "-m", "ds_format", "ls", REPORTS[0]]
+
+
+class Call(NamedTuple):
+    """A hot call. It runs in a folder of its own.
+
+    Attributes
+    ----------
+    prepare : callable
+        Makes the files.
+    run : callable
+        Makes call number i.
+    n : int
+        How many calls are counted. Calls without a number run as a process, which is counted as a whole.
+    """
+
+    prepare: Callable[[], None]
+    run: Callable[[int], Any]
+    n: int = 2 * FILES
+
+
+def _write_reports(headers: str = "own", paths: Sequence[str] = REPORTS, **options: Any) -> None:
+    for i, path in enumerate(paths):
+        _write(path, report(i, headers), **options)
+
+
+def _write(path: str, data: Data, **options: Any) -> None:
+    ds.write(path, data, **options)
+    os.utime(path, (0, 0))  # a file that was modified recently is checked twice
+
+
+def _write_masked() -> None:
+    """Write reports with missing values and a variable of text."""
+    for i, path in enumerate(REPORTS):
+        data = report(i, "own")
+        missing = np.arange(HOURS) % 5 == i % 5
+        for name in ("temperature", "wind_direction"):
+            data[name] = np.ma.MaskedArray(data[name], missing)
+        data["weather"] = np.array([("rain", "light snow", "fog", "")[(i + hour) % 4] for hour in range(HOURS)], object)
+        data["."]["weather"] = {".dims": ["time"], "long_name": "present weather"}
+        _write(path, data)
+
+
+def _write_classic() -> None:
+    paths = [path.replace(".ds", ".nc") for path in REPORTS]
+    for i, path in enumerate(paths):
+        data = report(i, "own")
+        data["."]["."][".netcdf"] = {"format": "NETCDF3_CLASSIC"}
+        _write(path, data)
+
+
+def _write_objects() -> None:
+    for i, path in enumerate(REPORTS):
+        binpickle.dump(report(i, "own"), path.replace(".ds", ".bpk"))
+
+
+_made: list[Data] = []
+"""Datasets to write."""
+
+
+def _make_datasets() -> None:
+    _made[:] = (report(i, "own") for i in range(FILES))
+
+
+def _path(i: int, suffix: str = ".ds") -> str:
+    return f"{i % FILES:03d}{suffix}"
+
+
+def _open(i: int) -> Any:
+    with ds.open(_path(i)) as file:
+        return file["temperature"][3]
+
+
+CALLS = {
+    "read": Call(_write_reports, lambda i: ds.read(_path(i))),
+    "read, sel": Call(_write_reports, lambda i: ds.read(_path(i), ["pressure"], {"time": 5})),
+    "read, mask and text": Call(_write_masked, lambda i: ds.read(_path(i))),
+    "write": Call(_make_datasets, lambda i: ds.write(_path(i), _made[i % FILES])),
+    "read_many, equal headers": Call(lambda: _write_reports("equal"), lambda i: ds.read_many(REPORTS, threads=1), n=4),
+    "read_many, own headers": Call(_write_reports, lambda i: ds.read_many(REPORTS, threads=1), n=4),
+    "read_many, dim": Call(_write_reports, lambda i: ds.read_many(REPORTS, dim="time", threads=1), n=4),
+    "open": Call(_write_reports, _open),
+    "convert, classic": Call(_write_classic, lambda i: ds.convert(_path(i, ".nc"), "out.ds"), n=FILES),
+    "read, classic": Call(_write_classic, lambda i: ds.read(_path(i, ".nc"))),
+    "binpickle.load": Call(_write_objects, lambda i: binpickle.load(_path(i, ".bpk"))),
+    "ds ls": Call(_write_reports, lambda i: subprocess.run(COMMAND, check=True, capture_output=True), n=0),
+}
+"""Title → call."""
+
+WORK = "from benchmarks.instructions import work; import sys; work(sys.argv[1])"
+
+
+def work(title: str) -> None:
+    """Make a call often in this process and folder. Instructions between the two calls of `os.getppid` are counted."""
+    call = CALLS[title]
+    call.prepare()
+    for i in range(max(call.n, 1)):
+        call.run(i)
+    gc.collect()
+    gc.freeze()  # collections that start by chance search only what the counted calls made
+    os.getppid()
+    for i in range(call.n):
+        call.run(i)
+    os.getppid()
+
+
+def missing_tool() -> str | None:
+    """Return a message if valgrind is missing, else None."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is missing: install it to count instructions, for example by `apt install valgrind`"
+    return None
+
+
+def count(title: str) -> int:
+    """Return the instructions of one call."""
+    call = CALLS[title]
+    with tempfile.TemporaryDirectory() as folder:
+        if call.n:
+            command, name = [sys.executable, "-c", WORK, title], "callgrind.out.2"  # 1 ends with the first mark
+        else:
+            _run([sys.executable, "-c", WORK, title], folder)
+            command, name = COMMAND, "callgrind.out"
+        tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out", "--dump-before=getppid"]
+        _run([*_fixed_addresses(), *tool, *command], folder)
+        lines = (Path(folder) / name).read_text(encoding="utf-8").splitlines()
+    total = next(int(line.partition(":")[2]) for line in lines if line.startswith("totals:"))
+    return round(total / max(call.n, 1))
+
+
+def _fixed_addresses() -> list[str]:
+    """Return the words before a command that give it the same addresses in each run, if the system has them."""
+    return ["setarch", platform.machine(), "-R"] if shutil.which("setarch") else []
+
+
+def _run(command: Sequence[str], folder: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
+
+
+def environment() -> dict[str, str]:
+    """Return what counts depend on."""
+    return {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.platform()}
+
+
+def table(counts: Mapping[str, int], before: Mapping[str, int]) -> Iterator[str]:
+    """Yield the lines of a table of counts, compared with former ones where there are any."""
+    yield "| instructions of one call | now |" + (" before | ratio |" if before else "")
+    yield "|---|---|" + ("---|---|" if before else "")
+    for title, now in counts.items():
+        line = f"| {title} | {now:,} |"
+        if title in before:
+            ratio = now / before[title]
+            mark = " more" if ratio > 1 + TOLERANCE else " less" if ratio < 1 - TOLERANCE else ""
+            line += f" {before[title]:,} | {ratio:.3f}{mark} |"
+        yield line
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Count, print the table, and return 1 if a call takes more than 3 % more instructions than before."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", metavar="PATTERN", default="*", help="calls whose title matches; may have * and ?")
+    parser.add_argument("--save", metavar="FILE", type=Path, help="write the counts as JSON")
+    parser.add_argument("--compare", metavar="FILE", type=Path, help="compare with counts that --save wrote")
+    arguments = parser.parse_args(words)
+    message = missing_tool()
+    if message:
+        print(message, file=sys.stderr)
+        return 2
+    before: dict[str, Any] = {"counts": {}}
+    if arguments.compare:
+        before = json.loads(arguments.compare.read_text(encoding="utf-8"))
+        if before["environment"] != environment():
+            print(f"the former counts are from another environment: {before['environment']}", file=sys.stderr)
+    counts = {title: count(title) for title in fnmatch.filter(CALLS, arguments.only)}
+    print(*table(counts, before["counts"]), sep="\n")
+    if arguments.save:
+        content = {"environment": environment(), "counts": counts}
+        arguments.save.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return int(any(now > before["counts"].get(title, now) * (1 + TOLERANCE) for title, now in counts.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
