@@ -6,10 +6,11 @@ test:         ; $(PYTHON) -m pytest
 lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
 format:       ; ruff check --fix . && ruff format .
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
-bench:        ; $(PYTHON) -m benchmarks $(ARGS)
+bench:        ; $(PYTHON) -m benchmarks $(if $(OLD),--old '$(OLD)') $(ARGS)
+wheel:        ; $(PYTHON) -m pip wheel --no-deps -w wheels .
 house:        ; $(PYTHON) -m benchmarks.house
 instructions: ; $(PYTHON) -m benchmarks.instructions $(ARGS)
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
 clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
-.PHONY: build test lint format docs bench bench-smoke house instructions clean
+.PHONY: build test lint format docs bench wheel bench-smoke house instructions clean

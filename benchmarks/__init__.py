@@ -4,11 +4,13 @@
 
     __main__     the command line
     runner       one case after another, each in a folder of its own
-    cases/       what is measured: groups of cases, sizes by name
+    groups       what is measured, in the order of the report
+    cases/       groups of cases, sizes by name
     targets      what must be reached, and the summary table
     ways         one program's way of doing the work of a case: how it is timed, how its result is checked
     timing       A B C A B C: medians, spreads, ratios
     peers        netCDF4, and the system calls as Python has them
+    versions     an older version of the package from a wheel, in turn with this one
     programs     those that keep a dataset with its metadata
     stations     reports of stations: small files as they are
     reports      their files, by all programs, and how they are read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import json
 import sys
@@ -12,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import disk, machine, table
-from .cases import GROUPS
+from . import disk, machine, table, versions
+from .groups import GROUPS
 from .runner import Bench, Case, Group, run
 from .sizes import FULL, SMOKE
 from .timing import Result
@@ -35,7 +36,12 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", metavar="FILE", type=Path, help="also write the report, as .md or .json")
     parser.add_argument("--folder", metavar="DIR", type=Path, help="where files are written; default: in memory")
     parser.add_argument("--disk", metavar="DIR", type=Path, help="where those go that are to lie on a disk")
+    parser.add_argument(
+        "--old", metavar="WHEEL", type=Path, help="compare ds_format with an older version of it, and nothing else"
+    )
     arguments = parser.parse_args(words)
+    if arguments.old is not None and (arguments.reference_python or arguments.zippy):
+        parser.error("--old compares two versions of ds_format: leave out --reference-python and --zippy")
     if arguments.output is not None and arguments.output.suffix not in (".md", ".json"):
         parser.error("--output must end with .md or .json")
     if arguments.repetitions is not None and arguments.repetitions < 1:
@@ -79,9 +85,10 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"no case has {arguments.only!r} in its name", file=sys.stderr)
         return 1
     folder = arguments.folder or (MEMORY_FOLDER if MEMORY_FOLDER.is_dir() else Path(tempfile.gettempdir()))
-    worker = Worker(arguments.reference_python) if arguments.reference_python else None
     start = time.perf_counter()
-    try:
+    with contextlib.ExitStack() as stack:
+        worker = stack.enter_context(Worker(arguments.reference_python)) if arguments.reference_python else None
+        both = stack.enter_context(versions.opened(arguments.old)) if arguments.old else None
         bench = Bench(
             SMOKE if arguments.smoke else FULL,
             folder,
@@ -90,13 +97,11 @@ def main(words: Sequence[str] | None = None) -> int:
             arguments.zippy,
             arguments.disk or disk.find(),
         )
-        found, skipped = run(bench, cases)
-    finally:
-        if worker is not None:
-            worker.close()
+        found, skipped = run(bench, versions.paired(cases, both) if both else cases)
     results = {result.case: result for result in found}
-    line = machine.describe(folder, worker.version if worker else None)
-    text = report(line, bench, results, skipped)
+    rival = both.old if both else worker.version if worker else None
+    line = machine.describe(folder, rival)
+    text = versions.report(line, results, skipped) if both else report(line, bench, results, skipped)
     print(text)
     print(f"Total: {time.perf_counter() - start:.0f} s")
     if arguments.output is not None:

@@ -47,6 +47,11 @@ PYTHON = "python -c pass"
 ALONE = "one process"
 
 
+def is_ours(name: str) -> bool:
+    """Whether a way is one of ds_format."""
+    return name.partition(",")[0] == OURS
+
+
 def _itself(value: Any) -> Any:
     return value
 

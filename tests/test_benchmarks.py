@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
 from benchmarks import __main__ as program
-from benchmarks import chart, data, disk, instructions, machine, readme, shown, table, targets
-from benchmarks.cases import GROUPS, cold, small
+from benchmarks import chart, data, disk, instructions, machine, readme, shown, table, targets, versions
+from benchmarks.cases import cold, small
 from benchmarks.cases.large import PACKAGE
 from benchmarks.cases.many import has_xarray
+from benchmarks.groups import GROUPS
 from benchmarks.runner import Bench, Case, SkippedError, run, run_case
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Result, Trial, Way, measure
@@ -323,6 +325,83 @@ def test_the_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert program.main([*words, "--output", str(tmp_path / "report.json")]) == 0
     content = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert [result["case"] for result in content["results"]] == ["count_bits, small", "count_bits, large"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This package as an older version, which has no BinPickle files."""
+    path = tmp_path_factory.mktemp("wheel") / "ds_format-0.0.1.whl"
+    package = Path(PACKAGE, "ds_format")
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in package.rglob("*.*"):
+            if file.suffix in {".py", ".json", ".so", ".pyd"} and file.parent.name != "binpickle":
+                archive.write(file, file.relative_to(PACKAGE))
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("ds_format/_version.py", '__version__ = "0.0.1"')
+    return path
+
+
+def test_an_old_version_runs_in_turn_with_this_one(wheel: Path, tmp_path: Path) -> None:
+    names = ["read tiny", "stations, read_many, headers equal", "objects, dump", "write large, memory above the array"]
+    with versions.opened(wheel) as both:
+        cases = versions.paired([CASES[name] for name in names], both)
+        results, skipped = run(Bench(TINY, tmp_path, None, 3), cases)
+    assert both.old == "old: ds_format 0.0.1, ds_format-0.0.1.whl"
+    assert {result.case: list(result.values) for result in results[:2]} == {
+        "read tiny": ["ds_format", "old"],
+        "stations, read_many, headers equal": [
+            *("ds_format", "old"),
+            *("ds_format, one thread", "old, one thread"),
+            *("ds_format, collecting", "old, collecting"),
+        ],
+    }
+    assert {len(values) for result in results for values in result.values.values()} == {3}
+    assert re.match("old: .*build_case: .*Error: ", skipped["objects, dump"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_that_are_slower_than_the_old_version_are_marked() -> None:
+    values = {
+        "ds_format": [2.0, 2.2, 2.2],
+        "old": [2.0, 2.0, 2.0],
+        "ds_format, open": [2.0, 2.1, 2.1],
+        "old, open": [2.0, 2.0, 2.0],
+    }
+    of_time = Result("read", "s", 0, dict.fromkeys(values, ""), values)
+    text = versions.report(
+        "a machine", {"read": of_time, "size": of_time._replace(case="size", unit="MB")}, {"dump": "old: none"}
+    )
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    assert rows[2:] == [
+        ["read", "ds_format", "2 s", "2.2 s", "1.10x (1.00x … 1.10x)", "slower"],
+        ["read", "ds_format, open", "2 s", "2.1 s", "1.05x (1.00x … 1.05x)", ""],
+        ["size", "ds_format", "2.0 MB", "2.2 MB", "1.10x (1.00x … 1.10x)", "larger"],
+        ["size", "ds_format, open", "2.0 MB", "2.1 MB", "1.05x (1.00x … 1.05x)", ""],
+        ["dump", "left out", "", "", "old: none", ""],
+    ]
+    assert "a machine" in text
+    assert "Rows above 1.05x: 2" in text
+
+
+def test_the_command_compares_with_a_wheel(wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--old", str(wheel), "--only", "read tiny", "--folder", str(tmp_path), "--smoke", "--repetitions", "1"]
+    assert program.main(words) == 0
+    printed = capsys.readouterr().out
+    assert "old: ds_format 0.0.1" in printed
+    assert "| read tiny, headers differ | ds_format |" in printed
+    with pytest.raises(SystemExit):
+        program.main([*words, "--reference-python", sys.executable])
+    assert "leave out --reference-python and --zippy" in capsys.readouterr().err
+
+
+def test_a_wheel_of_something_else(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "other.whl", "w") as archive:
+        archive.writestr("other/__init__.py", "")
+    with (
+        pytest.raises(WorkerError, match=r"old: ds_format was imported from .*, expected it in "),
+        versions.opened(tmp_path / "other.whl"),
+    ):
+        pass
 
 
 def test_a_worker_that_does_not_start(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ import ds_format as ds
 sys.path.append(os.path.dirname(__file__))
 samples: Any = importlib.import_module("samples")
 objects: Any = importlib.import_module("objects")
+trials: Any = importlib.import_module("trials")
 
 C_LIBRARY: Any = ctypes.CDLL(None) if os.name == "posix" else None
 
@@ -142,6 +143,7 @@ VERBS: dict[str, Callable[..., Any]] = (
     {verb.__name__: verb for verb in (version, load, fill, read, dump, readdir, command, write, convert, zds_open)}
     | samples.VERBS
     | objects.VERBS
+    | trials.VERBS
 )
 
 

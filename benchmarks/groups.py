@@ -1,0 +1,59 @@
+"""What is measured, in the order of the report.
+
+It is not in `cases` itself: a module of cases can be imported with a version of the package that lacks what another
+one needs.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from .cases import (
+    archive,
+    claims,
+    cold,
+    conversion,
+    dask_,
+    documents,
+    engine,
+    fifty,
+    file_kernels,
+    kinds,
+    large,
+    many,
+    memory_kernels,
+    merging,
+    netcdf,
+    objects,
+    open_many,
+    program,
+    samples,
+    small,
+    stations,
+)
+from .runner import Group
+
+MODULES: tuple[ModuleType, ...] = (
+    stations,
+    cold,
+    small,
+    many,
+    open_many,
+    claims,
+    large,
+    kinds,
+    fifty,
+    engine,
+    program,
+    conversion,
+    archive,
+    netcdf,
+    merging,
+    dask_,
+    samples,
+    documents,
+    objects,
+    memory_kernels,
+    file_kernels,
+)
+GROUPS: tuple[Group, ...] = tuple(module.GROUP for module in MODULES)
