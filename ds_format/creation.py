@@ -14,7 +14,7 @@ import numpy as np
 from . import drivers, packing
 from .conventions import parents_bounds, with_parents
 from .dataset import META, as_array, attrs
-from .drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices
+from .drivers.base import BLOCK_SIZE, Entries, Metadata, Sink, block_slices
 from .dtypes import TYPES
 from .errors import DriverError, DsError, UnsupportedError
 from .names import unescape
@@ -29,7 +29,7 @@ CODED = ("times", "time_units", "calendar")
 
 @contextlib.contextmanager
 def created(
-    path: Path, meta: Metadata, driver: drivers.Driver | None = None, *, whole: Metadata | None = None, **options: Any
+    path: Path, meta: Metadata, driver: drivers.Driver | None = None, *, whole: Entries | None = None, **options: Any
 ) -> Iterator[Sink]:
     """Create a file that is whole after the block, and absent if that raises; see `create_sink`."""
     sink = create_sink(path, meta, driver, whole=whole, **options)
@@ -42,7 +42,7 @@ def created(
 
 
 def create_sink(
-    path: Path, meta: Metadata, driver: drivers.Driver | None = None, *, whole: Metadata | None = None, **options: Any
+    path: Path, meta: Metadata, driver: drivers.Driver | None = None, *, whole: Entries | None = None, **options: Any
 ) -> Sink:
     """Create a file to write to.
 
@@ -53,7 +53,7 @@ def create_sink(
         Of the dataset. Variables of time, those with a true `.time`, are given as Julian dates.
     driver : Driver, optional
         Instead of the one that the suffix tells.
-    whole : Metadata, optional
+    whole : Entries, optional
         See `Coding`.
     **options
         `time_units` and `calendar`, as in CF: what variables of time are written in, by default Julian dates in the
@@ -90,7 +90,7 @@ class Coding:
     meta : Metadata
         Of the variables.
     driver : Driver
-    whole : Metadata, optional
+    whole : Entries, optional
         Of the file that they are a part of. Bounds have packing, units and calendar from their coordinate, even if the
         part does not include it.
     times, time_units, calendar : str, optional
@@ -115,7 +115,7 @@ class Coding:
         self,
         meta: Metadata,
         driver: drivers.Driver,
-        whole: Metadata | None = None,
+        whole: Entries | None = None,
         *,
         times: str | None = None,
         time_units: str | None = None,
@@ -183,7 +183,7 @@ class Coding:
             entry.pop(".time", None)
             self._add(key, {**entry, ".type": "float64"}, partial(_counted, units=units, calendar=calendar))
 
-    def _write_as_text(self, whole: Metadata) -> None:
+    def _write_as_text(self, whole: Entries) -> None:
         julian = self._julian()
         parents = with_parents({**whole, **self.meta})
         for key, entry in list(self.meta.items()):

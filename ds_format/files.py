@@ -201,7 +201,7 @@ def open(
         skip_unsupported=skip_unsupported,
         driver=None if format is None else drivers.of_format(format),
     )
-    return File(source, source.path)
+    return File(source)
 
 
 def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:

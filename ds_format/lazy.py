@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .dataset import META, attrs, dims, display
-from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source
+from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from .dtypes import TYPES
 from .errors import MissingError
 from .names import escape, unescape
@@ -17,6 +17,7 @@ from .nearest import hint
 from .once import once
 from .opened import Opened
 from .selection import normalize
+from .subset import Subset
 from .visible import on_one_line
 
 
@@ -43,8 +44,7 @@ class Variable(Opened):
     <ds_format.Variable 't' (time: 3) int64> {'units': 's'} [2 3]
     """
 
-    def __init__(self, source: Source, key: str):
-        meta = source.meta[key]
+    def __init__(self, source: Source, key: str, meta: dict[str, Any]):
         self._source = source
         self._key = key
         self.name = unescape(key)
@@ -169,9 +169,9 @@ class File(Opened, Mapping[str, Variable]):
     ['t', 'n'] {'time': 3} 7
     """
 
-    def __init__(self, source: Source, path: str):
+    def __init__(self, source: Subset):
         self._source = source
-        self.path = path
+        self.path = source.path
 
     @property
     def meta(self) -> Metadata:
@@ -179,9 +179,14 @@ class File(Opened, Mapping[str, Variable]):
         return self._source.meta
 
     @once
+    def _entries(self) -> Entries:
+        """The same, made on access if they are many."""
+        return self._source.entries
+
+    @once
     def attrs(self) -> dict[str, Any]:
         """Attributes of the dataset."""
-        return attrs(self.meta.get(META, {}))
+        return attrs(self._entries.get(META, {}))
 
     @property
     def dims(self) -> dict[str, int]:
@@ -200,18 +205,18 @@ class File(Opened, Mapping[str, Variable]):
             If there is none of this name.
         """
         key = escape(name)
-        if key not in self.meta or key == META:
+        if key not in self._entries or key == META:
             raise MissingError(f"variable not found{hint(name, self)}", path=self.path, variable=name)
-        return Variable(self._source, key)
+        return Variable(self._source, key, self._entries[key])
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name != META and escape(name) in self.meta
+        return isinstance(name, str) and name != META and escape(name) in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        return (unescape(key) for key in self.meta if key != META)
+        return (unescape(key) for key in self._entries if key != META)
 
     def __len__(self) -> int:
-        return len(self.meta) - (META in self.meta)
+        return len(self._entries) - (META in self._entries)
 
     def close(self) -> None:
         """Release the file. Arrays that were read stay valid."""

@@ -1,8 +1,8 @@
-"""What is made of an object when it is first asked for."""
+"""Values that are made on access: attributes, once; entries of a mapping, each time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Generic, Self, TypeVar, overload
 
 T = TypeVar("T")
@@ -43,3 +43,39 @@ class once(Generic[T]):
             return self
         made: T = vars(instance).setdefault(self._name, self._make(instance))
         return made
+
+
+class OnDemand(Mapping[str, T]):
+    """A mapping that makes a value each time it is looked up, and so takes no memory for values.
+
+    Each look-up returns another object: changing one changes nothing else.
+
+    Parameters
+    ----------
+    keys : collection of str
+    make : callable
+        Takes a key, returns the value.
+
+    Examples
+    --------
+    >>> squares = OnDemand({"2", "3"}, lambda key: int(key) ** 2)
+    >>> squares["3"], len(squares), squares.get("4")
+    (9, 2, None)
+    """
+
+    def __init__(self, keys: Collection[str], make: Callable[[str], T]):
+        self._keys, self._make = keys, make
+
+    def __getitem__(self, key: str) -> T:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._make(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)

@@ -16,11 +16,11 @@ import numpy as np
 from . import drivers, modes, packing, timeaxis
 from .conventions import with_parents
 from .dataset import META, as_array, as_masked, attrs, dims
-from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source, StoredNumbers, block_slices
+from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, StoredNumbers, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
-from .once import once
+from .once import OnDemand, once
 from .opened import Opened
 from .selection import Index, as_slice, normalize, resolve, shape_of, take
 
@@ -156,6 +156,12 @@ class Subset(Opened):
         meta = {key: self._entry(key) for key in self._keys()}
         meta[META] = dict(self.source.meta.get(META, {}))
         return meta
+
+    @property
+    def entries(self) -> Entries:
+        """As `meta`; if the source makes metadata on access, so does this."""
+        meta = self.source.meta
+        return OnDemand(meta, self._entry) if type(meta) is OnDemand and self._wanted is None else self.meta
 
     @once
     def faults(self) -> Mapping[str, DsError]:

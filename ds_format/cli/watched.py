@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..advance import Advance, Progress
-from ..drivers.base import BLOCK_SIZE, Handle, Metadata, Source
+from ..drivers.base import BLOCK_SIZE, Entries, Handle, Source
 from ..errors import DsError
 from ..subset import item_size, memory_size
 
@@ -25,7 +25,7 @@ class Watched:
         self._source, self._progress = source, progress
 
     @property
-    def meta(self) -> Metadata:
+    def meta(self) -> Entries:
         """As of the source."""
         return self._source.meta
 

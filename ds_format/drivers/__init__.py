@@ -378,6 +378,6 @@ def meta(path: Any) -> Metadata:
         return metadata
     source = open_source(path, driver)
     try:
-        return source.meta
+        return dict(source.meta)
     finally:
         source.close()

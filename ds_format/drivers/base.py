@@ -15,6 +15,9 @@ Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
 and under `"."` the attributes of the dataset."""
 
+Entries = Mapping[str, dict[str, Any]]
+"""Metadata to read: a dict, or a mapping that makes an entry each time it is looked up."""
+
 ERROR = "error"
 WARNING = "warning"
 
@@ -26,7 +29,7 @@ class Source(Protocol):
     """An open file to read from."""
 
     @property
-    def meta(self) -> Metadata:
+    def meta(self) -> Entries:
         """From the header alone.
 
         Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type` (a ds type name;

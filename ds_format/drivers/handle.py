@@ -14,7 +14,7 @@ from ..errors import DsError, ReplacedError
 from ..names import unescape
 from ..opened import Opened
 from ..selection import normalize
-from .base import Handle, Metadata, Origin, check_faults
+from .base import Entries, Handle, Metadata, Origin, check_faults
 from .stamp import Stamp, Watch
 
 
@@ -123,7 +123,7 @@ class Reopened(Opened):
         return FileHandle(self.origin, name, shape, type_name, bool(self.meta[name].get(".missing", True)))
 
 
-def _properties(meta: Metadata, key: str) -> tuple[tuple[int, ...] | None, str | None]:
+def _properties(meta: Entries, key: str) -> tuple[tuple[int, ...] | None, str | None]:
     """Return shape and type of a variable; those that no variable has, if there is none."""
     entry = meta.get(key, {".size": [-1]})
     size = entry.get(".size")

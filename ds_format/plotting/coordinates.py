@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import timeaxis
 from ..conventions import COORDINATES, kind_of, named
 from ..dataset import META, dims
-from ..drivers.base import Metadata, Source
+from ..drivers.base import Entries, Source
 from ..dtypes import TYPES
 from ..errors import UnsupportedError
 from ..names import escape, unescape
@@ -24,7 +24,7 @@ MANY_CELLS = 1000
 """Along one dimension with a longitude and a latitude of its own: then these are cells, and no stations."""
 
 
-def names_of(key: str, meta: Metadata) -> list[str]:
+def names_of(key: str, meta: Entries) -> list[str]:
     """Return the keys of the variables that may tell where the values of one are.
 
     These are variables named like its dimensions, those that its attribute `coordinates` names, and any other
@@ -139,15 +139,15 @@ def check_grid(source: Source, key: str, names: Iterable[str], sizes: Mapping[st
             )
 
 
-def _dims(key: str, meta: Metadata) -> list[str]:
+def _dims(key: str, meta: Entries) -> list[str]:
     return dims(key, meta[key], len(meta[key].get(".size") or ()))
 
 
-def _along(meta: Metadata, dim: str) -> Iterator[str]:
+def _along(meta: Entries, dim: str) -> Iterator[str]:
     return (key for key in meta if key != META and _dims(key, meta) == [dim])
 
 
-def _candidates(meta: Metadata, key: str, dim: str, is_line: bool) -> Iterator[str]:
+def _candidates(meta: Entries, key: str, dim: str, is_line: bool) -> Iterator[str]:
     """Yield the variables that may tell where positions along a dimension are, the best first."""
     own, listed = escape(dim), list(named(key, meta[key], COORDINATES))
     some = [other for other in _along(meta, dim) if other != key and not is_text(meta[other])]

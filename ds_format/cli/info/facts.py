@@ -59,7 +59,7 @@ def of(path: str, format: str | None = None) -> dict[str, Any]:
     try:
         if name not in CONTAINERS:
             found.update(format=formats.named(name, source), size=os.stat(path).st_size)
-        meta, errors = source.meta, {key: error.message for key, error in source.faults.items()}
+        meta, errors = dict(source.meta), {key: error.message for key, error in source.faults.items()}
     finally:
         source.close()
     return {**found, **_dataset(meta, errors, f".{name}")}

@@ -20,8 +20,8 @@ def read_all(path: Any, budget: int | None = None, **options: Any) -> tuple[dict
     try:
         names = [name for name in source.meta if name != "."]
         if budget is None:
-            return source.meta, {name: source.read(name) for name in names}
-        return source.meta, {name: list(source.blocks(name, budget)) for name in names}
+            return dict(source.meta), {name: source.read(name) for name in names}
+        return dict(source.meta), {name: list(source.blocks(name, budget)) for name in names}
     finally:
         source.close()
 
@@ -43,7 +43,7 @@ def convert(source: Any, target: Any, budget: int = 1 << 20, **options: Any) -> 
     """Convert a file to another one by way of what ds holds: beneath a mask lies nothing."""
     reader = netcdf.open(source)
     try:
-        writer = netcdf.create(target, reader.meta, **options)
+        writer = netcdf.create(target, dict(reader.meta), **options)
         try:
             for name in reader.meta:
                 if name != ".":

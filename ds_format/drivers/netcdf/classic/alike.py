@@ -55,7 +55,7 @@ class AlikeFiles:
         self._header = held.header
         self._variables = source.variables
         self._attributes = attributes
-        self.meta: Metadata = source.meta
+        self.meta: Metadata = dict(source.meta)
         self.first: Metadata = {key: entry.copy() for key, entry in source.meta.items()}
         wanted = [key for key in self.meta if key != META and (keys is None or key in keys)]
         self._parts: dict[str, list[Any]] = {

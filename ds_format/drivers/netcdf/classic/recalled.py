@@ -6,19 +6,31 @@ attributes then. What became of them the time before is not found out again.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .... import classic
 from ....conventions import BOUNDS
 from ....dataset import META, escape
+from ....errors import DsError
+from ....once import OnDemand
 from ...library.catalog import Catalog, joinable
-from ..catalog import ESCAPED, NetCDFVariable, ReadScalar, Uses, dataset_record, read_variable
+from ..catalog import (
+    ESCAPED,
+    SENTINEL_ATTRIBUTES,
+    NetCDFVariable,
+    ReadScalar,
+    Uses,
+    dataset_record,
+    read_variable,
+)  # fmt: skip
 from ..description import Described, DescribedFile, DescribedGroup
 from ..losses import warn
-from ..marker import take_marker
+from ..marker import MARKER, take_marker
 from ..storage import PROPERTY
 
 IDLE = 8
@@ -26,6 +38,8 @@ IDLE = 8
 CHARACTER = "S1"
 MOST = 256
 """Variables that are remembered."""
+LARGE = 10_000
+"""Variables beyond which their metadata are made on access."""
 PARENTS = frozenset(BOUNDS)
 """Attributes of a coordinate that name its bounds."""
 
@@ -39,7 +53,7 @@ def catalog_of(
     *,
     keys: Collection[str] | None = None,
     lends: bool = False,
-) -> Catalog[NetCDFVariable]:
+) -> Catalog[NetCDFVariable] | LargeCatalog:
     """Return what `catalog.read_catalog` does of a header.
 
     Parameters
@@ -57,6 +71,8 @@ def catalog_of(
         Whether variables may be those of files before, for `ClassicValues.read_whole`, which is told of their places.
         Then nobody may change them.
     """
+    if keys is None and len(header.variables) > LARGE:
+        return LargeCatalog(header, read_scalar)
     try:
         memory = _idle.pop()
     except IndexError:
@@ -125,10 +141,7 @@ class _Memory:
         is_same = header.dimensions == self.dimensions and len(header.variables) == len(self.variables)
         if header.dimensions != self.dimensions:
             self._take_dimensions(header)
-        joins: frozenset[str] = frozenset()
-        if any(place.code == CHARACTER for place in header.variables):
-            dims = [([self.names[dim] for dim in place.dims], place.code) for place in header.variables]
-            joins = joinable((place.name for place in header.variables), dims)
+        joins = _joins(header, self.names)
         for i, place in enumerate(header.variables):
             known = self.variables[i] if i < len(self.variables) else None
             if known is not None and known.attributes is place.attributes and known.variable.name == place.name:
@@ -148,15 +161,10 @@ class _Memory:
                 else:
                     uses.add([properties])
         del self.variables[len(header.variables) :]
-        attributes = header.attributes
-        take_marker(attributes)
-        own = {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
         if not is_same or self.record is None or self.record[0] != header.format:
-            file = DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
             uses.add(meta.values())
-            self.record = header.format, dataset_record(file, uses, self.unlimited)
-        record = {name: value if isinstance(value, str) else value.copy() for name, value in self.record[1].items()}
-        meta[META] = {**({PROPERTY: record} if record else {}), **own}
+            self.record = header.format, _dataset_record(header, uses, self.unlimited)
+        meta[META] = _dataset_entry(header, self.record[1])
         return catalog
 
     def _take_dimensions(self, header: classic.Header) -> None:
@@ -170,21 +178,111 @@ class _Memory:
         self, i: int, place: classic.Variable, joins: frozenset[str], read_scalar: ReadScalar
     ) -> tuple[NetCDFVariable, dict[str, Any]]:
         """Return what is said of a variable, and remember it, unless its values decide."""
-        name, dims, attributes, code, shape, _, _ = place
-        names = [self.names[dim] for dim in dims]
-        described = Described(name, names, shape, code, dict(attributes), [], True, {}, None, place)
+        described = _described(place, self.names)
         variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
         while len(self.variables) <= i < MOST:
             self.variables.append(None)
         if i < MOST:
             self.variables[i] = None
-            arrays = [key for key, value in properties.items() if isinstance(value, np.ndarray)]
+            arrays = _array_keys(properties)
             for key in arrays:
                 # those of the header are for all files that have them
                 properties[key] = properties[key].copy()
             if variable.kind == "number" and variable.shape and _is_flat(properties):
-                self.variables[i] = _Known(escape(name), attributes, names, variable, _kept(properties, arrays), arrays)
+                dims, kept = list(described.dims), _kept(properties, arrays)
+                self.variables[i] = _Known(escape(place.name), place.attributes, dims, variable, kept, arrays)
         return variable, properties
+
+
+class LargeCatalog:
+    """A catalog of a file with very many variables, which takes no memory for each of them beyond that of the header.
+
+    Parameters
+    ----------
+    header : Header
+    read_scalar : callable
+        See `catalog.read_catalog`.
+
+    Attributes
+    ----------
+    meta : mapping
+        Each look-up makes an entry, which shares nothing that can be changed.
+    variables : mapping
+    faults : mapping
+    """
+
+    def __init__(self, header: classic.Header, read_scalar: ReadScalar):
+        self._names = [dimension.name for dimension in header.dimensions]
+        unlimited = [dimension.name for dimension in header.dimensions if dimension.is_record]
+        self._unlimited = frozenset(unlimited)
+        self._joins = _joins(header, self._names)
+        # the file may be closed when their metadata are made
+        scalars = [place for place in header.variables if not place.shape and _has_sentinels(place)]
+        self._scalars = {place.name: read_scalar(place) for place in scalars}
+        self._places = {escape(place.name): place for place in header.variables}
+        uses = Uses()
+        for key, place in self._places.items():
+            if MARKER in place.attributes:
+                uses.add([self._entry(key)])
+            else:
+                uses.dims.update([self._names[dim] for dim in place.dims])
+        self._dataset = _dataset_entry(header, _dataset_record(header, uses, unlimited))
+        self.variables = OnDemand(self._places, self._variable)
+        self.meta = OnDemand(dict.fromkeys([*self._places, META]), self._entry)
+        self.faults: Mapping[str, DsError] = {}
+
+    def _variable(self, key: str) -> NetCDFVariable:
+        return self._read(key)[0]
+
+    def _entry(self, key: str) -> dict[str, Any]:
+        if key == META:
+            return deepcopy(self._dataset)
+        properties = self._read(key)[1]
+        for key in _array_keys(properties):
+            properties[key] = properties[key].copy()
+        return properties
+
+    def _read(self, key: str) -> tuple[NetCDFVariable, dict[str, Any]]:
+        described = _described(self._places[key], self._names)
+        return read_variable(described, self._unlimited, self._joins, self._scalar)
+
+    def _scalar(self, place: classic.Variable) -> NDArray[Any] | None:
+        return self._scalars[place.name]
+
+
+def _has_sentinels(place: classic.Variable) -> bool:
+    return not SENTINEL_ATTRIBUTES.isdisjoint(place.attributes)
+
+
+def _array_keys(properties: dict[str, Any]) -> list[str]:
+    return [key for key, value in properties.items() if isinstance(value, np.ndarray)]
+
+
+def _joins(header: classic.Header, names: list[str]) -> frozenset[str]:
+    """Return the dimensions along which characters are joined."""
+    if all(place.code != CHARACTER for place in header.variables):
+        return frozenset()
+    dims = (([names[dim] for dim in place.dims], place.code) for place in header.variables)
+    return joinable((place.name for place in header.variables), dims)
+
+
+def _described(place: classic.Variable, names: list[str]) -> Described:
+    dims = [names[dim] for dim in place.dims]
+    return Described(place.name, dims, place.shape, place.code, dict(place.attributes), [], True, {}, None, place)
+
+
+def _dataset_record(header: classic.Header, uses: Uses, unlimited: list[str]) -> dict[str, Any]:
+    file = DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
+    return dataset_record(file, uses, unlimited)
+
+
+def _dataset_entry(header: classic.Header, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of the dataset; attributes of the header lose the marker."""
+    attributes = header.attributes
+    take_marker(attributes)
+    own = {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
+    copied = {name: value if isinstance(value, str) else value.copy() for name, value in record.items()}
+    return {**({PROPERTY: copied} if copied else {}), **own}
 
 
 def _kept(properties: dict[str, Any], arrays: list[str]) -> dict[str, Any]:

@@ -117,6 +117,7 @@ def _dataset(
             if key in packed:
                 array = None if array is None else packing.unpack(array, packed[key])
                 entry = packing.unpacked_meta(packed[key])
+                entry.pop(".missing", None)
             dataset[key] = as_masked(array)
             if PROPERTY in entry:
                 entry = settle(entry, array)

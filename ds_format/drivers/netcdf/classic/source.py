@@ -13,8 +13,9 @@ from ....errors import DsError
 from ....kernels.files import opening, ranges
 from ....once import once
 from ....opened import Opened
-from ...base import BLOCK_SIZE, Metadata, Origin
+from ...base import BLOCK_SIZE, Entries, Origin
 from ...stamp import Stamp, Watch, watched, watched_blocks
+from ..catalog import NetCDFVariable
 from .recalled import catalog_of
 from .values import ClassicValues
 
@@ -100,9 +101,9 @@ class ClassicSource(Opened):
         self.held = len(data) if fd < 0 else 0
         values = ClassicValues(self.path, fd, size, data if fd < 0 else None)
         catalog = catalog_of(header, self.path, values.scalar)
-        self.meta: Metadata = catalog.meta
+        self.meta: Entries = catalog.meta
         self.faults = catalog.faults
-        self.variables = catalog.variables
+        self.variables: Mapping[str, NetCDFVariable] = catalog.variables
         self._values = values  # from here on the descriptor is closed with the source
 
     @watched

@@ -13,6 +13,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.classic import header
+from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf.classic import recalled
 
 from ....classic.files import Attribute, File, Variable, drawn, encode
@@ -172,15 +173,117 @@ def test_one_variable_read_alone_is_as_in_the_whole_file(tmp_path: Path, name: s
         assert exact(alone["."]) == exact({key: whole["."][key] for key in whole["."] if key in (name, ".")})
 
 
-def test_one_of_many_variables_takes_no_memory_for_the_others(tmp_path: Path) -> None:
+@pytest.fixture
+def every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recalled, "LARGE", 0)
+
+
+def large_and_usual(monkeypatch: pytest.MonkeyPatch, path: Path) -> tuple[Any, Any]:
+    usual = fresh(path)
+    monkeypatch.setattr(recalled, "LARGE", -1)
+    large = fresh(path)
+    monkeypatch.undo()
+    return large, usual
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_metadata_on_access_are_those_of_the_usual_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.nc"
+    path.write_bytes(encode(station(**changes)))
+    large, usual = large_and_usual(monkeypatch, path)
+    assert large == usual
+
+
+def test_metadata_on_access_of_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(60):
+        path = tmp_path / f"{i}.nc"
+        path.write_bytes(encode(drawn(Random(i))))
+        large, usual = large_and_usual(monkeypatch, path)
+        assert large == usual
+
+
+@pytest.mark.filterwarnings("ignore:.*is written as JSON text")
+@pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA"])
+def test_metadata_on_access_of_what_this_package_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    meta = {
+        "text": {".dims": ["n"], "list": [1, "a", None], ".type": "unicode"},
+        "empty": {".dims": ["gone"], ".size": None, ".type": None},
+        "scalar": {"missing_value": np.float64(-9.0), "_FillValue": np.float64(-8.0)},
+        "lat": {".dims": ["n"], "bounds": "lat_bnds", "scale_factor": 0.5, "units": "degrees_north"},
+        "lat_bnds": {".dims": ["n", "two"]},
+        ".": {"nested": {"a": [1, 2]}, "title": "x"},
+    }
+    data = {
+        "text": ["a", None], "empty": None, "scalar": np.ma.masked_all((), "f8"), "lat": np.array([1, 2], "i2"),
+        "lat_bnds": np.array([[0, 1], [1, 2]], "i2"), "flag": np.array([True, False]), ".": meta,
+    }  # fmt: skip
+    ds.write(tmp_path / "a.nc", data, format=format)
+    large, usual = large_and_usual(monkeypatch, tmp_path / "a.nc")
+    assert large == usual
+    assert not any(".missing" in entry for entry in ds.read(tmp_path / "a.nc")["."].values())
+
+
+@pytest.mark.usefixtures("every_file_is_large")
+def test_metadata_on_access_share_nothing_and_need_no_open_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    meta = {"x": {"list": [1], "missing_value": np.arange(3.0)}, ".": {"a": [1]}}
+    ds.write(path, {"x": np.float32(7), ".": meta}, format="NETCDF3_CLASSIC")
+    source = netcdf.open(path)
+    before = exact(dict(source.meta))
+    source.close()
+    assert exact(dict(source.meta)) == before
+    for _ in range(2):
+        spoil(dict(source.meta))
+        assert exact(dict(source.meta)) == before
+    with ds.open(path) as file:
+        assert (
+            exact(file["x"].attrs) == exact(ds.attrs({".": file.meta}, "x")) and list(file) == ["x"] and len(file) == 1
+        )
+        assert "x" in file and "y" not in file and "." not in file
+        with pytest.raises(ds.MissingError):
+            file["y"]
+    assert file.attrs == {"a": [1]}
+
+
+@pytest.mark.usefixtures("every_file_is_large")
+@pytest.mark.parametrize("name", ["lat", "lat_bnds", "x"])
+def test_variables_of_an_open_file_are_unpacked(tmp_path: Path, name: str) -> None:
+    attributes = [Attribute(b"bounds", 2, b"lat_bnds"), Attribute(b"scale_factor", 6, struct.pack(">d", 0.5))]
+    lat = Variable(b"lat", [0], 3, [struct.pack(">2h", 10, 20)], attributes)
+    bounds = Variable(b"lat_bnds", [0, 1], 3, [struct.pack(">4h", 5, 15, 15, 25)])
+    other = Variable(b"x", [0], 5, [numbers(1, 2)])
+    path = tmp_path / "a.nc"
+    path.write_bytes(encode(File(1, [(b"lat", 2), (b"two", 2)], (), [other, lat, bounds])))
+    with ds.open(path) as file:
+        found = file[name][...], exact(file[name].attrs), file[name].type
+    whole = ds.read(path)
+    np.testing.assert_array_equal(found[0], whole[name])
+    assert found[1] == exact(ds.attrs(whole, name)) and found[2] == whole[name].dtype.name
+
+
+def test_many_variables_take_no_memory_until_they_are_read(tmp_path: Path) -> None:
     n = 20_000
     path = tmp_path / "many.nc"
     path.write_bytes(encode(File(1, (), (), [Variable(b"v%05d" % i, [], 5, [numbers(i)]) for i in range(n)])))
     ds.read(path, ["v00000"])
+    ds.open(path).close()
     tracemalloc.start()
     try:
         assert ds.read(path, ["v19999"])["v19999"] == n - 1
-        peak = tracemalloc.get_traced_memory()[1]
+        peaks = [tracemalloc.get_traced_memory()[1]]
+        tracemalloc.reset_peak()
+        with ds.open(path) as file:
+            assert file["v19999"][...] == n - 1
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.reset_peak()
+        dataset = ds.read(path)
+        of_dataset, peak = tracemalloc.get_traced_memory()
+        assert dataset["v19999"] == n - 1
     finally:
         tracemalloc.stop()
-    assert peak < 500 * n
+    assert max(peaks) < 500 * n
+    assert peak - of_dataset < 500 * n

@@ -170,7 +170,7 @@ def test_a_netcdf4_file_is_left_to_the_library(tmp_path: Path) -> None:
     with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
         file.createVariable("x", "i4", ())[...] = 3
     source = netcdf.open(tmp_path / "a.nc")
-    assert isinstance(source, NetCDFSource) and not isinstance(source, ClassicSource)
+    assert not isinstance(source, ClassicSource) and isinstance(source, NetCDFSource)
     source.close()
     assert ds.read(tmp_path / "a.nc")["x"] == 3
 
