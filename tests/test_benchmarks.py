@@ -362,10 +362,12 @@ def test_an_old_version_runs_in_turn_with_this_one(wheel: Path, tmp_path: Path) 
 
 def test_rows_that_are_slower_than_the_old_version_are_marked() -> None:
     values = {
-        "ds_format": [2.0, 2.2, 2.2],
+        "ds_format": [2.2, 2.2, 2.4],
         "old": [2.0, 2.0, 2.0],
         "ds_format, open": [2.0, 2.1, 2.1],
         "old, open": [2.0, 2.0, 2.0],
+        "ds_format, disturbed": [2.0, 3.0, 3.0],
+        "old, disturbed": [2.0, 2.0, 2.0],
     }
     of_time = Result("read", "s", 0, dict.fromkeys(values, ""), values)
     text = versions.report(
@@ -373,14 +375,16 @@ def test_rows_that_are_slower_than_the_old_version_are_marked() -> None:
     )
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     assert rows[2:] == [
-        ["read", "ds_format", "2 s", "2.2 s", "1.10x (1.00x … 1.10x)", "slower"],
-        ["read", "ds_format, open", "2 s", "2.1 s", "1.05x (1.00x … 1.05x)", ""],
-        ["size", "ds_format", "2.0 MB", "2.2 MB", "1.10x (1.00x … 1.10x)", "larger"],
-        ["size", "ds_format, open", "2.0 MB", "2.1 MB", "1.05x (1.00x … 1.05x)", ""],
-        ["dump", "left out", "", "", "old: none", ""],
+        ["read", "ds_format", "2 s", "2.2 s", "1.10x (1.10x … 1.20x)", "1.10x", "slower"],
+        ["read", "ds_format, open", "2 s", "2.1 s", "1.05x (1.00x … 1.05x)", "1.00x", ""],
+        ["read", "ds_format, disturbed", "2 s", "3 s", "1.50x (1.00x … 1.50x)", "1.00x", ""],
+        ["size", "ds_format", "2.0 MB", "2.2 MB", "1.10x (1.10x … 1.20x)", "1.10x", "larger"],
+        ["size", "ds_format, open", "2.0 MB", "2.1 MB", "1.05x (1.00x … 1.05x)", "1.00x", ""],
+        ["size", "ds_format, disturbed", "2.0 MB", "3.0 MB", "1.50x (1.00x … 1.50x)", "1.00x", ""],
+        ["dump", "left out", "", "", "old: none", "", ""],
     ]
     assert "a machine" in text
-    assert "Rows above 1.05x: 2" in text
+    assert "Rows with both ratios above 1.05: 2" in text
 
 
 def test_the_command_compares_with_a_wheel(wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
