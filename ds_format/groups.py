@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .dataset import META, dims
-from .drivers.base import BLOCK_SIZE, Handle, Metadata, Source
+from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from .drivers.settings import names
 from .errors import DsError, MissingGroupError, UnsupportedError
 from .names import escape, unescape
@@ -31,7 +31,7 @@ class Group(NamedTuple):
     """Key in `meta` → key in the file."""
 
 
-def paths(meta: Metadata) -> list[str]:
+def paths(meta: Entries) -> list[str]:
     """Return the paths of all groups, the root first, each before those in it: `/`, `/a`, `/a/b`.
 
     Raises
@@ -50,12 +50,12 @@ def paths(meta: Metadata) -> list[str]:
     return [SEPARATOR + group for group in found]
 
 
-def group(meta: Metadata, path: str | None, file: str) -> Group:
+def group(meta: Entries, path: str | None, file: str) -> Group:
     """Return one group of a file.
 
     Parameters
     ----------
-    meta : Metadata
+    meta : Entries
         Of the file.
     path : str or None
         Of the group, with or without a slash before; None: the root.

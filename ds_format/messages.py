@@ -10,6 +10,9 @@ from .nearest import hint
 from .optional import not_compiled
 from .visible import on_one_line, visible
 
+NOT_RECOGNISED = "left out: neither suffix nor content is known"
+"""Of a file in a folder."""
+
 
 def one_line(text: str) -> str:
     """Return text on one line, with what a terminal would obey made visible, before `split` takes it for blanks."""

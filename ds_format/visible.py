@@ -6,6 +6,7 @@ for it: `\x1b`, `\u202e`.
 """
 
 import re
+from collections.abc import Sequence
 
 _OBEYED = (
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"
@@ -34,6 +35,20 @@ def on_one_line(text: str) -> str:
     a\tb\x1b[31m
     """
     return text if text.isprintable() else visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def counted(paths: Sequence[str], message: str) -> str | None:
+    """Return a line with a message about the first of some paths and the number of the others; None without paths.
+
+    Examples
+    --------
+    >>> counted(["a.txt", "b.txt"], "left out")
+    'a.txt: left out, and 1 more'
+    """
+    if not paths:
+        return None
+    more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return on_one_line(f"{paths[0]}: {message}{more}")
 
 
 def _escape(match: re.Match[str]) -> str:

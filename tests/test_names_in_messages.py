@@ -54,9 +54,40 @@ def nothing(suffix: str) -> str:
     return NAME + suffix
 
 
+def other() -> str:
+    ds.write(f"other{NAME}.ds", {NAME: np.array(["a"]), ".": {NAME: {".dims": [NAME], "units": NAME + "x"}}})
+    return f"other{NAME}.ds"
+
+
 def lazily(path: str, name: str) -> Any:
     with ds.open(path) as file:
         return file[name][:]
+
+
+def folder_of(*paths: str) -> str:
+    """Return a folder of that name with these files in it."""
+    Path(NAME).mkdir()
+    for path in paths:
+        Path(path).rename(Path(NAME, path))
+    return NAME
+
+
+def in_xarray(function: str, paths: Any, **options: Any) -> Any:
+    xr = pytest.importorskip("xarray")
+    with getattr(xr, function)(paths, engine="ds", **options) as opened:
+        return opened.load()
+
+
+def many(*paths: str, dim: str = NAME, **options: Any) -> Any:
+    pytest.importorskip("xarray")
+    with ds.open_many(list(paths), dim, **options) as opened:
+        return opened.load()
+
+
+def converted(*inputs: str) -> None:
+    """Raise what `convert_many` reports of these inputs, as it is."""
+    records = ds.convert_many(inputs, "out")
+    raise OSError("; ".join([repr(records), *(record.cause for record in records if record.cause)]))
 
 
 SUFFIXES = [".ds", ".nc", ".h5", ".json", ".bpk", ".msgpack", ".zds", ".jsonl"]
@@ -70,6 +101,22 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "read, sel": lambda: ds.read(whole(), sel={NAME + "x": 0}),
     "write, nc": lambda: ds.write("x.nc", dataset()),
     "write, ds": lambda: ds.write(f"{NAME}.ds", {NAME: [1j]}),
+    "open_many, damaged": lambda: many(whole(), cut()),
+    "open_many, nothing": lambda: many(whole(), NAME + "x.ds"),
+    "open_many, pattern": lambda: many(f"{NAME}*.ds"),
+    "open_many, suffix": lambda: many(whole(), nothing(".unknown")),
+    "open_many, other": lambda: many(whole(), other(), dim="new"),
+    "xarray, damaged": lambda: in_xarray("open_dataset", cut()),
+    "xarray, absent": lambda: in_xarray("open_dataset", f"x{NAME}.ds"),
+    "xarray, nothing": lambda: in_xarray("open_dataset", nothing(".ds")),
+    "xarray, group": lambda: in_xarray("open_dataset", whole(), group=NAME),
+    "xarray, many": lambda: in_xarray("open_mfdataset", [whole(), cut()], combine="nested", concat_dim=NAME),
+    "readdir": lambda: ds.readdir(folder_of() + "x"),
+    "convert_many": lambda: converted(cut(), whole()),
+    "convert_many, folder": lambda: converted(folder_of(cut(), whole())),
+    "convert_many, absent": lambda: ds.convert_many([NAME], "out"),
+    "convert_many, pattern": lambda: ds.convert_many([f"{NAME}*"], "out"),
+    "convert_many, unknown": lambda: ds.convert_many([folder_of(nothing(".x"), nothing(".y"))], "out"),
     "merge_files": lambda: ds.merge_files(NAME, [cut(), whole()], "x.ds"),
     **{suffix: lambda suffix=suffix: ds.read(nothing(suffix)) for suffix in SUFFIXES},  # type: ignore[misc]
 }
@@ -82,6 +129,18 @@ def test_errors(name: str) -> None:
         with pytest.raises((DsError, OSError)) as refused:
             REFUSED[name]()
     told = [str(refused.value), *(str(warning.message) for warning in caught)]
+    assert all(map(is_safe, told)), ascii(told)
+
+
+@pytest.mark.parametrize("options", [{}, {"merge": NAME}, {"sel": {NAME: 0}}, {"parallel": True}, {"variables": NAME}])
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_readdir_leaves_out_on_one_line(options: dict[str, Any], is_listed: bool) -> None:
+    listed: list[tuple[str, str]] | None = [] if is_listed else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ds.readdir(folder_of(cut(), whole(), nothing(".nc"), nothing(".x")), warnings=listed, **options)
+    told = [str(each.message) for each in caught] + [message for message, _ in listed or []]
+    assert len(told) >= 2 and all(TOLD in each for each in told)
     assert all(map(is_safe, told)), ascii(told)
 
 
@@ -113,6 +172,11 @@ COMMANDS = [
     ["stats", NAME, "CUT"],
     ["convert", "WHOLE", f"x{NAME}.nc"],
     ["convert", "CUT", "WHOLE", "out"],
+    ["convert", "FOLDER", "out"],
+    ["convert", "FOLDER", f"{NAME}.out", "jobs:", "2"],
+    ["convert", "--verify", "FOLDER", "out"],
+    ["convert", f"{NAME}*", "out"],
+    ["verify", "FOLDER"],
     ["merge", NAME, "CUT", "WHOLE", "y.ds"],
     ["select", "WHOLE", "y.ds", "sel:", "{", NAME + "x", "0", "}"],
     ["diff", "CUT", "WHOLE"],
@@ -124,6 +188,8 @@ COMMANDS = [
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0][:7])
 def test_stderr(words: list[str]) -> None:
     files = {"CUT": cut(), "WHOLE": whole()}
+    if "FOLDER" in words:
+        files["FOLDER"] = folder_of(cut(), whole(), nothing(".nc"), nothing(".x"))
     run = [sys.executable, "-m", "ds_format", *(files.get(word, word) for word in words)]
     done = subprocess.run(run, capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
     lines = done.stderr.decode().split("\n")
@@ -137,7 +203,7 @@ def test_what_warns_of_names_escapes_them() -> None:
     found = []
     for path in (ROOT / "ds_format").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "warnings_module.warn"):
                 said = node.args[0]
                 values = said.values if isinstance(said, ast.JoinedStr) else []
                 parts = [ast.unparse(each.value) for each in values if isinstance(each, ast.FormattedValue)]

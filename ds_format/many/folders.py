@@ -14,14 +14,20 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import drivers
+from .. import drivers, modes
 from ..dataset import META, Dataset
 from ..drivers.small import Piece
 from ..errors import explained
 from ..files import read
+from ..messages import NOT_RECOGNISED
 from ..subset import Path, keys_of
+from ..visible import counted, on_one_line
 from .pieces import DatasetPiece, merge_pieces, sizes_along
 from .reading import Skip, contents, datasets, no_collection, opened, pieces
+
+NO_SUFFIX = (
+    "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"
+)
 
 START = "fork" if platform.system() == "Linux" else None
 """How processes begin. Scripts may read folders without a look at `__name__`; Python 3.14 would run them once more."""
@@ -69,7 +75,9 @@ def readdir(
 ) -> list[Dataset] | Dataset:
     """Read all data files of a folder, sorted by path.
 
-    Each dataset gets the variable `filename`. Files with unknown suffixes are passed over.
+    Each dataset gets the variable `filename`. If files have known suffixes, only these are read, as in ds-format 5.0.2.
+    If no file has one, files whose content is recognised are read, such as those of WRF. A warning counts recognised
+    files that are left out, and in a folder without known suffixes all that are left out.
 
     Parameters
     ----------
@@ -80,8 +88,8 @@ def readdir(
         Merge all datasets along this dimension, as `ds_format.merge` with `new="n"`. The variables `n`, which file a
         position is from, and `i`, its position in that file, are added.
     warnings : list, optional
-        Gets a pair (message, traceback) for each file that cannot be read; such files are left out. Without a list they
-        are warned about.
+        Gets a pair (message, traceback) for each file that cannot be read; such files are left out. The message that
+        counts files of unknown suffixes has an empty traceback. Without a list these messages are warnings.
     recursive : bool
         Whether to read the files of folders in the folder, too.
     parallel : bool
@@ -117,7 +125,9 @@ def readdir(
     >>> merged["t"].tolist(), merged["n"].tolist(), merged["filename"].tolist()
     ([0.0, 0.5, 1.0, 1.5], [0, 0, 1, 1], ['days/day0.ds', 'days/day1.ds'])
     """
-    paths = list_files(dirname, recursive)
+    paths, fault = list_files(dirname, recursive)
+    if fault is not None and modes.effective() != "soft":
+        _say(warnings, fault, stacklevel=3)
     skip = partial(_warn, warnings)
     with no_collection():
         if parallel or executor is not None:
@@ -157,15 +167,33 @@ def index(
     return readdir(dirname, variables, None, warnings, **kwargs)
 
 
-def list_files(dirname: Path, recursive: bool = False) -> list[str]:
-    """Return the paths of all files in a folder whose suffix some driver has, sorted."""
+def list_files(dirname: Path, recursive: bool = False) -> tuple[list[str], str | None]:
+    """Return the sorted paths of the data files of a folder, and a message about those left out; see `readdir`."""
     top = os.fsdecode(dirname)
-    found: list[str] = []
+    known: list[str] = []
+    others: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_raise_error):
-        found += [os.path.join(folder, name) for name in names if drivers.is_known(name)]
+        for name in names:
+            (known if drivers.is_known(name) else others).append(os.path.join(folder, name))
         if not recursive:
             folders.clear()
-    return sorted(found)
+    visible = sorted(path for path in others if not os.path.basename(path).startswith("."))
+    recognised: list[str] = []
+    unknown: list[str] = []
+    for path in visible:
+        if not drivers.is_part(path):
+            (recognised if _is_recognised(path) else unknown).append(path)
+    if not known:
+        return recognised, counted(unknown, NOT_RECOGNISED)
+    return sorted(known), counted(recognised, NO_SUFFIX)
+
+
+def _is_recognised(path: str) -> bool:
+    """Return whether the content of a file is recognised, or cannot be read: reading it raises the error."""
+    try:
+        return drivers.recognise(path) is not None
+    except OSError:
+        return os.path.exists(path)
 
 
 def _raise_error(error: OSError) -> None:
@@ -173,12 +201,17 @@ def _raise_error(error: OSError) -> None:
 
 
 def _warn(warnings: list[tuple[str, str]] | None, path: str, error: Exception) -> None:
-    text = str(error)
-    message = text if path in text else f"{path}: {text}"
+    text, name = on_one_line(str(error)), on_one_line(path)
+    message = text if name in text else f"{name}: {text}"
+    details = "".join(traceback.format_exception(error))
+    _say(warnings, message if warnings is not None else f"left out: {message}", details, stacklevel=6)
+
+
+def _say(warnings: list[tuple[str, str]] | None, message: str, details: str = "", *, stacklevel: int) -> None:
     if warnings is None:
-        warnings_module.warn(f"left out: {message}", stacklevel=5)
+        warnings_module.warn(on_one_line(message), stacklevel=stacklevel)
     else:
-        warnings.append((message, "".join(traceback.format_exception(error))))
+        warnings.append((message, details))
 
 
 def _read_each(paths: Iterable[str], open_one: Callable[[str], Any], skip: Skip) -> list[tuple[str, Any]]:

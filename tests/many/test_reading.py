@@ -193,6 +193,52 @@ def test_in_any_executor(paths: list[Path], tmp_path: Path, merge: str | None) -
             assert same(left, right)
 
 
+WRF = "wrfout_d01_2020-01-0{}_00:00:00"
+HOW: list[dict[str, Any]] = [{}, {"merge": "t"}, {"sel": {"y": 0}}, {"variables": ["t"]}, {"parallel": True}]
+
+
+def simulated(folder: Path, n: int = 2) -> list[str]:
+    """Write files without a suffix, as WRF does, and one that no driver knows."""
+    meta = {"t": {".dims": ["t"]}, "x": {".dims": ["t", "y"]}}
+    for i in range(n):
+        ds.to_netcdf(folder / WRF.format(i), {"t": [i], "x": [[i, i]], ".": meta})
+    (folder / "namelist.input").write_text("&time_control /")
+    (folder / ".hidden").write_text("")
+    return [str(folder / WRF.format(i)) for i in range(n)]
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_folders_without_known_suffixes_are_read_by_content(tmp_path: Path, how: dict[str, Any]) -> None:
+    paths = simulated(tmp_path)
+    with pytest.warns(UserWarning, match=r"namelist.input: left out: neither suffix nor content is known$"):
+        found = ds.readdir(tmp_path, **how)
+    if "merge" in how:
+        assert found["t"].tolist() == [0, 1] and found["filename"].tolist() == paths
+    else:
+        assert [each["filename"] for each in found] == paths and [each["t"].tolist() for each in found] == [[0], [1]]
+
+
+def test_files_without_a_suffix_among_others_are_counted_and_left_out(tmp_path: Path) -> None:
+    simulated(tmp_path)
+    ds.write(tmp_path / "a.ds", {"x": 1})
+    message = rf"{WRF.format(0)}: left out: its suffix is unknown.*, and 1 more$"
+    with pytest.warns(UserWarning, match=message):
+        assert [each["filename"] for each in ds.readdir(tmp_path)] == [str(tmp_path / "a.ds")]
+    listed: list[tuple[str, str]] = []
+    ds.readdir(tmp_path, warnings=listed)
+    assert len(listed) == 1 and listed[0][0].endswith("and 1 more")
+    with ds.with_mode("soft"):
+        ds.readdir(tmp_path)
+
+
+def test_files_that_are_no_data_are_no_warning_among_others(tmp_path: Path) -> None:
+    ds.write(tmp_path / "a.ds", {"x": 1})
+    ds.write(tmp_path / "b.msgpack", {"x": [1, 2]})
+    (tmp_path / "README").write_text("text")
+    (tmp_path / "gone").symlink_to(tmp_path / "nothing")
+    assert len(ds.readdir(tmp_path)) == 2
+
+
 @pytest.mark.skipif(platform.system() != "Linux", reason="elsewhere scripts have always been run once more")
 def test_a_script_that_reads_a_folder_is_run_once(paths: list[Path], tmp_path: Path) -> None:
     script = tmp_path / "script.py"

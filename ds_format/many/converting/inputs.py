@@ -19,8 +19,8 @@ from typing import NamedTuple
 from ... import drivers
 from ...errors import DriverError, MissingError, is_address
 from ...kernels.files.presence import is_folder
-from ...messages import cause_of, meant
-from ...visible import on_one_line
+from ...messages import NOT_RECOGNISED, cause_of, meant
+from ...visible import counted
 
 
 class Input(NamedTuple):
@@ -47,11 +47,10 @@ class Inputs(NamedTuple):
         """Warn of what is left out: one line of links, and one of files."""
         for paths, message in (
             (self.links, "a link to a folder is not followed"),
-            (self.unknown, "left out: neither suffix nor content is known"),
+            (self.unknown, NOT_RECOGNISED),
         ):
-            if paths:
-                more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
-                warnings.warn(on_one_line(f"{paths[0]}: {message}{more}"), stacklevel=4)
+            if line := counted(paths, message):
+                warnings.warn(line, stacklevel=4)
 
 
 def find(words: Iterable[str], outdir: str | None) -> Inputs:
