@@ -50,6 +50,9 @@ WRITE = (
 """Options of every command, too: what is written, and how times are, except in ds files. Commands that write nothing
 ignore them."""
 
+FORMAT = Option("format", "The format of the input, whatever its suffix and content: netcdf, csv and so on.", "NAME")
+"""Option of commands that read files of one format."""
+
 ALIASES = {"json": "j"}
 """Other names of options."""
 
@@ -157,6 +160,18 @@ def text(word: Any, what: str) -> str:
     if not isinstance(word, str):
         raise ArgumentError(f"{what}: invalid type: expected a name, found {pst.encode([pst.value(word)], False)}")
     return str(word)
+
+
+def read_format(request: Request) -> str | None:
+    """Return the name of the format of the input, if the request has one.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no text.
+    """
+    found = request.options.get(FORMAT.name)
+    return None if found is None else text(found, FORMAT.name)
 
 
 def names(value: Any, what: str) -> list[str]:

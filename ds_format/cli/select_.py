@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import options, pst
-from .arguments import Request, text
+from .arguments import FORMAT, Request, text
 from .commands import Command, Option
 from .selecting import matching
 
 COMMAND = Command(
     usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
     about="Writes the variables of a file, or some of them, or parts of them, to another file. "
-    "The formats are those of the file names. OUTPUT may be INPUT; it is replaced when all is done.",
+    "The suffixes tell the formats. The content decides that of INPUT if its suffix is unknown. OUTPUT may be INPUT; "
+    "it is replaced when all is done.",
     arguments=(
         ("VAR", "Name of a variable, or a pattern of names. Without any, all variables are written."),
         (
@@ -28,6 +29,7 @@ COMMAND = Command(
     ),
     options=(
         Option("coords", "Write also the coordinates of the variables, and the bounds of these."),
+        FORMAT,
         options.SKIP_UNSUPPORTED,
         options.DIM,
         *options.WRITTEN,
@@ -40,6 +42,7 @@ COMMAND = Command(
         ("The first and the last latitude:", "ds select lat: '{' 0 -1 '}' input.ds output.ds"),
         ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
         ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),
+        ("A table without a known suffix:", "ds select table.dat output.ds format: csv"),
         ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
     ),
 )

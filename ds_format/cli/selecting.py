@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .. import drivers
 from ..advance import Progress
 from ..conventions import with_coordinates
 from ..conversion import write_subset
@@ -13,7 +14,7 @@ from ..many.converting.wanted import verifying
 from ..names import escape, unescape
 from ..subset import Subset, open_subset
 from . import metadata, options
-from .arguments import Request
+from .arguments import Request, read_format
 from .patterns import Changer
 
 
@@ -35,6 +36,8 @@ class Matching(NamedTuple):
     """Of creating a file."""
     coords: bool = False
     """Whether variables bring their coordinates, and the bounds of these."""
+    format: str | None = None
+    """Of the input, whatever its suffix and content."""
 
     @contextmanager
     def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
@@ -46,7 +49,8 @@ class Matching(NamedTuple):
             If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
         """
         compared = verifying(source) if verify else {}
-        with open_subset(source, skip_unsupported=self.skip_unsupported, **compared) as whole:
+        driver = None if self.format is None else drivers.of_format(self.format)
+        with open_subset(source, skip_unsupported=self.skip_unsupported, driver=driver, **compared) as whole:
             entries = metadata.contents(whole.meta).variables
             finder = Changer(source, Request("", [], {"F": self.fixed}))
             variables = None
@@ -68,7 +72,7 @@ class Matching(NamedTuple):
 
     def told(self) -> Mapping[str, Any]:
         """Return all that decides what is written, but for the suffix of the target."""
-        return {name: value for name, value in self._asdict().items() if name != "coords" or value}
+        return {name: value for name, value in self._asdict().items() if name not in ("coords", "format") or value}
 
 
 def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], creation: Mapping[str, Any]) -> Matching:
@@ -101,4 +105,5 @@ def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], c
         bool(request.options.get("F")),
         creation,
         bool(request.options.get("coords")),
+        read_format(request),
     )

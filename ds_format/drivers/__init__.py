@@ -196,7 +196,8 @@ def find_existing(path: Any) -> Driver:
             raise DriverError("a folder, and no ZDS store: expected a file", path=os.fsdecode(path)) from None
         driver = recognise(path)
         if driver is None:
-            message = f"{error.message}, or recognised content; `ds.read`, `ds.open` and `ds info` take its `format`"
+            accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
+            message = f"{error.message}, or recognised content; {accepting}"
             raise DriverError(message, path=error.path) from None
         return driver
 

@@ -65,6 +65,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "archive" / "2026").mkdir(parents=True)
     for name in NAMES:
         files.write(folder / name, dataset)
+    (folder / "table.dat").write_text("time,temperature\n0,250\n")
     files.write(folder / "run2.nc", {**dataset, "pressure": dataset["pressure"] + 0.5})
     for name in ("a", "b"):
         with FileWriter(folder / f"{name}.msgpack") as writer:

@@ -27,7 +27,7 @@ Call = tuple[str, str, list[str] | None, dict[str, Any] | None]
 class Whole:
     """A file of which no more than the metadata is known."""
 
-    def __init__(self, path: str, *, skip_unsupported: bool):
+    def __init__(self, path: str, *, skip_unsupported: bool, driver: None = None):
         self.path = path
         self.meta = META
 
@@ -137,7 +137,7 @@ def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call])
 def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
-    def opened(path: str, *, skip_unsupported: bool) -> Whole:
+    def opened(path: str, *, skip_unsupported: bool, driver: None = None) -> Whole:
         seen.append(skip_unsupported)
         return Whole(path, skip_unsupported=skip_unsupported)
 

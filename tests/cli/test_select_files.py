@@ -47,6 +47,21 @@ def test_a_grid_of_indexes(netcdf: str, ds: Run) -> None:
     assert files.read("output.ds", unpack=False)["temp"].tolist() == [2, 6]
 
 
+@pytest.mark.parametrize("suffix", ["dat", "nc"])
+def test_the_format_of_the_input_is_given(suffix: str, folder: Path, ds: Run) -> None:
+    path = folder / f"table.{suffix}"
+    path.write_text("time\tx\n0\t1.5\n1\t2.5\n")
+    assert ds("select", str(path), "output.ds").status == 1
+    for words in (["format:", "tsv", "select", "x", str(path)], ["select", "x", str(path)]):
+        tail = [] if words[0] == "format:" else ["format:", ".TSV"]
+        assert ds(*words, "output.ds", *tail) == (0, "", "")
+        assert files.read("output.ds")["x"].tolist() == [1.5, 2.5]
+    status, _, err = ds("select", str(path), "other.ds", "format:", "tvs")
+    assert status == 1 and "did you mean tsv" in err
+    assert ds("select", str(path), "other.ds", "format:", "1").status == 1
+    assert not (folder / "other.ds").exists()
+
+
 @pytest.mark.filterwarnings("default")
 def test_what_ds_cannot_hold(netcdf: str, folder: Path, ds: Run) -> None:
     with netCDF4.Dataset(netcdf, "a") as file:

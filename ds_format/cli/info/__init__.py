@@ -22,7 +22,7 @@ from ... import messages
 from ...errors import DsError
 from ...visible import on_one_line
 from .. import output
-from ..arguments import Request, count, text
+from ..arguments import FORMAT, Request, count, read_format, text
 from ..commands import Command, Option
 from . import colours, facts, layout
 
@@ -37,7 +37,7 @@ COMMAND = Command(
     arguments=(("FILE", "A file of any format, or the folder of a store of documents."),),
     options=(
         Option("l", "Print all variables, and all attributes as they are, each on a line of its own."),
-        Option("format", "The format, if neither suffix nor content tells it: netcdf, csv, json and so on.", "NAME"),
+        FORMAT,
     ),
     examples=(
         ("What is in a file:", "ds info data.nc"),
@@ -58,7 +58,7 @@ def run(request: Request) -> Iterator[Any]:
     count(request, 1)
     paths = [text(word, "FILE") for word in request.words]
     as_json = bool(request.options.get("j"))
-    format = None if request.options.get("format") is None else text(request.options["format"], "format")
+    format = read_format(request)
     failed = 0
     for i, path in enumerate(paths):
         try:
