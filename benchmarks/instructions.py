@@ -174,7 +174,8 @@ def _fixed_addresses() -> list[str]:
 
 
 def _run(command: Sequence[str], folder: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": "byte_code"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else "ds ls" counts the compiler, too
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")

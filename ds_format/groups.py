@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .body import Opened
 from .dataset import META, dims
 from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from .drivers.settings import names
 from .errors import DsError, MissingGroupError, UnsupportedError
 from .names import escape, unescape
 from .nearest import hint
-from .opened import Opened
 from .packing import RECORDS
 from .subset import Path, Subset, open_subset
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .body import Opened
 from .dataset import META, attrs, dims, display
 from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from .dtypes import TYPES
@@ -15,7 +16,6 @@ from .errors import MissingError
 from .names import escape, unescape
 from .nearest import hint
 from .once import once
-from .opened import Opened
 from .selection import normalize
 from .subset import Subset
 from .visible import on_one_line

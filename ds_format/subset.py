@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from . import drivers, modes, packing, timeaxis
+from .body import Opened
+from .body.body import Body
 from .conventions import with_parents
 from .dataset import META, as_array, as_masked, attrs, dims
-from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, StoredNumbers, block_slices
+from .drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_slices
 from .dtypes import TYPES
 from .errors import DsError, UnsupportedError
 from .names import escape, unescape
 from .once import OnDemand, once
-from .opened import Opened
 from .selection import Index, as_slice, normalize, resolve, shape_of, take
 
 STRING_SIZE = 128
@@ -292,13 +293,13 @@ class Subset(Opened):
             index = tuple(item if isinstance(item, int) else item[next(parts)] for item in chosen)
             yield as_array(self.source.read(name, index))
 
-    def stored(self, name: str) -> StoredNumbers | None:
-        """Return where a variable lies in the file, if all of it is wanted, and the driver can tell."""
+    def stored(self, name: str) -> Body | None:
+        """Return the bytes of a variable in its file, if all of it is wanted, and the driver can tell."""
         changed = name in self._dates or name in self._packed or name in self._indexes
         if changed or not hasattr(self.source, "stored"):
             return None
-        place: StoredNumbers | None = self.source.stored(name)
-        return place
+        found: Body | None = self.source.stored(name)
+        return found
 
     def handle(self, name: str) -> Handle:
         """Return what reads one variable elsewhere, if it is that of the file; see `Source.handle`.

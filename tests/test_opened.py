@@ -17,15 +17,15 @@ import pytest
 
 import ds_format as ds
 from ds_format import binpickle, drivers
+from ds_format.body.body import FileBody
+from ds_format.body.lock import Lock
+from ds_format.body.stream import Stream
 from ds_format.codec.encode import describe
-from ds_format.datadings.reader import MsgpackReader
+from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.dataset import arrays_of, metadata_of
-from ds_format.drivers.ds.file_body import FileBody
 from ds_format.drivers.ds.stream import BitStream
 from ds_format.drivers.library.spool import Spool
-from ds_format.lock import Lock
-from ds_format.rawfile import MappedFile, PositionedFile, RawFile
 from ds_format.subset import open_subset
 from ds_format.zds import ZDSStore, pack
 from ds_format.zds.archives.archive import Archive
@@ -97,9 +97,9 @@ def test_map(tmp_path: Path) -> None:
 
 
 def raw(path: Path) -> Iterator[Any]:
-    file = RawFile(str(path))
-    yield from (file, PositionedFile(file), MappedFile(str(path)), Lock(f"{path}.lock", "the test"))
-    yield from (FileBody(file.fd, 0, 1), BitStream(file.fd, 0), Spool([], 0, str(path.parent)))
+    file = FileBody.open(path)
+    yield from (file, file.section(1), Stream(file), Lock(f"{path}.lock", "the test"))
+    yield from (BitStream(file.fd, 0), Spool([], 0, str(path.parent)))
 
 
 def test_files_below(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_files_below(tmp_path: Path) -> None:
     path.write_bytes(bytes(16))
     for one in raw(path):
         refused(one)
-    fetcher = RawFile(str(path)).fetcher(bytes(16))
+    fetcher = _short_cut(FileBody.open(path), bytes(16))
     if hasattr(fetcher, "__self__"):
         refused(fetcher, told=False, shares=True)
         refused(fetcher.__self__, told=False)

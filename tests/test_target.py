@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import drivers, target, temporary
+from ds_format import drivers
+from ds_format.body import target, temporary
+from ds_format.body.target import Target
+from ds_format.body.workfolder import WorkFolder
 from ds_format.errors import DsError
 from ds_format.kernels.files import files, portable
-from ds_format.target import Target
-from ds_format.workfolder import WorkFolder
 
 WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
 META = {"x": {".dims": ["i"], ".size": [100_000], ".type": "float64"}}

@@ -16,10 +16,10 @@ import pytest
 
 import ds_format as ds
 from ds_format import drivers
+from ds_format.body.lock import try_lock
+from ds_format.body.target import Target
+from ds_format.body.workfolder import WorkFolder
 from ds_format.kernels.files import portable
-from ds_format.lock import try_lock
-from ds_format.target import Target
-from ds_format.workfolder import WorkFolder
 
 META = {"x": {".dims": ["i"], ".size": [3], ".type": "float64"}}
 
@@ -111,7 +111,7 @@ def test_a_flush_that_fails_behind_the_rename_removes_nothing_of_the_next_one(
     one = Target(path, durable=True)
     os.close(one.create())
     with monkeypatch.context() as patch:
-        patch.setattr("ds_format.target.files.sync_folder", fail)
+        patch.setattr("ds_format.body.target.files.sync_folder", fail)
         with pytest.raises(OSError, match="Input/output"):
             one.commit()
     one.abort()
@@ -251,7 +251,7 @@ h5py.File(path + ".first.h5", "w").close()
 netCDF4.Dataset(path + ".first.nc", "w").close()
 if late: os.environ["HDF5_USE_FILE_LOCKING"] = late
 from ds_format import drivers
-from ds_format.lock import try_lock
+from ds_format.body.lock import try_lock
 meta = {"x": {".dims": ["i"], ".size": [3], ".type": "float64"}}
 sink = drivers.load(drivers.find(path)).create(path, meta)
 left = next(name for name in os.listdir(os.path.dirname(path)) if name.endswith(".ds_format.tmp"))

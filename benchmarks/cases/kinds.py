@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import ds_format as ds
-from ds_format.codec.body import MemoryBody
+from ds_format.body.body import MemoryBody
 from ds_format.codec.decode import decode
 from ds_format.codec.encode import encode
 from ds_format.codec.header import VarHeader
@@ -60,7 +60,7 @@ def codec(direction: str, kind: str, bench: Bench, folder: Path) -> Trial:
     masked = kind == "masked"
     array: Any = masked_floats(bench.sizes.masked) if masked else flags(bench.sizes.booleans)
     encoded = encode(array)
-    body = MemoryBody(bytearray(b"".join(encoded.buffers)), 0, True)
+    body = MemoryBody("", bytearray(b"".join(encoded.buffers)), lends=True)
     var = VarHeader(encoded.type, array.shape, 0, encoded.size, not encoded.type.ordered, masked)
     packed = np.frombuffer(body.data, np.uint8)
     if direction == "decode":

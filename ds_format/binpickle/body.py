@@ -5,9 +5,9 @@ from __future__ import annotations
 import mmap
 from typing import Any
 
+from ..body import Opened
+from ..body.target import naming
 from ..kernels.files import ranges, regions
-from ..opened import Opened
-from ..target import naming
 from . import checksums
 from .format import HEADER, FileHeader, FileTrailer, IndexEntry, encode_index, flags
 

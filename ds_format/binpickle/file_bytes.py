@@ -14,11 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..body import Opened, open_binary
+from ..body.body import FileBody
 from ..errors import DsError, IntegrityError, TruncatedError
 from ..kernels.files import ranges
-from ..opened import Opened
-from ..rawfile import RawFile
-from ..regular import open_binary
 from . import checksums
 from .codecs.decoders import decode
 from .format import IndexEntry
@@ -84,10 +83,10 @@ class Copied(Opened):
 
     def __init__(self, path: str):
         self._path = path
-        self._file: RawFile | None = RawFile(path)
-        self.size = self._file.size()
+        self._file: FileBody | None = FileBody.open(path)
+        self.size = self._file.size
 
-    def _opened(self) -> RawFile:
+    def _opened(self) -> FileBody:
         if self._file is None:
             raise ValueError(f"{self._path}: the file is closed")
         return self._file

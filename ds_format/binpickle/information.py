@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from ..body import NO_FILE, open_binary
 from ..errors import FormatError
-from ..regular import NO_FILE, open_binary
 from .format import HEADER, FileHeader
 
 

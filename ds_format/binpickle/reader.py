@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..advance import Advance, Progress
+from ..body import Opened
 from ..errors import DsError, FormatError, IntegrityError
-from ..opened import Opened
 from . import checksums, machine
 from .file_bytes import FileBytes, open_bytes, scan
 from .format import HEADER, MAX_TRAILER_SIZE, FileHeader, FileTrailer, IndexEntry, decode_index, decode_trailers

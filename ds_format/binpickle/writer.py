@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..body.target import Target, naming
 from ..errors import DsError, UnsupportedError, VersionError
-from ..target import Target, naming
 from .body import Body
 from .codecs.encoders import GZ, described, make_codec
 from .format import VERSIONS, IndexEntry

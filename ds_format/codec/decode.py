@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.bits import count_bits, unpack_bits
 from ..kernels.ds.numpy_strings import decode_numpy_strings
 from ..kernels.ds.strings import decode_strings, total_length
 from ..kernels.ds.values import scatter, swap
-from .body import Body
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
 from .parallel import each
@@ -58,12 +58,23 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
         return None
     if ds_type.is_number and not missing and 0 not in size:
         check_numbers(var, body.size)
-        array = body.array(offset, size, DTYPES[ds_type.code])
+        array = _array(body, offset, size, DTYPES[ds_type.code])
         if big is not NATIVE_BIG and ds_type.ordered:
             array = _swapped(array, ds_type.size)
         return array if size else array[()]
     array = Decoder(var, locate(var, body.size), body, strings).all()
     return array if size or isinstance(array, np.ma.MaskedArray) else array[()]
+
+
+def _array(body: Body, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array of bytes as they lie there: aligned, and writable."""
+    if body.lends:
+        size = math.prod(shape) * dtype.itemsize
+        array: NDArray[Any] = np.ndarray(shape, dtype, body.read(offset, size))
+        return array if array.flags.aligned else array.copy()
+    out = np.empty(shape, dtype)
+    body.read_into(offset, out)
+    return out
 
 
 def _swapped(array: NDArray[Any], size: int) -> NDArray[Any]:
@@ -124,7 +135,7 @@ class Decoder:
         ranks = [0]
         for first in range(0, self.layout.n, STEP):
             n = min(STEP, self.layout.n - first)
-            ranks.append(ranks[-1] + n - count_bits(self.body.view(self.layout.start + first // 8, (n + 7) // 8), n))
+            ranks.append(ranks[-1] + n - count_bits(self.body.read(self.layout.start + first // 8, (n + 7) // 8), n))
         return ranks
 
     def _measure_strings(self) -> list[int]:
@@ -133,7 +144,7 @@ class Decoder:
         room = self.layout.end - self.data
         for first in range(0, self.present, STEP):
             n = min(STEP, self.present - first)
-            lengths = self.body.view(self.layout.values + 8 * first, 8 * n)
+            lengths = self.body.read(self.layout.values + 8 * first, 8 * n)
             try:
                 ends.append(ends[-1] + total_length(lengths, self.big, room - ends[-1]))
             except ValueError as error:
@@ -210,7 +221,7 @@ class Decoder:
             How many values are present before the end of the stretch.
         """
         n = flags.size
-        mask = self.body.view(self.layout.start + first // 8, (n + 7) // 8)
+        mask = self.body.read(self.layout.start + first // 8, (n + 7) // 8)
         end = begin + n - count_bits(mask, n)
         if self.type.is_string:
             unpack_bits(mask, flags.view(np.uint8))
@@ -220,7 +231,7 @@ class Decoder:
             scatter(mask, _bytes(present), flags.view(np.uint8), _bytes(values), 1, False)
         else:
             size = self.type.size
-            present = self.body.view(self.layout.values + begin * size, (end - begin) * size)
+            present = self.body.read(self.layout.values + begin * size, (end - begin) * size)
             scatter(mask, present, flags.view(np.uint8), _bytes(values), size, self.swapped)
         return end
 
@@ -230,7 +241,7 @@ class Decoder:
         step, rest = divmod(first, STEP)
         if not rest:
             return self.ranks[step]
-        bits = self.body.view(self.layout.start + step * (STEP // 8), (rest + 7) // 8)
+        bits = self.body.read(self.layout.start + step * (STEP // 8), (rest + 7) // 8)
         return self.ranks[step] + rest - count_bits(bits, rest)
 
     def _take(self, first: int, last: int) -> NDArray[Any]:
@@ -243,17 +254,17 @@ class Decoder:
             flags = np.empty(last - start, np.bool_)
             for i in range(0, flags.size, STEP):
                 part = flags[i : i + STEP]
-                bits = self.body.view(self.layout.values + (start + i) // 8, (part.size + 7) // 8)
+                bits = self.body.read(self.layout.values + (start + i) // 8, (part.size + 7) // 8)
                 unpack_bits(bits, part.view(np.uint8))
             return flags[first - start :]
         size = self.type.size
-        array = self.body.array(self.layout.values + first * size, (n,), self.dtype)
+        array = _array(self.body, self.layout.values + first * size, (n,), self.dtype)
         return _swapped(array, size) if self.swapped else array
 
     def _take_strings(self, first: int, last: int) -> NDArray[Any]:
-        lengths = self.body.view(self.layout.values + 8 * first, 8 * (last - first))
+        lengths = self.body.read(self.layout.values + 8 * first, 8 * (last - first))
         start, end = self._string_start(first), self._string_start(last)
-        data = self.body.view(self.data + start, end - start)
+        data = self.body.read(self.data + start, end - start)
         out = np.empty(last - first, self.dtype)
         try:
             if self.dtype.kind == "T":
@@ -270,5 +281,5 @@ class Decoder:
         step, rest = divmod(i, STEP)
         if not rest:
             return self.ends[step]
-        lengths = self.body.view(self.layout.values + 8 * step * STEP, 8 * rest)
+        lengths = self.body.read(self.layout.values + 8 * step * STEP, 8 * rest)
         return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

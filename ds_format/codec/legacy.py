@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..body.body import Body
 from ..errors import DsError, FormatError
 from ..kernels.ds.bits import unpack_bits
 from ..names import unescape
 from ..visible import on_one_line
-from .body import Body
 from .decode import Decoder, decode
 from .header import VarHeader
 from .layout import locate
@@ -110,7 +110,7 @@ def _mask(place: VarHeader, var: VarHeader, body: Body) -> NDArray[np.bool_]:
     flags = np.zeros(n, np.bool_)
     if place.offset + (n + 7) // 8 > body.size:
         raise FormatError(f".offset: found {place.offset}, expected room for a mask of {n} values")
-    unpack_bits(body.view(place.offset, (n + 7) // 8), flags.view(np.uint8))
+    unpack_bits(body.read(place.offset, (n + 7) // 8), flags.view(np.uint8))
     return flags
 
 
@@ -169,14 +169,14 @@ class _StoredStrings:
         place = locate(var, body.size)
         self.flags = np.zeros(place.n, np.bool_)
         if var.missing:
-            unpack_bits(body.view(place.start, place.values - place.start), self.flags.view(np.uint8))
+            unpack_bits(body.read(place.start, place.values - place.start), self.flags.view(np.uint8))
         n_missing = int(np.count_nonzero(self.flags))
         present = place.n - n_missing
         data = place.values + 8 * present
         if data > place.end:
             raise FormatError(f".size: {present} lengths of strings go beyond the end of the file")
         order = ">" if var.big else "<"
-        lengths = body.view(place.values, 8 * present).view(f"{order}u8").astype(object)
+        lengths = np.frombuffer(body.read(place.values, 8 * present), f"{order}u8").astype(object)
         total = sum(lengths)
         self.values: NDArray[Any] | None = None
         self.size = data - place.start + total
@@ -185,7 +185,7 @@ class _StoredStrings:
         if stored == total or not 0 <= stored <= place.end - data:
             return
         self.size = data - place.start + stored
-        raw = body.view(data, stored).tobytes()
+        raw = bytes(body.read(data, stored))
         if var.type is not None and var.type.name == "unicode":
             self.values = _cut_text(raw, lengths)
         else:

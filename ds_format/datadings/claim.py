@@ -18,12 +18,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..body.lock import Lock
+from ..body.target import naming, resolve
 from ..kernels.files import files as kernel
 from ..kernels.files import ranges
 from ..kernels.files.portable import BINARY
 from ..kernels.files.presence import exists, real_path
-from ..lock import Lock
-from ..target import naming, resolve
 from . import format, journal, offsets
 from .journal import Journal
 from .parts import load_if

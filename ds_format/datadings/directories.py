@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-from ..regular import open_binary
+from ..body import open_binary
 from .lists import ListReader, Sample, keep
 from .patterns import LABEL, as_list, find_files
 

@@ -28,11 +28,7 @@ class _Measured:
     """A data file of which only the size is asked for."""
 
     def __init__(self, path: str):
-        self._size = os.stat(path).st_size
-
-    def size(self) -> int:
-        """Return the bytes of the file."""
-        return self._size
+        self.size = os.stat(path).st_size
 
 
 class Index:

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..advance import Advance
+from ..body import open_binary
 from ..errors import TruncatedError
 from ..kernels.files import ranges
-from ..regular import open_binary
 
 LINE = re.compile(r"([0-9A-Fa-f]{32}) [ *](.+)")
 READ_SIZE = 1 << 20

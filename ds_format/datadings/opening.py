@@ -96,7 +96,7 @@ def _open(path: str, known: Journal | None, opener: Callable[[str], Any], mmap: 
     own, key_file, hash_file, filter_file = map(load, (format.OFFSETS, format.KEYS, format.KEY_HASHES, format.FILTER))
     old = load(format.LEGACY_INDEX) if own is None or key_file is None else None
     data = _data(path, known, opener)
-    size = counted(known, data.size(), None if own is None else own.data)
+    size = counted(known, data.size, None if own is None else own.data)
     if old is not None:
         old_offsets, old_keys = map(Part, legacy.decode(old.data, path, size))
         own = old_offsets if own is None else own

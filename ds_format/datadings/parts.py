@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from ..body import open_binary
+from ..body.body import Body, FileBody
+from ..body.mapped import open_mapped
 from ..errors import FormatError, TruncatedError
-from ..rawfile import MappedFile, RawFile
-from ..regular import open_binary
 
 SMALL_SIZE = 1 << 20
 """Bytes up to which a file is read at once, and not kept open."""
@@ -40,7 +41,7 @@ class Part:
 
     Parameters
     ----------
-    file : RawFile, MappedFile or bytes
+    file : Body or bytes
         A file, which is read when its bytes are wanted first; one that is mapped; or what it holds.
 
     Attributes
@@ -49,17 +50,20 @@ class Part:
         Bytes.
     """
 
-    def __init__(self, file: RawFile | MappedFile | bytes):
+    def __init__(self, file: Body | bytes):
         self._file = file
-        self.size = len(file) if isinstance(file, bytes) else file.size()
+        self.size = len(file) if isinstance(file, bytes) else file.size
 
     @property
     def data(self) -> Any:
         """The bytes of the file; TruncatedError if it has become shorter."""
         file = self._file
-        if isinstance(file, RawFile):
-            file = self._file = file.read(0, self.size)
-        return file if isinstance(file, bytes) else file.read(0, self.size)
+        if isinstance(file, bytes):
+            return file
+        data = file.read(0, self.size)
+        if isinstance(data, bytes):
+            self._file = data
+        return data
 
     def start(self, size: int) -> Any:
         """Return the first bytes."""
@@ -92,11 +96,10 @@ def open_first(paths: Iterable[str], *, mmap: bool) -> Part | None:
     """Open the first of these files that exists; None if none does. A large one is mapped, if that was asked for."""
     for path in paths:
         try:
-            file = RawFile(path)
+            file = FileBody.open(path)
         except FileNotFoundError:
             continue
-        size = file.size()
-        if size <= SMALL_SIZE:
-            return Part(file.read(0, size))
-        return Part(MappedFile(path) if mmap else file)
+        if file.size <= SMALL_SIZE:
+            return Part(file.read(0, file.size))
+        return Part(open_mapped(path) if mmap else file)
     return None

@@ -10,14 +10,20 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, SupportsIndex
 
+from ..body.body import Body, FileBody
+from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings import pieces
 from ..kernels.files.presence import exists
-from ..rawfile import MappedFile, RawFile
 from ..visible import on_one_line
 from . import format, journal, md5, messages, parts
 from .base import Reader, locate
 from .index import Index
+
+if os.name == "posix":
+    from ..kernels.files.fetch import Fetcher
+else:
+    Fetcher = None  # type: ignore[assignment, misc]
 
 READ_SIZE = 1 << 17
 """Bytes that are read at once in sequential reading, unless one sample is larger: what fits the caches."""
@@ -25,10 +31,22 @@ MAX_SPANS = 4096
 """Samples that are looked up at once."""
 
 
+def _nothing(i: int) -> None:
+    """Leave it to the long way."""
+
+
+def _short_cut(file: Body, offsets: Any) -> Callable[[int], bytes | None]:
+    """Return what gives the bytes of a sample by its number; None: the long way has to be gone."""
+    if Fetcher is None or file.fd is None:
+        return _nothing
+    fetch: Callable[[int], bytes | None] = Fetcher(file.fd, offsets, file.size).get
+    return fetch
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     index: Index
-    file: RawFile | MappedFile
+    file: Body
     fetch: Callable[[int], bytes | None]
     """The short cut to a sample; None where the long way has to be gone."""
 
@@ -105,11 +123,11 @@ class MsgpackReader(Reader):
         """
         opened = self._opened
         if opened is None:
-            index = Index(self.path, MappedFile if self.mmap else RawFile, mmap=self.mmap)
+            index = Index(self.path, open_mapped if self.mmap else FileBody.open, mmap=self.mmap)
             file = index.data
             if self._n not in {-1, len(index)}:
                 raise FormatError(f"another dataset of {len(index)} samples, expected {self._n}", path=self.path)
-            self._opened = opened = _Opened(index, file, file.fetcher(index.offsets))
+            self._opened = opened = _Opened(index, file, _short_cut(file, index.offsets))
         return opened
 
     def close(self) -> None:
@@ -155,7 +173,8 @@ class MsgpackReader(Reader):
         i = index if type(index) is int and 0 <= index < self._n else self._locate(index)
         sample: Any = opened.fetch(i)
         if sample is None:
-            sample = opened.file.read(*opened.index.bounds(i))
+            start, stop = opened.index.bounds(i)
+            sample = opened.file.read(start, stop - start)
         if not raw:
             sample = self._decode(sample, i)
         elif copy:
@@ -184,7 +203,7 @@ class MsgpackReader(Reader):
     def _cut(self, opened: _Opened, i: int, spans: list[int], yield_key: bool, raw: bool, copy: bool) -> Iterable[Any]:
         """Read a block of samples, from number i on."""
         index = opened.index
-        block = opened.file.read(spans[0], spans[-1])
+        block = opened.file.read(spans[0], spans[-1] - spans[0])
         samples: Iterable[Any]
         if raw and not copy:
             view = memoryview(block)

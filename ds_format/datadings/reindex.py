@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..advance import Advance, Progress
+from ..body.target import naming
 from ..errors import FormatError
 from ..kernels.files.presence import exists
-from ..target import naming
 from . import format, journal, keys, legacy, md5, parts, publish, scan
 from .claim import Claim
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..body.body import FileBody
 from ..errors import FormatError
 from ..kernels.msgpack.keys import strings_at
 from ..kernels.msgpack.walk import find_messages, measure
-from ..rawfile import RawFile
 from . import format, keys, messages, parts
 
 BLOCK = 1 << 16
@@ -57,14 +57,14 @@ class Messages:
 
     def __init__(self, path: str, size: int | None = None):
         self.path = path
-        self._file = RawFile(path)
-        self.size = self._file.size() if size is None else size
+        self._file = FileBody.open(path)
+        self.size = self._file.size if size is None else size
         self.end = self.n = 0
 
     def __iter__(self) -> Iterator[Block]:
         room = WINDOW
         while self.end < self.size:
-            data = self._file.read(self.end, min(self.end + room, self.size))
+            data = self._file.read(self.end, min(room, self.size - self.end))
             ends, keys = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
             n = find_messages(data, 0, ends, keys)
             if n:
@@ -87,7 +87,7 @@ class Messages:
     def check_whole(self) -> None:
         """Raise the error that says what is wrong where the messages ended, if the file goes on there."""
         if self.end < self.size:
-            at, fault = measure(self._file.read(self.end, self.size), 0)
+            at, fault = measure(self._file.read(self.end, self.size - self.end), 0)
             error = messages.fault(fault, at)
             raise type(error)(f"sample {self.n} at byte {self.end}: {error.message}", path=self.path)
 
@@ -109,7 +109,7 @@ def key_of(path: str, i: int, start: int, stop: int) -> str:
     FormatError
         If the sample is not there, or has no key.
     """
-    data = RawFile(path).read(start, stop)
+    data = FileBody.open(path).read(start, stop - start)
     ends, places = np.empty(1, np.int64), np.empty(1, np.int64)
     if not find_messages(data, 0, ends, places) or ends[0] != len(data):
         raise FormatError(f"sample {i} is not where the index says; {parts.REPAIR}", path=path + format.OFFSETS)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..advance import Advance, Progress
+from ..body import open_binary
 from ..errors import DsError
 from ..kernels.datadings.hashes import hash_strings
 from ..kernels.datadings.lookup import Lookup
 from ..kernels.files.presence import exists
 from ..kernels.msgpack.keys import Keys
-from ..regular import open_binary
 from . import bloom, format, hashes, journal, keys, legacy, md5, messages, opening, parts
 
 BLOCK = 1 << 16

@@ -12,12 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..body import Opened, open_file
+from ..body.target import naming
 from ..errors import BusyError, IntegrityError, UnsupportedError
 from ..kernels.files import ranges
 from ..kernels.files.presence import exists
-from ..opened import Opened
-from ..regular import open_file
-from ..target import naming
 from ..visible import on_one_line
 from . import format, md5, messages, parts, publish
 from .claim import Claim

@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from ..body.body import FileBody
+from ..body.stream import Stream
 from ..errors import FormatError
-from ..rawfile import PositionedFile, RawFile
 from .lists import ListReader, Sample, keep
 from .patterns import as_list, find_files
 
@@ -93,7 +94,7 @@ class ZipFileReader(ListReader):
         archive = self._archive
         if archive is None:
             try:
-                self._archive = archive = zipfile.ZipFile(PositionedFile(RawFile(self.path)))
+                self._archive = archive = zipfile.ZipFile(Stream(FileBody.open(self.path)))
             except zipfile.BadZipFile as error:
                 raise FormatError(f"not a ZIP archive: {error}", path=self.path) from None
         return archive

@@ -8,13 +8,13 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
 from ..kernels.files.presence import is_file, is_folder
 from ..nearest import hint
 from ..optional import unavailable
 from .base import Metadata, Origin, Source
 from .small import SmallFiles
-from .stamp import Stamp, Watch
 
 
 class Driver(NamedTuple):

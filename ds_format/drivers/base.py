@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ..body.stamp import Stamp
 from ..errors import DsError
-from .stamp import Stamp, Watch
 
 Metadata = dict[str, dict[str, Any]]
 """The `"."` entry of a dataset: for each variable its properties (`.dims`, `.size`, `.type`, ...) and attributes,
@@ -176,21 +176,6 @@ class Origin(NamedTuple):
     """Its name among `drivers.DRIVERS`."""
     options: Mapping[str, Any]
     stamp: Stamp
-
-
-class StoredNumbers(NamedTuple):
-    """Where the numbers of a variable lie in a file as an array in memory, little-endian."""
-
-    fd: int
-    """File descriptor, valid until the source is closed."""
-    offset: int
-    """Of the first byte, from the start of the file."""
-    size: int
-    """In bytes."""
-    n: int
-    """Values."""
-    watch: Watch
-    """To be checked after they were read."""
 
 
 class Problem(NamedTuple):

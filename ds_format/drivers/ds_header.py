@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
+from ..body.body import FIRST_SIZE, Body, open_body
 from ..codec.line import Header, find_end, parse
-from ..errors import DsError, explained
-from ..kernels.files import opening, ranges
-from .stamp import Watch
-
-FIRST_SIZE = 64 * 1024
-"""Bytes read at first, in which most headers end, and many a file."""
+from ..errors import DsError
 
 
-def open_line(path: Any) -> tuple[int, int, bytearray, Watch]:
+def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
     """Open a ds file, and read its header line.
 
     Parameters
@@ -24,47 +19,33 @@ def open_line(path: Any) -> tuple[int, int, bytearray, Watch]:
 
     Returns
     -------
-    fd : int
-        File descriptor, for the caller to close. -1: all of the file was read, and it is closed.
-    size : int
-        Bytes of the file.
-    data : bytearray
-        All of them, or the first ones up to the end of the header line.
-    watch : Watch
-        Of the file, as long as it is open.
+    file : Body
+    line : bytes or bytearray
+        All bytes of a small file, or the first ones up to the end of the header line.
 
     Raises
     ------
     OSError
-        As the system says; see `kernels.files.opening.open_first`.
+        As `open_body`.
     FormatError
         If these are not the first bytes of a ds file.
     ReplacedError
         If the file was modified meanwhile.
     """
+    file = open_body(path)
+    data = file.head(FIRST_SIZE)
+    if file.fd is None:
+        return file, data
     try:
-        fd, size, data, changed = opening.open_first(path, FIRST_SIZE)
-    except FileNotFoundError as error:
-        raise explained(error) from None
-    if fd < 0:
-        return fd, size, data, Watch()
-    try:
-        watch = Watch.of_open(os.fsdecode(path), fd, size, changed)
-        with watch:
-            while (end := find_end(data, whole=len(data) >= size)) < 0:
-                more = bytearray(min(len(data), size - len(data)))
-                n = ranges.read_at(fd, len(data), more)
-                data += more[:n]
-                size = len(data) if n < len(more) else size
-        return fd, size, data[: end + 1], watch
-    except BaseException:
-        _close(fd)
-        raise
-
-
-def _close(fd: int) -> None:
-    if fd >= 0:
-        os.close(fd)
+        with file.watch:
+            whole = len(data) >= file.size
+            while (end := find_end(data, whole)) < 0:
+                n = len(data)
+                data = file.head(2 * n)
+                whole = len(data) < 2 * n
+    except DsError as error:
+        raise error.at(path=file.name)
+    return file, data[: end + 1]
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:
@@ -110,12 +91,11 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
     return {key: entry if isinstance(entry, dict) else {"": entry} for key, entry in out.items()}
 
 
-def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytearray]:
+def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytes | bytearray]:
     """Return the header and the metadata of a file, and its version line and JSON line as they stand."""
+    file, data = open_line(path)
     try:
-        fd, _, data, _ = open_line(path)
-        _close(fd)
         end = find_end(data, whole=True)
         return *parse(data, end), data[:end]
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=file.name)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import drivers
+from ..body import Opened
+from ..body.stamp import Stamp, Watch
 from ..dtypes import TYPES
 from ..errors import DsError, ReplacedError
 from ..names import unescape
-from ..opened import Opened
 from ..selection import normalize
 from .base import Entries, Handle, Metadata, Origin, check_faults
-from .stamp import Stamp, Watch
 
 
 class Indexed:

@@ -8,12 +8,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+from ..body import open_file
+from ..body.body import Body, FileBody
+from ..body.stamp import Stamp, Watch
 from ..errors import DsError
-from ..kernels.files import ranges
 from ..names import unescape
-from ..regular import open_file
 from .handle import Indexed
-from .stamp import Stamp, Watch
 
 MAX_KNOWN = 4096
 """Files whose digests are remembered."""
@@ -64,34 +64,29 @@ class PositionedHandle(Indexed):
         return watch.stamp._replace(digest=digest(header))
 
     @abstractmethod
-    def _read(self, fd: int, size: int, index: tuple[Any, ...] | None) -> Any:
-        """Read the variable or a part of it from the open file of so many bytes."""
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        """Read the variable or a part of it from the open file."""
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Read the variable or a part of it; see `drivers.base.Handle`."""
-        fd, status = self._open()
         try:
-            self.stamp.compare(Stamp.of(status, self._digest(fd, status)), self.path)
-            with Watch(self.path, Stamp.of(status), fd):
-                return self._read(fd, status.st_size, index)
-        except DsError as error:
-            raise error.at(path=self.path, variable=unescape(self.key))
-        finally:
-            os.close(fd)
-
-    def _open(self) -> tuple[int, os.stat_result]:
-        try:
-            return open_file(self.path)
+            fd, status = open_file(self.path)
         except OSError as error:
             raise self.stamp.gone(error, self.path, self.key) from None
+        file = FileBody.of(self.path, fd, status)
+        try:
+            self.stamp.compare(Stamp.of(status, self._digest(file, status)), self.path)
+            with file.watch:
+                return self._read(file, index)
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(self.key))
 
-    def _digest(self, fd: int, status: os.stat_result) -> bytes:
+    def _digest(self, file: Body, status: os.stat_result) -> bytes:
         """Return the digest of the first bytes of the file, as many as its header had."""
         known = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, self.body)
         found = _known.get(known)
         if found is None:
-            line = bytearray(min(self.body, status.st_size))  # a handle from elsewhere may say anything
-            found = digest(memoryview(line)[: ranges.read_at(fd, 0, line)])
+            found = digest(file.head(self.body))
             if len(_known) >= MAX_KNOWN:
                 _known.clear()
             _known[known] = found

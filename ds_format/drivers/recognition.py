@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import signatures
+from ..body import NO_FILE, open_binary
 from ..errors import DriverError, FormatError
-from ..regular import NO_FILE, open_binary
 
 MARKS = (
     (signatures.BINPICKLE, "binpickle"),

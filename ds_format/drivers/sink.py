@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from ..body import Opened
+from ..body.target import Target, naming
 from ..errors import DsError, MissingError
 from ..names import unescape
-from ..opened import Opened
-from ..target import Target, naming
 from .base import Metadata
 
 

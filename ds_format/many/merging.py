@@ -13,11 +13,12 @@ import numpy as np
 
 from .. import drivers, modes
 from ..advance import Progress
+from ..body.body import Body
 from ..conventions import BOUNDS, coordinates, named
 from ..conversion import counted
 from ..creation import created
 from ..dataset import META, as_array, dims
-from ..drivers.base import BLOCK_SIZE, Metadata, Sink, StoredNumbers, block_slices, check_faults
+from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
 from ..merging import DECIDING, Input, MergePlan, Part, Way, blank, converted, make, size_along
 from ..names import escape, unescape
@@ -210,15 +211,15 @@ def _is_copy(files: _Files, plan: MergePlan) -> bool:
     return all(plan.key in files.copied[part.input] for part in plan.parts)
 
 
-def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[StoredNumbers]:
-    n = 0
+def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[Body]:
+    size = 0
     for part in plan.parts:
         stored = files[part.input].stored(plan.key)
         if stored is not None:
             yield stored
             stored.watch.check()
-            n += stored.n
-            report(n)
+            size += stored.size
+            report(size // item_size({".type": plan.type}))
 
 
 def blocks(files: Any, plan: MergePlan) -> Iterator[Any]:

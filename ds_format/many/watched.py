@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import drivers
-from ..drivers.stamp import HOST, Stamp
+from ..body.stamp import HOST, Stamp
 from .reading import Content, batches, contents, stamp_of, whole
 
 

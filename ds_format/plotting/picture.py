@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..body.target import Target, naming
 from ..errors import DriverError
 from ..nearest import hint
 from ..optional import library
-from ..target import Target, naming
 from ..visible import visible
 from . import lines, maps, times
 from .scene import Axis, Line, Look, Map

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..body.workfolder import WorkFolder
 from ..errors import UnsupportedError
 from ..kernels.files import files
 from ..kernels.zds.zdx import Table
-from ..workfolder import WorkFolder
 from . import format
 from .bulk import Check, checked
 from .docfiles import DocFiles

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from ..lock import Lock
+from ..body.lock import Lock
 
 
 def lock(path: str, what: str) -> Lock:

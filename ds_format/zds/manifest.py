@@ -7,9 +7,9 @@ import os
 import time
 from typing import Any
 
+from ..body.lock import Lock, now
 from ..errors import BusyError, DsError, FormatError
 from ..kernels.files import files
-from ..lock import Lock, now
 from . import format, locks
 from .documents import decoder
 from .faults import Faults

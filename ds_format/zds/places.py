@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from ..body import NO_FILE
+from ..body.body import FileBody
 from ..errors import DsError, FormatError, UnsafeError
 from ..kernels.files.presence import exists, is_link
-from ..rawfile import RawFile
-from ..regular import NO_FILE
 from . import format
 
 BLOCK_SIZE = 1 << 20
@@ -58,10 +58,6 @@ class Region(Protocol):
     @property
     def size(self) -> int:
         """Bytes, when it was opened."""
-
-    @property
-    def mtime_ns(self) -> int:
-        """When it was last changed, in nanoseconds since 1970; for members of an archive, when the archive was."""
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the bytes from `start` up to before `stop`.
@@ -177,31 +173,29 @@ class FileRegion:
 
     def __init__(self, path: str, flags: int = 0):
         try:
-            file = RawFile(path, flags)
+            file = FileBody.open(path, flags)
         except OSError as error:
             if error.errno in NO_FILE:
                 raise FormatError("not a file", path=path) from None
             raise
-        self._file: RawFile | None = file
+        self._file: FileBody | None = file
         self.path = path
-        self.size = file.status.st_size
-        self.mtime_ns = file.status.st_mtime_ns
+        self.size = file.size
 
-    def _opened(self) -> RawFile:
+    def _opened(self) -> FileBody:
         if self._file is None:
             raise ValueError(f"{self.path} is closed")
         return self._file
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the bytes from `start` up to before `stop`."""
-        data: bytes = self._opened().read(start, stop)
-        return data
+        return self._opened().read(start, stop - start)
 
     def blocks(self, start: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
         """Iterate over the bytes from `start` to the end."""
         file = self._opened()
         for place in range(start, self.size, size):
-            yield file.read(place, min(place + size, self.size))
+            yield file.read(place, min(size, self.size - place))
 
     def in_file(self) -> tuple[int, int]:
         """Return the descriptor, and 0."""

@@ -8,11 +8,11 @@ import os
 import shutil
 from array import array
 
+from ..body.body import FileBody
 from ..errors import TruncatedError
 from ..kernels.files import files, ranges
 from ..kernels.files.presence import exists
 from ..kernels.zds.zdx import Table
-from ..rawfile import RawFile
 from . import format
 from .faults import Silence
 from .lines import Scan
@@ -97,7 +97,7 @@ def find_again(region: Region, known: Table) -> tuple[Table, list[bytes]]:
     return table, [region.read(offset, offset + length) for _, offset, length, _ in scan.left_out]
 
 
-def copy_lines(table: Table, source: RawFile, target: RawFile) -> int:
+def copy_lines(table: Table, source: FileBody, target: FileBody) -> int:
     """Copy the lines of a table in file order; return their bytes."""
     raw_offsets, raw_lengths, _ = table.in_file_order()
     offsets, lengths = array("Q", bytes(raw_offsets)), array("I", bytes(raw_lengths))
@@ -107,7 +107,7 @@ def copy_lines(table: Table, source: RawFile, target: RawFile) -> int:
             stop += length
             continue
         if ranges.copy_range(source.fd, start, target.fd, place, stop - start) < stop - start:
-            raise TruncatedError(f"the file ends before byte {stop}", path=source.path)
+            raise TruncatedError(f"the file ends before byte {stop}", path=source.name)
         place += stop - start
         start, stop = offset, offset + length
     return place

@@ -11,10 +11,10 @@ import os
 import shutil
 from typing import Any
 
+from ..body import Opened
+from ..body.lock import Lock
 from ..errors import FormatError
 from ..kernels.files.presence import exists, is_file, is_folder
-from ..lock import Lock
-from ..opened import Opened
 from . import format, locks
 from .faults import Faults
 from .places import Folder, Place

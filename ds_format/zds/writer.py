@@ -12,13 +12,13 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..body.body import FileBody
+from ..body.target import Target, naming
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..kernels.files import presence, ranges
 from ..kernels.json.check import VALID, check_line
 from ..kernels.zds.encoder import Encoder
 from ..kernels.zds.zdx import Table
-from ..rawfile import RawFile
-from ..target import Target, naming
 from . import format, index, repair, scanning
 from .documents import Document, decoder, plain
 from .faults import Faults, Silence
@@ -79,14 +79,14 @@ class LineWriter:
         if is_new or not presence.exists(self.path, follow=False):
             self._create()
         else:
-            self._file = RawFile(self.path, _FLAGS)
-            self.size = self._file.size()
+            self._file = FileBody.open(self.path, _FLAGS)
+            self.size = self._file.size
             self._cut_torn()
 
     def _create(self) -> None:
         self._target = Target(self.path, durable=self._durable)
         with naming(self.path):
-            self._file = RawFile.of(self._target.create(), self._target.written)
+            self._file = FileBody.of(self._target.written, self._target.create())
         self._table = Table()
         self._is_own = True
 
@@ -134,7 +134,7 @@ class LineWriter:
         if offset >= self.size:
             return decoder.one(self._encoder.view(offset - self.size, offset - self.size + length))
         start = max(offset - 3, 0)
-        data = self._file.read(start, min(offset + length + 1, self.size))
+        data = self._file.read(start, min(offset + length + 1, self.size) - start)
         line = scanning.line_at(data, start, offset, offset + length, self.size)
         if line is not None:
             with contextlib.suppress(FormatError):
@@ -284,7 +284,7 @@ class LineWriter:
             target.commit()
         self._target = None
         self._is_changed = True  # index.bin is to be written when it is closed
-        self._file = RawFile(self.path, _FLAGS)
+        self._file = FileBody.open(self.path, _FLAGS)
         if not self._is_closing:  # else index.bin follows
             self._put_index_aside(target.durable)
 
@@ -300,7 +300,7 @@ class LineWriter:
         target = Target(self.path, durable=self._durable)
         try:
             with naming(self.path):
-                file = RawFile.of(target.create(), target.written)
+                file = FileBody.of(target.written, target.create())
                 size = repair.copy_lines(table, self._file, file)
         except BaseException:
             target.abort()

@@ -14,7 +14,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from ds_format import rawfile
+from ds_format.body import body
 from ds_format.datadings import messages
 from ds_format.datadings import reader as reader_module
 from ds_format.datadings.reader import MsgpackReader
@@ -177,7 +177,7 @@ def test_copies(reader: MsgpackReader) -> None:
 @pytest.mark.parametrize("positional", [True, False])
 def test_threads_share_a_reader(reader: MsgpackReader, positional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not positional:
-        monkeypatch.setattr(rawfile, "pread", rawfile._pread_locked)
+        monkeypatch.setattr(body, "pread", body._pread)
     wrong: list[Any] = []
 
     def use(seed: int) -> None:
@@ -217,7 +217,7 @@ def test_reads_that_return_less_are_continued(path: Path, monkeypatch: pytest.Mo
     """Linux reads 2 GiB at once at most."""
     reader = MsgpackReader(path)
     expected = list(reader.rawiter())
-    monkeypatch.setattr(rawfile, "pread", lambda fd, size, offset: os.pread(fd, min(size, 7), offset))
+    monkeypatch.setattr(body, "pread", lambda fd, size, offset: os.pread(fd, min(size, 7), offset))
     assert list(reader.rawiter()) == [reader.get(i, raw=True) for i in range(N)] == expected
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import ds_format as ds
 from ds_format import drivers
+from ds_format.body.stamp import HOST, Stamp
 from ds_format.drivers.handle import FileHandle
-from ds_format.drivers.stamp import HOST, Stamp
 
 DATASET: dict[str, Any] = {
     "x": np.arange(12.0).reshape(3, 4),

@@ -12,7 +12,7 @@ import pytest
 
 import ds_format as ds
 from ds_format import drivers
-from ds_format.drivers.ds.file_body import FileBody
+from ds_format.body.body import FileBody
 from ds_format.drivers.netcdf.classic.values import ClassicValues
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.drivers.positioned import PositionedHandle
@@ -174,7 +174,7 @@ def test_another_program_that_rewrites_an_open_file(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("suffix", "cls", "method"),
     [
-        ("ds", FileBody, "_fill"),
+        ("ds", FileBody, "read_into"),
         ("nc", ClassicValues, "_fetch_looked"),
         ("nc4", NetCDFSource, "read_variable"),
         ("h5", None, "read_variable"),

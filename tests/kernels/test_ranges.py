@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,33 @@ def test_read_at_and_ranges(ranges: Any, tmp_path: Path) -> None:
     os.close(fd)
     with pytest.raises(OSError, match="Bad file"):
         ranges.read_at(fd, 0, out)
+
+
+def test_threads_read_at_their_own_positions(ranges: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(np.arange(1 << 16, dtype="<u4").tobytes())
+    fd = os.open(path, os.O_RDONLY)
+    wrong: list[int] = []
+
+    def read(seed: int) -> None:
+        for i in np.random.default_rng(seed).integers(0, 1 << 16, 2000).tolist():
+            out = np.zeros(1, "<u4")
+            ranges.read_at(fd, 4 * i, out)
+            if out[0] != i:
+                wrong.append(i)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+        os.close(fd)
+    assert wrong == []
 
 
 def test_write_at(ranges: Any, tmp_path: Path) -> None:

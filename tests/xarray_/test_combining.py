@@ -153,7 +153,7 @@ def test_the_same_as_open_mfdataset(
         name: variable.dtype for name, variable in expected.variables.items()
     }
     found.load().to_netcdf(tmp_path / "again.nc", engine="netcdf4")
-    again = xr.open_dataset(tmp_path / "again.nc", engine="netcdf4").load()
+    again = xr.load_dataset(tmp_path / "again.nc", engine="netcdf4")
     xr.testing.assert_allclose(again.drop_vars("name", errors="ignore"), expected.drop_vars("name", errors="ignore"))
 
 

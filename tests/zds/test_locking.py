@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ds_format import lock
+from ds_format.body import lock
+from ds_format.body.lock import Lock, try_lock
 from ds_format.errors import BusyError
-from ds_format.lock import Lock, try_lock
 from ds_format.zds import pack
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
@@ -33,7 +33,7 @@ sys.stdin.read()
 TAKES = """
 import os, sys
 from ds_format.errors import BusyError
-from ds_format.lock import Lock
+from ds_format.body.lock import Lock
 path, n = sys.argv[1], 0
 while n < 150:
     try:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ds_format import lock
+from ds_format.body import lock
 from ds_format.errors import BusyError, DsError, FormatError, IntegrityError, MissingError, UnsupportedError
 from ds_format.zds import ZDSStore, pack, validate
 from ds_format.zds.faults import ZdsWarning

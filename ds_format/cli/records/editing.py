@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from ...advance import Advance
+from ...body.target import Target, naming
 from ...errors import DsError, MissingError
 from ...kernels.files.presence import exists, is_file
 from ...kernels.json.values import dumps
-from ...target import Target, naming
 from ...zds.format import DEFAULT_COLLECTION
 from ...zds.store import ZDSStore
 from ..arguments import ArgumentError, Request, names, text

@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-from ...opened import Opened
-from ...target import naming
+from ...body import Opened
+from ...body.target import naming
 from ..base import BLOCK_SIZE
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
+from ...body.stamp import watched, watched_blocks
 from ...dataset import META
 from ...errors import DsError, MissingError
 from ...names import unescape
@@ -18,7 +19,6 @@ from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..handle import Reopened
 from ..loss import LossWarning
-from ..stamp import watched, watched_blocks
 from ..strings import OBJECT_SIZE
 from .bounds import POSTPONED
 from .foreign import variables

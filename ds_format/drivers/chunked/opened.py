@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ... import signatures
-from ...rawfile import pread
+from ...body.body import FileBody
 from ..library.extents import clipped, read_filled
 from ..slabs import Slices
 from . import index, reading
@@ -51,18 +51,21 @@ class Chunks:
         self._known: dict[Any, tuple[Layout | None, index.Index]] = {}
         self._last: tuple[Any, list[range]] | None = None
         # another driver has no file descriptor, or not only one; what this process writes may lie in a cache
-        self._file = None
+        self._file: FileBody | None = None
         if file.driver == "sec2" and file.id.get_intent() == READ_ONLY:
-            found = _File(path)
+            found = FileBody.open(path)  # a copy of the descriptor would share the lock of the library
+            self._stamp = _stamp(found.fd)
             # what lies behind a user block has other positions than the library tells
-            is_plain = pread(found.fd, len(signatures.HDF5), 0) == signatures.HDF5
-            if is_plain and _stamp(file.id.get_vfd_handle()) == found.stamp:
+            if (
+                found.read(0, len(signatures.HDF5)) == signatures.HDF5
+                and _stamp(file.id.get_vfd_handle()) == self._stamp
+            ):
                 self._file = found
 
     @property
     def stamp(self) -> tuple[int, ...] | None:
         """Device, inode, size and time of the file; None if the library shall read all of it."""
-        return None if self._file is None else self._file.stamp
+        return None if self._file is None else self._stamp
 
     def prepare(self, key: Any, find: Callable[[], Any], slices: Slices, fill: Callable[[], Any]) -> Reading | None:
         """Return what reads a slab.
@@ -94,7 +97,7 @@ class Chunks:
             dataset = find()
             self._known[key] = None if dataset is None else layout_of(dataset), index.Index(dataset)
         layout, known = self._known[key]
-        if layout is None or len(layout.shape) != len(slices) or self._file.is_changed():
+        if layout is None or len(layout.shape) != len(slices) or _stamp(self._file.fd) != self._stamp:
             return None
         n = math.prod(s.stop - s.start for s in slices)
         if n * layout.dtype.itemsize < MIN_SIZE:
@@ -121,7 +124,7 @@ class Chunks:
         if not known.expect(math.prod(map(len, axes))) or self._is_repeated(key, layout, axes, shape):
             return None
         table = index.locate(known, layout, slices, file.size)
-        return None if table is None else lambda: reading.read_chunks(file.fd, layout, table, shape)
+        return None if table is None else lambda: reading.read_chunks(file, layout, table, shape)
 
     def _is_repeated(self, key: Any, layout: Layout, axes: list[range], shape: list[int]) -> bool:
         last, self._last = self._last, (key, axes)
@@ -135,7 +138,7 @@ class Chunks:
         return all(a.start < b.stop and b.start < a.stop for a, b in zip(axes, last[1], strict=True))
 
 
-def _one_piece(file: _File, layout: Layout, slices: Slices, shape: list[int]) -> Reading | None:
+def _one_piece(file: FileBody, layout: Layout, slices: Slices, shape: list[int]) -> Reading | None:
     run = index.run(layout, slices)
     if run is None:
         return None
@@ -144,29 +147,7 @@ def _one_piece(file: _File, layout: Layout, slices: Slices, shape: list[int]) ->
     first, n = run
     offset = layout.offset + first * layout.dtype.itemsize
     index.check_run(offset, n * layout.dtype.itemsize, file.size)
-    return lambda: reading.read_run(file.fd, layout, offset, shape)
-
-
-class _File:
-    """An open file, for as long as somebody reads it. It is opened anew: a copy would share the lock of the library.
-
-    Parameters
-    ----------
-    path : str
-    """
-
-    def __init__(self, path: str):
-        self.fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
-        self.stamp = _stamp(self.fd)
-        self.size = self.stamp[2]
-
-    def __del__(self) -> None:
-        if hasattr(self, "fd"):
-            os.close(self.fd)
-
-    def is_changed(self) -> bool:
-        """Return whether somebody wrote to the file since it was opened."""
-        return _stamp(self.fd) != self.stamp
+    return lambda: reading.read_run(file, layout, offset, shape)
 
 
 def _stamp(fd: int) -> tuple[int, ...]:

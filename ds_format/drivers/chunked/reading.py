@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body.body import Body
 from ...codec import parallel
-from ...errors import FormatError, TruncatedError
-from ...kernels.files import ranges
+from ...errors import FormatError
 from ...kernels.hdf5 import place
 from .filters import decode
 from .index import Table
@@ -22,13 +22,12 @@ ROOM_SIZE = 128 * 1024 * 1024
 """Bytes that all threads may have in memory together beside the array: each has a chunk twice, inflated and not."""
 
 
-def read_chunks(fd: int, layout: Layout, table: Table, shape: list[int]) -> NDArray[Any]:
+def read_chunks(file: Body, layout: Layout, table: Table, shape: list[int]) -> NDArray[Any]:
     """Return a slab in native byte order.
 
     Parameters
     ----------
-    fd : int
-        File descriptor.
+    file : Body
     layout : Layout
     table : Table
     shape : list of int
@@ -55,7 +54,7 @@ def read_chunks(fd: int, layout: Layout, table: Table, shape: list[int]) -> NDAr
                 continue
             stored = room[: found.size]
             try:
-                _read(fd, found.offset, stored)
+                file.read_into(found.offset, stored)
                 decoded = decode(stored, layout.filters, found.mask, size)
             except FormatError as error:
                 where = f"the chunk of {found.size} bytes at {found.offset} of the file"
@@ -69,14 +68,14 @@ def read_chunks(fd: int, layout: Layout, table: Table, shape: list[int]) -> NDAr
     return array
 
 
-def read_run(fd: int, layout: Layout, offset: int, shape: list[int]) -> NDArray[Any]:
+def read_run(file: Body, layout: Layout, offset: int, shape: list[int]) -> NDArray[Any]:
     """Return a slab that lies in one piece from `offset` on, in native byte order; see `read_chunks`."""
     array = np.empty(shape, layout.dtype)
     target = array.reshape(-1).view(np.uint8)
 
     def work(first: int, last: int) -> None:
         part = target[first:last]
-        _read(fd, offset + first, part)
+        file.read_into(offset + first, part)
         if not layout.dtype.isnative:
             part.view(layout.dtype).byteswap(inplace=True)
 
@@ -94,9 +93,3 @@ def read_nothing(layout: Layout, shape: list[int]) -> NDArray[Any]:
 def _fill(array: NDArray[Any], layout: Layout, part: NDArray[np.int64], rank: int) -> None:
     where = zip(part[2 * rank :].tolist(), part[rank : 2 * rank].tolist(), strict=True)
     array[tuple(slice(start, start + n) for start, n in where)] = layout.fill
-
-
-def _read(fd: int, offset: int, buffer: NDArray[np.uint8]) -> None:
-    found = ranges.read_at(fd, offset, buffer)
-    if found != buffer.size:
-        raise TruncatedError(f"found {found} bytes at {offset}, expected {buffer.size}")

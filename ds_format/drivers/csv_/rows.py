@@ -8,9 +8,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from ...body import Opened
 from ...errors import FormatError
 from ...kernels.files import ranges
-from ...opened import Opened
 
 CELLS = 1 << 14
 """Cells parsed at once: few enough to stay in the caches of a processor."""

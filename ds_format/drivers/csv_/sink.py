@@ -10,12 +10,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
+from ...body.target import naming
 from ...codec.encode import type_of
 from ...dataset import as_array
 from ...dtypes import TYPES, Type
 from ...errors import DsError, UnsupportedError
 from ...names import unescape
-from ...target import naming
 from ..base import BLOCK_SIZE, Metadata
 from ..loss import warn
 from ..sink import FileSink

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...body import open_file
+from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
-from ...regular import open_file
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import Reopened
-from ..stamp import watched, watched_blocks
 from .cells import DTYPES, Column, values_of
 from .rows import delimiter_of, read_rows
 

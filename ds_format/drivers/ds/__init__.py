@@ -2,7 +2,6 @@
 
 variables   which variables, and how each is decoded
 whole       a dataset in one go: small files in one read, any in one write
-file_body   a body on disk
 alike       small files that are merged alike, as one
 columns     the values of one variable of these
 source      variables, parts and blocks of any file

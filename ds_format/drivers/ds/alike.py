@@ -6,8 +6,8 @@ import functools
 from collections.abc import Collection, Container
 from typing import Any
 
+from ...body.body import MemoryBody
 from ...codec.attributes import from_json
-from ...codec.body import MemoryBody
 from ...codec.header import DTYPES
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
@@ -185,7 +185,7 @@ class AlikeFiles:
         if not keys:
             return {}
         header = self._header if found is None else decompiled(found)
-        body = MemoryBody(data, header.body, share=True)
+        body = MemoryBody("", data, header.body, lends=True)
         variables = read_headers(header, body, keys).items()
         return {
             key: as_array(decode_variable(header.version, key, var, body, strings=False))

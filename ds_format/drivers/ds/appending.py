@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...body import Opened
+from ...body.body import Body
+from ...body.target import naming
 from ...codec.encode import Encoded, encode, type_of
 from ...codec.header import VarHeader
 from ...dataset import as_array
@@ -15,9 +18,6 @@ from ...dtypes import TYPES, Type
 from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges
 from ...names import unescape
-from ...opened import Opened
-from ...target import naming
-from ..base import StoredNumbers
 from .composing import aligned
 from .plan import Plan
 from .stream import VariableStream
@@ -94,13 +94,15 @@ class Appender(Opened):
             stream.close()
         return header
 
-    def copy(self, name: str, type_name: str, parts: Iterable[StoredNumbers]) -> VarHeader:
+    def copy(self, name: str, type_name: str, parts: Iterable[Body]) -> VarHeader:
         """Append one variable of numbers from parts of other files, without decoding them."""
         var = self.plan.place(name, type_name, self.end)
         start = end = self.plan.end(var) - var.length
         with naming(self.path):
             for part in parts:
-                end += ranges.copy_range(part.fd, part.offset, self.fd, end, part.size)
+                if part.fd is None:
+                    raise DsError("its bytes are not in a file on this machine", path=part.name)
+                end += ranges.copy_range(part.fd, part.start, self.fd, end, part.size)
         if end - start != var.length:
             raise TruncatedError("a file was cut while it was read", path=self.path, variable=unescape(name))
         self.end = end

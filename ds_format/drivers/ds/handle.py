@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...body.body import Body
 from ...codec.header import VarHeader
 from ..positioned import PositionedHandle
-from .file_body import FileBody
 from .partial import read_variable
 
 
@@ -41,5 +41,5 @@ class DsHandle(PositionedHandle):
         """Whether values may be missing."""
         return self.var.missing
 
-    def _read(self, fd: int, size: int, index: tuple[Any, ...] | None) -> Any:
-        return read_variable(self.version, self.key, self.var, FileBody(fd, self.body, size - self.body), False, index)
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        return read_variable(self.version, self.key, self.var, file.section(self.body), False, index)

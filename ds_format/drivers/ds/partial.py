@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body.body import Body
 from ...codec import legacy
-from ...codec.body import Body
 from ...codec.decode import Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import locate
@@ -20,8 +20,6 @@ from ...names import unescape
 from ...selection import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from .variables import decode_variable
 
-SEEK_SIZE = 16 * 1024
-"""Bytes read in the time that one more read takes."""
 PIECE_SIZE = 1024 * 1024
 """Bytes decoded at once."""
 
@@ -111,7 +109,7 @@ def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
     values = decoder.empty(shape)
     if values.size == 0 or not index:
         return decoder.all() if not index else values
-    axis = split_axis(index, decoder.shape, decoder.item_size, SEEK_SIZE)
+    axis = split_axis(index, decoder.shape, decoder.item_size, decoder.body.gap)
     inner = math.prod(decoder.shape[axis + 1 :])
     starts = flat_positions(index[:axis], decoder.shape[:axis]) * (decoder.shape[axis] * inner)
     rows = values.reshape(len(starts), count(index[axis]), *shape_of(index[axis + 1 :]))

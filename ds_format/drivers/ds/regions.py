@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from ...body.lock import host
+from ...body.target import naming
 from ...codec.encode import Encoded, encode
 from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels.files import regions
 from ...kernels.files.portable import BINARY
 from ...kernels.files.presence import status
-from ...lock import host
 from ...names import unescape
 from ...selection import flat_positions
-from ...target import naming
 
 Part = tuple[slice, ...]
 """One slice with start and stop, and no step, per dimension."""

@@ -13,12 +13,12 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from ...body.target import Target, naming, resolve
 from ...codec.header import VarHeader
 from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges, regions
 from ...kernels.files.portable import BINARY, temporary_name
 from ...names import unescape
-from ...target import Target, naming, resolve
 from ..base import Metadata
 from .appending import Appender
 from .checksums import of_file

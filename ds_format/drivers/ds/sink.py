@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...body.body import Body
 from ...codec.header import VarHeader
 from ...dtypes import TYPES
 from ...errors import DsError
 from ...kernels.files import ranges
-from ..base import Metadata, StoredNumbers
+from ..base import Metadata
 from ..library.missing import FillMark
 from ..settings import NETCDF
 from ..sink import FileSink
@@ -67,7 +68,7 @@ class DsSink(FileSink):
         mark = self._marks.get(name)
         self._done[name] = self._appender.put(name, iter(blocks) if mark is None else mark.over(blocks))
 
-    def copy(self, name: str, type_name: str, parts: Iterable[StoredNumbers]) -> None:
+    def copy(self, name: str, type_name: str, parts: Iterable[Body]) -> None:
         """Write one variable of numbers from parts of other files, without decoding them."""
         self._done[name] = self._appender.copy(name, type_name, parts)
 

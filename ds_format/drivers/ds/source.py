@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import math
-import mmap as mmap_module
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...body import Opened
+from ...body.body import Body
+from ...body.mapped import mapped
+from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec.attributes import from_json
-from ...codec.body import Body, MemoryBody
 from ...codec.decode import STEP
 from ...codec.header import VarHeader
 from ...codec.header_line import HeaderLine
@@ -23,13 +26,10 @@ from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...names import unescape
 from ...once import once
-from ...opened import Opened
-from ..base import BLOCK_SIZE, Metadata, StoredNumbers, block_slices
+from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_line
-from ..stamp import Stamp, Watch, watched, watched_blocks
 from . import checksums
 from .checksums import Sums
-from .file_body import FileBody
 from .partial import decoder_of, has_legacy_strings, read_variable
 from .variables import all_headers, faults_of, is_simple, read_headers, source_metadata
 
@@ -56,20 +56,16 @@ class DsSource(Opened):
     """
 
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False, verify: bool = False):
-        self.path = os.fsdecode(path)
+        file, self._data = open_line(path)
+        self.path = file.name
         self.strings = strings
-        self._share = mmap
         self._verify = verify
-        self._fd = -1
-        self.watch = Watch()
         try:
-            self._fd, self._size, self._data, self.watch = open_line(path)
             self.line = HeaderLine(self._data)
         except DsError as error:
-            self.close()
             raise error.at(path=self.path)
-        if mmap:
-            self.body  # noqa: B018 - maps the file, which must be open for that
+        self._file: Body | None = mapped(file) if mmap else file
+        self.watch = file.watch
 
     @once
     def header(self) -> Header:
@@ -78,13 +74,15 @@ class DsSource(Opened):
 
     @once
     def body(self) -> Body:
-        """The bytes behind the header: of a small file in memory, else on disk, or mapped."""
-        start = self.header.body
-        if len(self._data) >= self._size:
-            return MemoryBody(self._data, start, self._share)
-        if self._share:
-            return MemoryBody(mmap_module.mmap(self._fd, 0, access=mmap_module.ACCESS_COPY), start, share=True)
-        return FileBody(self._fd, start, self._size - start)
+        """The bytes behind the header."""
+        return self._opened.section(self.header.body)
+
+    @property
+    def _opened(self) -> Body:
+        """The bytes of the file."""
+        if self._file is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        return self._file
 
     @once
     def meta(self) -> Metadata:
@@ -156,7 +154,7 @@ class DsSource(Opened):
             If that of the header differs, or the trailer is damaged.
         """
         try:
-            found = checksums.find(self._bytes, self._size, len(self.header.keys))
+            found = checksums.find(self._bytes, self._opened.size, len(self.header.keys))
             if found is not None:
                 checksums.compare("header", checksums.of_range(self._bytes, 0, self.header.body), found.header)
         except DsError as error:
@@ -194,11 +192,8 @@ class DsSource(Opened):
         return checksums.extents(bytes(self._data[: self.header.body]))
 
     def _bytes(self, offset: int, size: int) -> Any:
-        """Return bytes of the file."""
-        start = self.header.body
-        if offset >= start:
-            return self.body.view(offset - start, max(min(size, self._size - offset), 0))
-        return memoryview(self._data)[offset : offset + size]
+        """Return bytes of the file, as many as there are."""
+        return self._opened.read(offset, max(min(size, self._opened.size - offset), 0))
 
     def check_sizes(self, names: Iterable[str]) -> None:
         """Check, before anything is allocated, that the file has the bytes that values of variables take at least.
@@ -216,19 +211,20 @@ class DsSource(Opened):
             except DsError as error:
                 raise error.at(path=self.path, variable=unescape(name))
 
-    def stored(self, name: str) -> StoredNumbers | None:
-        """Return where the numbers of a variable lie, if they do so without a mask and in little-endian order."""
+    def stored(self, name: str) -> Body | None:
+        """Return the numbers of a variable, if they lie in a file without a mask and in little-endian order."""
         try:
             var = self.variable(name)
-            if var.type is None or var.size is None or not var.type.is_number or var.missing or self._fd < 0:
+            if var.type is None or var.size is None or not var.type.is_number or var.missing:
                 return None
             if var.type.ordered and var.big:
                 return None
             check_numbers(var, self.body.size)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
-        n = math.prod(var.size)
-        return StoredNumbers(self._fd, self.header.body + var.offset, n * var.type.size, n, self.watch)
+        if self.body.fd is None:
+            return None
+        return self.body.section(var.offset, math.prod(var.size) * var.type.size)
 
     @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
@@ -257,17 +253,10 @@ class DsSource(Opened):
             raise error.at(path=self.path, variable=unescape(name))
 
     def close(self) -> None:
-        """Release the file."""
-        if self._fd >= 0:
-            self.watch.close()
-            os.close(self._fd)
-            self._fd = -1
-            if not self._share:
-                vars(self).pop("body", None)  # the next one has no descriptor, where this one's may be another file's
-
-    def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            self.close()
+        """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
+        if self._file is not None and self._file.fd is not None:
+            self._file, self.watch = None, Watch()
+            vars(self).pop("body", None)
 
 
 @functools.cache

@@ -8,12 +8,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body import Opened
 from ...codec.encode import Encoded, encode
 from ...codec.header import ALIGNMENT, VarHeader
 from ...dtypes import Type
 from ...errors import DsError
 from ...kernels.files import ranges
-from ...opened import Opened
 
 
 class BitStream(Opened):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...body.body import Body
 from ...codec import legacy
 from ...codec.attributes import from_json
-from ...codec.body import Body
 from ...codec.decode import decode
 from ...codec.header import VarHeader
 from ...codec.line import Header

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from ...body.body import Body, MemoryBody
+from ...body.target import Target, naming, resolve
 from ...codec.attributes import from_json
-from ...codec.body import Body, MemoryBody
 from ...codec.decode import DTYPES
 from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
@@ -18,13 +19,11 @@ from ...errors import DsError, explained
 from ...kernels.ds.small import Reader
 from ...kernels.files import files, ranges
 from ...packing import unpack_all
-from ...target import Target, naming, resolve
 from ..base import Metadata
 from ..ds_header import open_line
 from ..library.missing import restore
 from ..settings import NETCDF
 from .composing import compose
-from .file_body import FileBody
 from .variables import decode_variable, may_unpack, read_headers, typed
 
 LOCKED_SIZE = 4 << 20
@@ -107,22 +106,16 @@ def _go_on(
         header, meta = interpreted(data, find_end(data, whole=True), None if full else keys)
     else:
         header, meta = decompiled(found[0]), found[1]
-    _complete(dataset, left, header, meta, MemoryBody(data, header.body, keys is None), keys, strings, unpack)
+    _complete(dataset, left, header, meta, MemoryBody("", data, header.body, lends=keys is None), keys, strings, unpack)
 
 
 def _read_large(
     dataset: Dataset, path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> None:
-    fd, size, data, watch = open_line(path)
-    try:
-        with watch:
-            header, meta = parse(data, find_end(data, whole=True), None if full else keys)
-            start = header.body
-            body: Body = MemoryBody(data, start, share=False) if fd < 0 else FileBody(fd, start, size - start)
-            _complete(dataset, None, header, meta, body, keys, strings, unpack)
-    finally:
-        if fd >= 0:
-            os.close(fd)
+    file, line = open_line(path)
+    with file.watch:
+        header, meta = parse(line, find_end(line, whole=True), None if full else keys)
+        _complete(dataset, None, header, meta, file.section(header.body), keys, strings, unpack)
 
 
 def _complete(

@@ -6,7 +6,7 @@ from typing import Any
 
 import h5py
 
-from ... import regular
+from ...body import check_file
 from ...errors import DsError, FormatError
 from ..library import guard
 from ..loss import LossWarning
@@ -59,7 +59,7 @@ def open_file(path: str) -> Node:
     FormatError
         If it is not an HDF5 file, or a damaged one.
     """
-    regular.check(path)
+    check_file(path)
     with guard.opening(path, "HDF5"), library(FormatError, path):
         return h5py.File(path, "r", **CACHE)
 

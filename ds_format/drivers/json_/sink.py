@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body.target import naming
 from ...codec.attributes import to_json
 from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE
@@ -19,7 +20,6 @@ from ...dataset import as_array
 from ...dtypes import TYPES
 from ...errors import DsError
 from ...names import unescape
-from ...target import naming
 from ..base import Metadata
 from ..loss import count_payloads, warn
 from ..sink import FileSink

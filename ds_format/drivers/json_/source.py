@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import signatures
+from ...body import open_binary
 from ...codec.attributes import from_json
 from ...codec.encode import type_of
 from ...codec.header import PRIVATE, check_dims, kind_of
@@ -17,7 +18,6 @@ from ...dtypes import TYPES
 from ...errors import DsError, FormatError, MissingError
 from ...names import escape, unescape
 from ...nesting import TOO_DEEP, is_too_deep
-from ...regular import open_binary
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import Reopened

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from ... import signatures
+from ...body.target import Target, naming
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ...target import Target, naming
 from ..loss import LossWarning
 from .lock import LOCK
 

@@ -8,8 +8,8 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
+from ...body.target import naming
 from ...errors import DsError, UnsupportedError
-from ...target import naming
 from ..base import Metadata
 from ..sink import FileSink
 from .guard import Guard, telling_of_a_full_disk

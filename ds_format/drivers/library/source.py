@@ -9,11 +9,11 @@ from typing import Any, Generic
 
 from numpy.typing import NDArray
 
+from ...body.stamp import watched, watched_blocks
 from ...errors import DsError
 from ..base import BLOCK_SIZE, Metadata, check_faults
 from ..handle import Reopened
 from ..slabs import Slices
-from ..stamp import watched, watched_blocks
 from . import ahead
 from .catalog import Catalog, V
 from .reading import Reading

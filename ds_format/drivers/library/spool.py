@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...opened import Opened
+from ...body import Opened
 from ..base import BLOCK_SIZE
 
 

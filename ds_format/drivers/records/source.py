@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...body.stamp import watched, watched_blocks
 from ...dataset import META, as_array
 from ...dtypes import TYPES
 from ...errors import DsError, MissingError, UnsupportedError
@@ -18,7 +19,6 @@ from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened
 from ..loss import LossWarning
-from ..stamp import watched, watched_blocks
 from ..strings import OBJECT_SIZE
 from .companion import Companion
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import os
@@ -11,6 +12,9 @@ from array import array
 from typing import Any
 
 from ...errors import ReplacedError
+
+_lock = _thread.allocate_lock()
+"""Held between the call that sets the position of a file and the one that reads or writes there."""
 
 COPY_SIZE = 1 << 20
 NAME_SIZE = 255  # bytes of the longest file name of common file systems
@@ -117,8 +121,9 @@ def _read_into(fd: int, buffer: Any) -> int:
 
 def read_at(fd: int, offset: int, buffer: Any) -> int:
     """Fill a buffer from a position of an open file; return the bytes read."""
-    os.lseek(fd, offset, os.SEEK_SET)
-    return _read_into(fd, buffer)
+    with _lock:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return _read_into(fd, buffer)
 
 
 def read_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
@@ -135,8 +140,9 @@ def read_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
 
 def write_at(fd: int, offset: int, buffer: Any) -> int:
     """Write a buffer at a position of an open file; return the bytes written."""
-    os.lseek(fd, offset, os.SEEK_SET)
-    return _write(fd, buffer)
+    with _lock:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return _write(fd, buffer)
 
 
 def write_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
@@ -244,9 +250,9 @@ def copy_range(source: int, source_offset: int, target: int, target_offset: int,
     """Copy bytes from one open file to another; return how many, fewer than `size` if the source ends before."""
     done = 0
     while done < size:
-        os.lseek(source, source_offset + done, os.SEEK_SET)
-        piece = os.read(source, min(size - done, COPY_SIZE))
-        if not piece:
+        piece = bytearray(min(size - done, COPY_SIZE))
+        n = read_at(source, source_offset + done, piece)
+        if not n:
             break
-        done += write_at(target, target_offset + done, piece)
+        done += write_at(target, target_offset + done, memoryview(piece)[:n])
     return done

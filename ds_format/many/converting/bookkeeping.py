@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from ... import drivers, modes
 from ...advance import Progress
+from ...body.target import resolve
 from ...errors import UnsupportedError
 from ...messages import describe
 from ...subset import Path
-from ...target import resolve
 from .execution import execute
 from .journal import Done, Journal
 from .plan import Item, check_absent, check_case

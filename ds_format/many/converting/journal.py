@@ -13,10 +13,9 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ...body import Opened, open_file
 from ...kernels.files import files
 from ...kernels.files.portable import BINARY
-from ...opened import Opened
-from ...regular import open_file
 
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 """A link under the name of a journal may lead to the file of somebody else."""

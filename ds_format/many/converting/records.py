@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...body.target import resolve
 from ...kernels.files import files
 from ...subset import Path
-from ...target import resolve
 
 CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED = "converted", "skipped", "failed", "cancelled", "planned"
 STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)

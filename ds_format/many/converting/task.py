@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from ... import drivers, modes
 from ...advance import Progress
-from ...drivers.stamp import Stamp
+from ...body.stamp import Stamp
+from ...body.target import Target
 from ...errors import ReplacedError
 from ...messages import cause_of
-from ...target import Target
 from ...visible import on_one_line
 from .comparing import compare
 from .wanted import Wanted

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any, NoReturn
 
+from ...body import Opened
 from ...errors import DsError
-from ...opened import Opened
 from .task import INTERVAL, Order, Outcome, Settings, carried_out
 
 _BEGIN = f"import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from {__name__} import main; main()"

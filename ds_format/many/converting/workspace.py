@@ -13,12 +13,12 @@ import shutil
 import time
 from collections.abc import Iterable
 
+from ...body import Opened
+from ...body.lock import Lock
+from ...body.target import naming
+from ...body.workfolder import WorkFolder
 from ...errors import UnsupportedError, explained, is_address
 from ...kernels.files.portable import usual_temporary_name
-from ...lock import Lock
-from ...opened import Opened
-from ...target import naming
-from ...workfolder import WorkFolder
 from .journal import Journal
 
 LOCK = ".ds-convert.lock"

@@ -15,9 +15,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ... import signatures
+from ...body.body import FileBody
+from ...body.stream import Stream
 from ...errors import FormatError, UnsupportedError
 from ...forks import renew_lock
-from ...rawfile import PositionedFile, RawFile
 
 ENCRYPTED = 0x2041
 """Flags: encrypted, strongly encrypted, local header masked."""
@@ -46,7 +47,7 @@ class Member(NamedTuple):
     end: int
 
 
-def open_zip(file: RawFile) -> zipfile.ZipFile:
+def open_zip(file: FileBody) -> zipfile.ZipFile:
     """Read the directory of an archive.
 
     Raises
@@ -57,11 +58,11 @@ def open_zip(file: RawFile) -> zipfile.ZipFile:
         If it needs what `zipfile` has not.
     """
     try:
-        archive = zipfile.ZipFile(PositionedFile(file))
+        archive = zipfile.ZipFile(Stream(file))
         renew_lock(archive, threading.RLock)
         return archive
     except (zipfile.BadZipFile, UnicodeDecodeError, OverflowError) as error:
-        first = file.read(0, min(file.size(), signatures.N))
+        first = file.read(0, min(file.size, signatures.N))
         if not first:
             raise FormatError("the file is empty") from None
         if not first.startswith(b"PK"):
@@ -106,7 +107,7 @@ def _name(info: zipfile.ZipInfo) -> str:
         return info.orig_filename
 
 
-def data_start(file: RawFile, member: Member) -> int:
+def data_start(file: FileBody, member: Member) -> int:
     """Return the offset of the first byte of a member behind its local header.
 
     Raises
@@ -116,10 +117,10 @@ def data_start(file: RawFile, member: Member) -> int:
     """
     info = member.info
     end = info.header_offset + _LOCAL.size
-    magic, flags, method, name_size, extra_size = _LOCAL.unpack(file.read(info.header_offset, end))
+    magic, flags, method, name_size, extra_size = _LOCAL.unpack(file.read(info.header_offset, _LOCAL.size))
     if magic != _LOCAL_MAGIC:
         raise FormatError(f"no local header at byte {info.header_offset}")
-    name = file.read(end, end + name_size)
+    name = file.read(end, name_size)
     if name != _raw_name(info) or method != info.compress_type or (flags ^ info.flag_bits) & ENCRYPTED:
         raise FormatError(f"the local header at byte {info.header_offset} contradicts the directory")
     start = end + int(name_size) + int(extra_size)

@@ -9,9 +9,9 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 
+from ...body.body import FileBody
 from ...errors import DsError, FormatError, IntegrityError, TruncatedError, UnsupportedError
 from ...forks import renew_lock
-from ...rawfile import RawFile
 from ..places import BLOCK_SIZE
 from .directory import Member, data_start, open_zip
 
@@ -27,17 +27,14 @@ class ArchiveFile:
     path : str
     size : int
         Bytes.
-    mtime_ns : int
-        When it was last changed, in nanoseconds since 1970.
     zip : ZipFile
         Its directory, and what inflates members.
     """
 
     def __init__(self, path: str):
-        self._file = RawFile(path)
+        self._file = FileBody.open(path)
         self.path = path
-        self.size = self._file.status.st_size
-        self.mtime_ns = self._file.status.st_mtime_ns
+        self.size = self._file.size
         try:
             self.zip = open_zip(self._file)
         except DsError as error:
@@ -52,8 +49,7 @@ class ArchiveFile:
 
     def read(self, start: int, stop: int) -> bytes:
         """Return bytes of the archive; a TruncatedError if it ends before `stop`."""
-        data: bytes = self._file.read(start, stop)
-        return data
+        return self._file.read(start, stop - start)
 
     @property
     def fd(self) -> int:
@@ -70,7 +66,6 @@ class StoredRegion:
         self._start = file.start_of(member, path)
         self.path = path
         self.size = member.info.file_size
-        self.mtime_ns = file.mtime_ns
 
     def _opened(self) -> ArchiveFile:
         if self._file is None:
@@ -112,10 +107,9 @@ class DeflatedRegion:
         self._info = member.info
         self._lock = threading.Lock()
         renew_lock(self, threading.Lock)
-        self._whole: bytes | RawFile | None = None
+        self._whole: bytes | FileBody | None = None
         self.path = path
         self.size = member.info.file_size
-        self.mtime_ns = file.mtime_ns
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the bytes from `start` up to before `stop`."""
@@ -124,16 +118,16 @@ class DeflatedRegion:
             whole = self._whole
             if whole is None:
                 whole = self._whole = self._inflate()
-        data: bytes = whole[start:stop] if isinstance(whole, bytes) else whole.read(start, stop)
+        data: bytes = whole[start:stop] if isinstance(whole, bytes) else whole.read(start, stop - start)
         return data
 
-    def _inflate(self) -> bytes | RawFile:
+    def _inflate(self) -> bytes | FileBody:
         if self.size <= MEMORY_SIZE:
             return b"".join(self.blocks())
         with tempfile.TemporaryFile() as file:
             file.writelines(self.blocks())
             file.flush()
-            return RawFile.of(os.dup(file.fileno()), self.path)
+            return FileBody.of(self.path, os.dup(file.fileno()))
 
     def blocks(self, start: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
         """Iterate over the bytes from `start` to the end."""

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from ...advance import Advance, Progress
+from ...body.target import Target, naming
+from ...body.workfolder import WorkFolder
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
 from ...kernels.files.presence import exists, is_folder
-from ...target import Target, naming
-from ...workfolder import WorkFolder
 from .. import format
 from ..faults import Faults
 from ..places import Folder, is_litter

@@ -26,7 +26,6 @@ class Start:
         self._region = region
         self.path = region.path
         self.size = size
-        self.mtime_ns = region.mtime_ns
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the bytes from `start` up to before `stop`."""

@@ -134,7 +134,10 @@ def test_a_cut_file(path: Path) -> None:
         prepared = source._prepare(source._variable("x"), (slice(0, 100),))
         with open(path, "r+b") as file:
             file.truncate(place.byte_offset + 10)
-        with pytest.raises(TruncatedError, match=f"the chunk of 200 bytes at {place.byte_offset}.*found 10 bytes"):
+        with pytest.raises(
+            TruncatedError,
+            match=f"the chunk of 200 bytes at {place.byte_offset}.*ends at byte {place.byte_offset + 10}",
+        ):
             prepared()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format.body.body import FIRST_SIZE
 from ds_format.codec.header import VERSION_LINE
 from ds_format.drivers import ds_header
 from ds_format.drivers.ds.source import DsSource
@@ -34,9 +35,9 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     dataset: dict[str, Any] = {key: value for key, value in DATASET.items() if key != "."}
     meta = {key: dict(entry) for key, entry in DATASET["."].items()}  # type: ignore[attr-defined]
     if request.param == "large":
-        dataset["large"] = np.arange(ds_header.FIRST_SIZE)
+        dataset["large"] = np.arange(FIRST_SIZE)
     if request.param == "long header":
-        meta["."]["history"] = "h" * 3 * ds_header.FIRST_SIZE
+        meta["."]["history"] = "h" * 3 * FIRST_SIZE
     path = tmp_path / "a.ds"
     ds.write(path, {**dataset, ".": meta}, version="2.0.1" if request.param == "2.0.1" else "1.0")
     return path
@@ -98,7 +99,7 @@ def test_threads_that_ask_at_once_get_the_same(path: Path) -> None:
 def test_no_other_file_is_read_after_closing(tmp_path: Path) -> None:
     paths = [tmp_path / "a.ds", tmp_path / "b.ds"]
     for i, path in enumerate(paths):
-        ds.write(path, {"x": np.full(ds_header.FIRST_SIZE, i)})
+        ds.write(path, {"x": np.full(FIRST_SIZE, i)})
     file = ds.open(paths[0])
     variable = file["x"]
     assert variable[0] == 0
@@ -111,7 +112,7 @@ def test_no_other_file_is_read_after_closing(tmp_path: Path) -> None:
 def test_a_small_file_is_not_kept_open(path: Path) -> None:
     before = n_open()
     source = DsSource(path)
-    assert n_open() - before == (path.stat().st_size > ds_header.FIRST_SIZE)
+    assert n_open() - before == (path.stat().st_size > FIRST_SIZE)
     source.close()
     source.close()
     assert n_open() == before
@@ -141,7 +142,7 @@ def test_a_damaged_entry_is_refused_when_it_is_read(tmp_path: Path) -> None:
 
 def test_a_header_that_ends_nowhere(tmp_path: Path) -> None:
     path = tmp_path / "a.ds"
-    path.write_bytes(VERSION_LINE + b'{"x": "' + b"x" * 3 * ds_header.FIRST_SIZE)
+    path.write_bytes(VERSION_LINE + b'{"x": "' + b"x" * 3 * FIRST_SIZE)
     for read in (ds.open, ds.read, ds_header.meta):
         with pytest.raises(ds.FormatError, match=r"a\.ds: the header ends after \d+ bytes: the file is truncated"):
             read(path)
@@ -149,7 +150,7 @@ def test_a_header_that_ends_nowhere(tmp_path: Path) -> None:
 
 def test_a_header_line_without_its_end(tmp_path: Path) -> None:
     """Of exactly as many bytes as are read at first, and one more or less."""
-    for size in range(ds_header.FIRST_SIZE - 1, ds_header.FIRST_SIZE + 2):
+    for size in range(FIRST_SIZE - 1, FIRST_SIZE + 2):
         path = tmp_path / f"{size}.ds"
         head, tail = VERSION_LINE + b'{"x": {".size": null}, ".": {"a": "', b'"}}'
         path.write_bytes(head + b"a" * (size - len(head) - len(tail)) + tail)

@@ -18,8 +18,8 @@ import pytest
 
 import ds_format
 from ds_format import Conversion, LossWarning, convert_many
+from ds_format.body.lock import Lock
 from ds_format.errors import BusyError, DriverError, DsError, IntegrityError, UnsupportedError
-from ds_format.lock import Lock
 from ds_format.many.converting import execution
 from ds_format.many.converting.bookkeeping import How
 from ds_format.many.converting.running import run

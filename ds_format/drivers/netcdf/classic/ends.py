@@ -9,10 +9,10 @@ import math
 import os
 from typing import Any, BinaryIO
 
+from ....body import open_binary
 from ....classic.format import CODES, STREAMING, Incomplete, RawHeader, RawVariable, read_items
 from ....classic.header import FIRST_SIZE
 from ....errors import FormatError
-from ....regular import open_binary
 
 
 def variable_ends(path: Any) -> dict[str, int]:

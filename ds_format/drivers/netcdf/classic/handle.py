@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ....body.body import Body
 from ...positioned import PositionedHandle
 from ..catalog import NetCDFVariable
 from .values import ClassicValues
@@ -35,5 +36,5 @@ class ClassicHandle(PositionedHandle):
         """Whether values may be missing."""
         return self.variable.may_be_missing
 
-    def _read(self, fd: int, size: int, index: tuple[Any, ...] | None) -> Any:
-        return ClassicValues(self.path, fd, size).read_variable(self.variable, index)
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        return ClassicValues(self.path, file.fd or 0, file.size).read_variable(self.variable, index)

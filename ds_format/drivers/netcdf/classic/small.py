@@ -8,12 +8,12 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from .... import classic, packing
+from ....body.stamp import Watch
 from ....dataset import META, Dataset, as_masked
 from ....errors import DsError
 from ....kernels.files import opening
 from ...base import Metadata
 from ...library.missing import settle
-from ...stamp import Watch
 from ..marker import MARKER
 from ..storage import PROPERTY
 from .recalled import catalog_of

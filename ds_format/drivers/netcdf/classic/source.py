@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .... import classic
+from ....body import Opened
+from ....body.stamp import Stamp, Watch, watched, watched_blocks
 from ....errors import DsError
 from ....kernels.files import opening, ranges
 from ....once import once
-from ....opened import Opened
 from ...base import BLOCK_SIZE, Entries, Origin
-from ...stamp import Stamp, Watch, watched, watched_blocks
 from ..catalog import NetCDFVariable
 from .recalled import catalog_of
 from .values import ClassicValues

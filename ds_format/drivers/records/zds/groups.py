@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ....body.stamp import watched, watched_blocks
 from ....dataset import META, dims
 from ....errors import DsError, MissingError
 from ....names import escape, unescape
 from ...base import BLOCK_SIZE, Metadata
 from ...handle import Reopened
-from ...stamp import watched, watched_blocks
 from ..source import RecordSource
 from .names import SEPARATOR
 

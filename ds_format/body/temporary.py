@@ -12,10 +12,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-from .kernels.files.portable import temporary_name, usual_temporary_name
-from .kernels.files.presence import is_folder
+from ..kernels.files.portable import temporary_name, usual_temporary_name
+from ..kernels.files.presence import is_folder
+from . import Opened
 from .lock import try_lock, unlock
-from .opened import Opened
 
 ABANDONED_AFTER = 60.0
 """Seconds since the last change of a file that nobody locks, until it is taken to be abandoned. A writer that is about

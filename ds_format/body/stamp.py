@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..errors import ReplacedError
 from ..names import unescape
-from ..regular import NO_FILE
+from . import NO_FILE
 
 HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 """Where numbers of inodes are compared: each host may give other ones to the files of a network file system."""
@@ -127,14 +127,17 @@ class Watch:
         Its size and time when it was opened; None: there is nothing to watch.
     fd : int
         Its descriptor; -1: it is found by its path.
+    keeper : object, optional
+        What keeps the descriptor open.
     """
 
-    __slots__ = ("fd", "path", "stamp")
+    __slots__ = ("fd", "keeper", "path", "stamp")
 
-    def __init__(self, path: str = "", stamp: Stamp | None = None, fd: int = -1):
+    def __init__(self, path: str = "", stamp: Stamp | None = None, fd: int = -1, keeper: Any = None):
         self.path = path
         self.fd = fd
         self.stamp = stamp
+        self.keeper = keeper
 
     @classmethod
     def of_open(cls, path: str, fd: int, size: int, changed: int) -> "Watch":

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 
-from .opened import Opened
+from . import Opened
 from .temporary import HOLDS, Temporary
 
 

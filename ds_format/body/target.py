@@ -9,11 +9,11 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import DsError, explained
-from .kernels.files import files
-from .kernels.files.portable import BINARY, creation_mode
-from .kernels.files.presence import real_path
-from .opened import Opened
+from ..errors import DsError, explained
+from ..kernels.files import files
+from ..kernels.files.portable import BINARY, creation_mode
+from ..kernels.files.presence import real_path
+from . import Opened
 from .temporary import HOLDS, Temporary
 
 

@@ -7,9 +7,9 @@ import os
 import sys
 import time
 
-from .errors import BusyError
-from .kernels.files.portable import BINARY
-from .opened import Opened
+from ..errors import BusyError
+from ..kernels.files.portable import BINARY
+from . import Opened
 
 if sys.platform == "win32":
     import msvcrt
@@ -134,7 +134,7 @@ def now() -> str:
 
     Examples
     --------
-    >>> from ds_format.lock import now
+    >>> from ds_format.body.lock import now
     >>> len(now()), now()[-1]
     (20, 'Z')
     """

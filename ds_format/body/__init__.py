@@ -1,0 +1,88 @@
+"""Bytes on this machine, and how they appear: what every format reads from and writes to.
+
+body         random access to the bytes of a file, of memory, or of a part of either
+mapped       a file that is mapped into memory
+stream       a body with a position, for libraries that want a file
+stamp        what tells a file from another one that took its name, or from what it was
+target       a file that appears under its name when it is whole
+workfolder   a folder in which a task works, with the rights of a target
+temporary    files that are not there any more after an interrupted run
+lock         who writes to a target
+
+Nothing in here knows a format. A pipe would keep the process waiting, and a device may never end, so what was opened is
+looked at, and not what the name stood for before. `kernels.files.opening` does so in one call with reading.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Any, BinaryIO, NoReturn
+
+from ..errors import explained
+from ..kernels.files.portable import BINARY
+
+_FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
+NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
+"""What the number of the error is where something stands that is not a file: the last one is that of a socket."""
+
+
+def open_file(path: Any, flags: int = 0) -> tuple[int, os.stat_result]:
+    """Open a file to read, and return its descriptor, and what the system knows of it.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    flags : int
+        What else `os.open` shall know, like `os.O_NOFOLLOW`.
+
+    Raises
+    ------
+    OSError
+        As the system says; IsADirectoryError for a folder, ESPIPE for what is no file either.
+    """
+    try:
+        fd = os.open(path, _FLAGS | flags)
+    except FileNotFoundError as error:
+        raise explained(error) from None
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode):
+        return fd, status
+    os.close(fd)
+    number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.ESPIPE
+    raise OSError(number, os.strerror(number), path)
+
+
+def open_binary(path: Any, buffering: int = -1) -> BinaryIO:
+    """Open a file to read as Python's `open` does, with the errors of `open_file`."""
+    return os.fdopen(open_file(path)[0], "rb", buffering)
+
+
+def check_file(path: Any) -> None:
+    """Raise the errors of `open_file` for a library that opens files by their names."""
+    os.close(open_file(path)[0])
+
+
+class Opened:
+    """Something that holds an open file.
+
+    A copy would have the bare number of a descriptor: it would close, read or write whatever file has that number then.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled, which both ask for this.
+
+        Raises
+        ------
+        TypeError
+            Always; it says what to do instead.
+        """
+        path = getattr(self, "path", None)
+        where = f" of {path!r}" if isinstance(path, str) else ""
+        raise TypeError(
+            f"{type(self).__name__}{where} cannot be copied or pickled, for it holds a file that is open here: "
+            "hand on the path, and open the file again there"
+        )

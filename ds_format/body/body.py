@@ -1,0 +1,285 @@
+"""Random access to bytes: of a file, of memory, or of a part of either.
+
+A reader of any format takes a `Body`. It need not know where the bytes are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+from ..errors import TruncatedError, explained
+from ..kernels.files import opening, ranges
+from . import Opened, open_file
+from .stamp import HOST, Stamp, Watch
+
+FIRST_SIZE = 64 * 1024
+"""Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
+GAP_SIZE = 16 * 1024
+"""Bytes that a local disk reads in the time that one more read takes."""
+
+
+class Body:
+    """Bytes at positions from 0 up to `size`.
+
+    Any number of threads may read at a time. A file is closed when nobody holds its body, or a section of it, any more:
+    so a thread that closes a source takes the file from no other thread.
+    """
+
+    __slots__ = ()
+    name: str
+    """The file, for messages."""
+    size: int
+    """In bytes, when it was opened."""
+    fd: int | None = None
+    """Descriptor of an open file that holds these bytes as they are, for kernels; None if none does."""
+    start: int
+    """Where position 0 lies in that file."""
+    gap: int = 0
+    """How many bytes apart two ranges may lie and still be read as one."""
+    lends: bool
+    """Whether what is read may be handed to users: it keeps the bytes alive, and changing it changes nothing else."""
+    watch = Watch()
+    """Tells whether the file was modified since it was opened."""
+
+    def head(self, size: int) -> bytes | bytearray:
+        """Return the first bytes, or all if there are fewer, not to be changed. No byte is read twice."""
+        raise NotImplementedError
+
+    def read(self, offset: int, size: int) -> Any:
+        """Return a buffer of bytes in the form that costs least: bytes from a file, a memoryview of memory.
+
+        Raises
+        ------
+        TruncatedError
+            If the body ends before; so do all that follow.
+        """
+        raise NotImplementedError
+
+    def read_into(self, offset: int, out: Any) -> None:
+        """Fill a writable, C-contiguous buffer. Other threads run meanwhile."""
+        raise NotImplementedError
+
+    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
+        """Fill a buffer of bytes, len(offsets) * size of them, with ranges of `size` bytes, one after another."""
+        raise NotImplementedError
+
+    def section(self, offset: int, size: int | None = None) -> Body:
+        """Return a part as a body of its own, by default up to the end."""
+        raise NotImplementedError
+
+
+def _pread(fd: int, size: int, offset: int) -> bytes:
+    """Do what `os.pread` does where the system has no such call."""
+    buffer = bytearray(size)
+    return bytes(memoryview(buffer)[: ranges.read_at(fd, offset, buffer)])
+
+
+pread: Callable[[int, int, int], bytes] = getattr(os, "pread", _pread)
+
+
+def ended(name: str, offset: int, n: int, size: int) -> TruncatedError:
+    """Return the error for a read of `size` bytes from `offset` on, of which the file has `n`."""
+    return TruncatedError(f"the file ends at byte {offset + n}, expected bytes {offset} to {offset + size}", path=name)
+
+
+class Descriptor:
+    """The number of an open file, which is closed when nobody holds it any more."""
+
+    __slots__ = ("fd",)
+
+    def __init__(self, fd: int):
+        self.fd = fd
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        close(self.fd)
+
+
+class FileBody(Opened, Body):
+    """A file that is open for reading, or a part of one.
+
+    There is no position that several threads, or processes after a fork, would have to share.
+
+    Parameters
+    ----------
+    file : Descriptor
+    name : str
+    start, size : int
+        Which bytes of the file.
+    watch : Watch
+    head : bytes or bytearray
+        The first ones, if they were read.
+    """
+
+    __slots__ = ("_file", "_head", "fd", "name", "size", "start", "watch")
+    gap = GAP_SIZE
+    lends = False
+
+    def __init__(self, file: Descriptor, name: str, start: int, size: int, watch: Watch, head: bytes | bytearray = b""):
+        self._file = file
+        self._head = head
+        self.fd: int = file.fd
+        self.name = name
+        self.start = start
+        self.size = size
+        self.watch = watch
+
+    @classmethod
+    def open(cls, path: Any, flags: int = 0) -> Self:
+        """Open a file, and read nothing.
+
+        Parameters
+        ----------
+        path : str, bytes or PathLike
+        flags : int
+            What else `os.open` shall know, like `os.O_NOFOLLOW`.
+
+        Raises
+        ------
+        OSError
+            As `open_file`.
+        """
+        return cls.of(os.fsdecode(path), *open_file(path, flags))
+
+    @classmethod
+    def of(cls, name: str, fd: int, status: os.stat_result | None = None, head: bytes | bytearray = b"") -> Self:
+        """Take over an open descriptor, of which the system said `status`."""
+        file = Descriptor(fd)
+        stamp = Stamp.of(os.fstat(fd) if status is None else status)
+        return cls(file, name, 0, stamp.size, Watch(name, stamp, fd, file), head)
+
+    def section(self, offset: int, size: int | None = None) -> FileBody:
+        """Return a part, which keeps the file open."""
+        if size is None:
+            size = max(self.size - offset, 0)
+        return FileBody(self._file, self.name, self.start + offset, size, self.watch)
+
+    def head(self, size: int) -> bytes | bytearray:
+        """Return the first bytes."""
+        known, size = self._head, min(size, self.size)
+        if size <= len(known):
+            return known if size == len(known) else known[:size]
+        found = bytearray(size)
+        found[: len(known)] = known
+        n = ranges.read_at(self.fd, self.start + len(known), memoryview(found)[len(known) :])
+        del found[len(known) + n :]
+        self._head = found
+        return found
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return bytes."""
+        data = pread(self.fd, size, self.start + offset)
+        return data if len(data) == size else self._pieces(data, offset, size)
+
+    def _pieces(self, piece: bytes, offset: int, size: int) -> bytes:
+        """Go on reading where one call does not return all: Linux moves 2 GiB at once."""
+        pieces, n = [piece], len(piece)
+        while n < size:
+            piece = pread(self.fd, size - n, self.start + offset + n)
+            if not piece:
+                raise ended(self.name, self.start + offset, n, size)
+            pieces.append(piece)
+            n += len(piece)
+        return b"".join(pieces)
+
+    def read_into(self, offset: int, out: Any) -> None:
+        """Fill a buffer."""
+        n, size = ranges.read_at(self.fd, self.start + offset, out), memoryview(out).nbytes
+        if n != size:
+            raise ended(self.name, self.start + offset, n, size)
+
+    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
+        """Read ranges of one size."""
+        n = ranges.read_ranges(self.fd, offsets + self.start if self.start else offsets, size, out)
+        if n != len(offsets) * size:
+            raise ended(self.name, self.start + int(offsets[n // size]), n % size, size)
+
+
+class MemoryBody(Body):
+    """Bytes in memory: of a whole small file, or of a map of a large one, or a part of these.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    data : C-contiguous buffer
+        All bytes of the file.
+    start : int
+        Where the body begins.
+    lends : bool
+        See `Body`.
+    size : int, optional
+        Of the body; by default up to the end of the data.
+    """
+
+    __slots__ = ("data", "lends", "name", "size", "start")
+
+    def __init__(self, name: str, data: Any, start: int = 0, lends: bool = False, size: int | None = None):
+        self.name = name
+        self.data = data
+        self.start = min(start, len(data))  # a header line without LF ends with the file
+        self.size = len(data) - self.start if size is None else size
+        self.lends = lends
+
+    def section(self, offset: int, size: int | None = None) -> MemoryBody:
+        """Return a part of the same memory."""
+        if size is None:
+            size = max(self.size - offset, 0)
+        return MemoryBody(self.name, self.data, self.start + offset, self.lends, size)
+
+    def head(self, size: int) -> bytes | bytearray:
+        """Return the first bytes."""
+        if not self.start and self.size == len(self.data) <= size and isinstance(self.data, (bytes, bytearray)):
+            return self.data
+        return bytes(self.read(0, min(size, self.size)))
+
+    def read(self, offset: int, size: int) -> memoryview:
+        """Return a view."""
+        if offset + size > self.size:
+            raise ended(self.name, self.start + offset, max(self.size - offset, 0), size)
+        return memoryview(self.data)[self.start + offset : self.start + offset + size]
+
+    def read_into(self, offset: int, out: Any) -> None:
+        """Copy bytes into a buffer."""
+        target = memoryview(out)
+        if target.nbytes:
+            target.cast("B")[:] = self.read(offset, target.nbytes)
+
+    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
+        """Copy ranges of one size into a buffer."""
+        target = memoryview(out)
+        for i, offset in enumerate(offsets.tolist()):
+            target[i * size : (i + 1) * size] = self.read(offset, size)
+
+
+def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
+    """Open a file, and read its first bytes: in one call of the kernel, which closes a file that is read whole.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    first : int
+        Bytes that are read. A file that has no more is in memory.
+
+    Raises
+    ------
+    OSError
+        As the system says; see `kernels.files.opening.open_first`.
+    ReplacedError
+        If a small file was modified each time it was read.
+    """
+    try:
+        fd, size, data, changed = opening.open_first(path, first)
+    except FileNotFoundError as error:
+        raise explained(error) from None
+    name = os.fsdecode(path)
+    if fd < 0:
+        return MemoryBody(name, data)
+    file = Descriptor(fd)
+    stamp = Stamp(size, changed, b"", HOST, os.fstat(fd).st_ino)  # size and time are from before the bytes were read
+    return FileBody(file, name, 0, size, Watch(name, stamp, fd, file), data)

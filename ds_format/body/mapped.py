@@ -1,0 +1,49 @@
+"""Files that are mapped into memory, which saves the call of the system for each read.
+
+Who shortens such a file takes memory away from this process, which the system then ends: only for those who ask for it.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+from .body import Body, FileBody, MemoryBody
+from .stamp import Watch
+
+
+class MappedBody(MemoryBody):
+    """A map of a file, or a part of it. It ends with the last view of it, whatever becomes of the name of the file."""
+
+    __slots__ = ("watch",)
+
+    def section(self, offset: int, size: int | None = None) -> MappedBody:
+        """Return a part of the same map."""
+        if size is None:
+            size = max(self.size - offset, 0)
+        part = MappedBody(self.name, self.data, self.start + offset, self.lends, size)
+        part.watch = self.watch
+        return part
+
+
+def mapped(file: Body) -> Body:
+    """Return a copy-on-write map of an open file: views may be changed, and the file stays as it is."""
+    return MemoryBody(file.name, file.head(file.size), lends=True) if file.fd is None else _map(file, mmap.ACCESS_COPY)
+
+
+def open_mapped(path: Any) -> Body:
+    """Open a file as a map that can only be read.
+
+    Raises
+    ------
+    OSError
+        As `open_file`.
+    """
+    return _map(FileBody.open(path), mmap.ACCESS_READ)
+
+
+def _map(file: Body, access: int) -> MappedBody:
+    data = mmap.mmap(file.fd or 0, file.size, access=access) if file.size else b""
+    body = MappedBody(file.name, memoryview(data), lends=access == mmap.ACCESS_COPY)
+    body.watch = file.watch if access == mmap.ACCESS_COPY else Watch()
+    return body

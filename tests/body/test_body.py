@@ -1,0 +1,174 @@
+"""Bytes at positions: all bodies give the same, and none gives bytes of another file."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ds_format as ds
+from ds_format.body import body as bodies
+from ds_format.body.body import Body, FileBody, MemoryBody, open_body
+from ds_format.body.mapped import mapped, open_mapped
+from ds_format.body.stream import Stream
+from ds_format.drivers.ds.source import DsSource
+from ds_format.errors import TruncatedError
+from ds_format.kernels.files import ranges
+
+SIZE = 5000
+DATA = bytes(np.random.default_rng(1).integers(0, 256, SIZE, "u1"))
+KINDS: dict[str, Callable[[str], Body]] = {
+    "file": FileBody.open,
+    "its first bytes read": lambda path: open_body(path, 100),
+    "in memory": open_body,
+    "mapped": open_mapped,
+    "mapped to be changed": lambda path: mapped(FileBody.open(path)),
+}
+
+
+@pytest.fixture(params=KINDS)
+def body(request: pytest.FixtureRequest, tmp_path: Path) -> Body:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    return KINDS[request.param](str(path))
+
+
+@pytest.fixture(scope="module")
+def all_bodies(tmp_path_factory: pytest.TempPathFactory) -> list[Body]:
+    path = tmp_path_factory.mktemp("body") / "a"
+    path.write_bytes(DATA)
+    return [make(str(path)) for make in KINDS.values()]
+
+
+@given(st.data())
+def test_all_verbs_give_the_same_bytes(all_bodies: list[Body], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, SIZE))
+    size = data.draw(st.integers(0, SIZE - start))
+    offset = data.draw(st.integers(0, size))
+    n = data.draw(st.integers(0, size - offset))
+    expected = DATA[start : start + size]
+    for whole in all_bodies:
+        part = whole.section(start, size)
+        assert part.size == size
+        assert bytes(part.read(offset, n)) == expected[offset : offset + n]
+        out = bytearray(n)
+        part.read_into(offset, out)
+        assert out == expected[offset : offset + n]
+        assert bytes(part.head(n)) == expected[:n]
+        assert bytes(part.section(offset).read(0, 0)) == b""
+        assert part.section(offset).size == size - offset
+        offsets = np.array(data.draw(st.lists(st.integers(0, size - n), max_size=3)), np.int64)
+        out = bytearray(n * len(offsets))
+        if n:
+            part.ranges(offsets, n, out)
+            assert out == b"".join(expected[i : i + n] for i in offsets.tolist())
+        stream = Stream(part)
+        stream.seek(offset)
+        assert stream.read(n) == expected[offset : offset + n]
+        assert stream.tell() == offset + n
+
+
+def test_what_is_not_there(body: Body) -> None:
+    for call in (
+        lambda: body.read(SIZE - 1, 2),
+        lambda: body.read_into(SIZE - 1, bytearray(2)),
+        lambda: body.ranges(np.array([0, SIZE - 1]), 2, bytearray(4)),
+        lambda: body.section(10).read(SIZE - 11, 2),
+    ):
+        with pytest.raises(
+            TruncatedError, match=rf"a: the file ends at byte {SIZE}, expected bytes {SIZE - 1} to {SIZE + 1}"
+        ):
+            call()
+    assert bytes(body.head(SIZE + 1)) == DATA
+
+
+def test_reads_that_return_less_are_continued(body: Body, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux reads 2 GiB at once at most."""
+    monkeypatch.setattr(bodies, "pread", lambda fd, size, offset: os.pread(fd, min(size, 7), offset))
+    assert bytes(body.read(10, 100)) == DATA[10:110]
+
+
+def test_the_first_bytes_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    body = open_body(path, 100)
+    calls: list[tuple[int, int]] = []
+    read_at = ranges.read_at
+
+    def counted(fd: int, offset: int, buffer: Any) -> int:
+        calls.append((offset, memoryview(buffer).nbytes))
+        return read_at(fd, offset, buffer)
+
+    monkeypatch.setattr(ranges, "read_at", counted)
+    assert bytes(body.head(50)) == DATA[:50]
+    assert calls == []
+    assert bytes(body.head(300)) == DATA[:300]
+    assert bytes(body.head(200)) == DATA[:200]
+    assert calls == [(100, 200)]
+
+
+def test_a_changed_map_leaves_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    body = mapped(FileBody.open(path))
+    body.read(0, 3)[:] = b"abc"
+    assert bytes(body.read(0, 3)) == b"abc"
+    assert path.read_bytes() == DATA
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_file_is_closed_when_nobody_holds_it(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    before = len(os.listdir("/proc/self/fd"))
+    part = FileBody.open(path).section(10, 20)
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert part.read(0, 3) == DATA[10:13]
+    watch = part.watch
+    del part
+    watch.check()
+    del watch
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_memory_in_other_memory() -> None:
+    body = MemoryBody("x", bytearray(b"0123456789"), 3, size=4)
+    assert bytes(body.read(1, 3)) == b"456"
+    with pytest.raises(TruncatedError, match="x: the file ends at byte 7, expected bytes 6 to 8"):
+        body.read(3, 2)
+
+
+def test_a_source_that_is_closed_during_a_read_gives_no_values_of_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The descriptor must stay open as long as a thread reads: its number may be that of another file by then."""
+    for value in (1.0, 2.0):
+        ds.write(tmp_path / f"{value}.ds", {"x": np.full(200_000, value)})
+    source = DsSource(tmp_path / "1.0.ds")
+    read_at = ranges.read_at
+    others: list[int] = []
+
+    def close_and_read(fd: int, offset: int, buffer: Any) -> int:
+        if not others:
+            closing = threading.Thread(target=source.close)
+            closing.start()
+            closing.join()
+            others.append(os.open(tmp_path / "2.0.ds", os.O_RDONLY))
+        return read_at(fd, offset, buffer)
+
+    source.variable("x")
+    monkeypatch.setattr(ranges, "read_at", close_and_read)
+    try:
+        assert set(source.read("x").tolist()) == {1.0}
+    finally:
+        for fd in others:
+            os.close(fd)
+    with pytest.raises(OSError, match="descriptor"):
+        source.read("x")
