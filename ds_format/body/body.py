@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 from ..errors import TruncatedError, explained
 from ..kernels.files import opening, ranges
 from . import Opened, open_file
-from .stamp import HOST, Stamp, Watch
+from .stamp import Stamp, Watch
 
 FIRST_SIZE = 64 * 1024
 """Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
@@ -281,5 +281,5 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
     if fd < 0:
         return MemoryBody(name, data)
     file = Descriptor(fd)
-    stamp = Stamp(size, changed, b"", HOST, os.fstat(fd).st_ino)  # size and time are from before the bytes were read
+    stamp = Stamp.of_fd(fd)._replace(size=size, mtime=changed)  # these two are from before the bytes were read
     return FileBody(file, name, 0, size, Watch(name, stamp, fd, file), data)

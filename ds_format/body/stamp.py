@@ -41,11 +41,18 @@ class Stamp(NamedTuple):
     """Where the file was opened."""
     inode: int
     """Its number there."""
+    device: int = 0
+    """The device that has the inode; not compared by `compare`, for it changes when a file system is mounted again."""
 
     @classmethod
     def of(cls, status: os.stat_result, digest: bytes = b"") -> "Stamp":
         """Return the stamp of a file from what the system knows of it."""
-        return cls(status.st_size, status.st_mtime_ns, digest, HOST, status.st_ino)
+        return cls(status.st_size, status.st_mtime_ns, digest, HOST, status.st_ino, status.st_dev)
+
+    @classmethod
+    def of_fd(cls, fd: int) -> "Stamp":
+        """Return the stamp of an open file."""
+        return cls.of(os.fstat(fd))
 
     @classmethod
     def of_path(cls, path: str) -> "Stamp":

@@ -18,7 +18,7 @@ from .handle import Indexed
 MAX_KNOWN = 4096
 """Files whose digests are remembered."""
 
-_known: dict[tuple[int, ...], bytes] = {}
+_known: dict[tuple[Stamp, int, int], bytes] = {}
 """Digests of headers, by what the system says of a file: it tells the time of the last change, whoever made it."""
 
 
@@ -83,7 +83,7 @@ class PositionedHandle(Indexed):
 
     def _digest(self, file: Body, status: os.stat_result) -> bytes:
         """Return the digest of the first bytes of the file, as many as its header had."""
-        known = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, self.body)
+        known = Stamp.of(status), status.st_ctime_ns, self.body
         found = _known.get(known)
         if found is None:
             found = digest(file.head(self.body))

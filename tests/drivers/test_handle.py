@@ -1,5 +1,6 @@
 """Handles: variables that travel, and notice when their file does not stay."""
 
+import base64
 import copy
 import dataclasses
 import os
@@ -225,3 +226,17 @@ def test_dask_names_it_by_file_and_variable(tmp_path):
     path, _ = written(tmp_path, "ds")
     found = handles(path)
     assert base.tokenize(found["x"]) == base.tokenize(handles(path)["x"]) != base.tokenize(found["m"])
+
+
+OF_0_2_0 = (
+    "gASVBwEAAAAAAACMG2RzX2Zvcm1hdC5kcml2ZXJzLmRzLmhhbmRsZZSMCERzSGFuZGxllJOUKYGUXZQojAUvYS5kc5SMAXiUjBdkc19mb3JtYX"
+    "QuZHJpdmVycy5zdGFtcJSMBVN0YW1wlJOUKEuYigjIu8hnwtrqGEMQ29vUS9h+3QCjPMYAUSz/WZSMBGhvc3SUSs+lMQB0lIGUS4CMAzEuMJSM"
+    "FmRzX2Zvcm1hdC5jb2RlYy5oZWFkZXKUjAlWYXJIZWFkZXKUk5QojBBkc19mb3JtYXQuZHR5cGVzlIwEVHlwZZSTlCiMBWludDY0lIwCaTiUS0"
+    "CISwiIiXSUgZRLA4WUSwBLGImJdJSBlGViLg=="
+)
+"""A handle of a variable, pickled by version 0.2.0."""
+
+
+def test_a_handle_of_a_former_version_is_refused_with_a_reason() -> None:
+    with pytest.raises(ImportError, match=r"pickled by ds_format 0\.2\.0 or before: open the file again"):
+        pickle.loads(base64.b64decode(OF_0_2_0))

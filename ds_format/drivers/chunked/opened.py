@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ... import signatures
 from ...body.body import FileBody
+from ...body.stamp import Stamp
 from ..library.extents import clipped, read_filled
 from ..slabs import Slices
 from . import index, reading
@@ -54,17 +54,17 @@ class Chunks:
         self._file: FileBody | None = None
         if file.driver == "sec2" and file.id.get_intent() == READ_ONLY:
             found = FileBody.open(path)  # a copy of the descriptor would share the lock of the library
-            self._stamp = _stamp(found.fd)
+            self._stamp = Stamp.of_fd(found.fd)
             # what lies behind a user block has other positions than the library tells
             if (
                 found.read(0, len(signatures.HDF5)) == signatures.HDF5
-                and _stamp(file.id.get_vfd_handle()) == self._stamp
+                and Stamp.of_fd(file.id.get_vfd_handle()) == self._stamp
             ):
                 self._file = found
 
     @property
-    def stamp(self) -> tuple[int, ...] | None:
-        """Device, inode, size and time of the file; None if the library shall read all of it."""
+    def stamp(self) -> Stamp | None:
+        """What tells the file from others; None if the library shall read all of it."""
         return None if self._file is None else self._stamp
 
     def prepare(self, key: Any, find: Callable[[], Any], slices: Slices, fill: Callable[[], Any]) -> Reading | None:
@@ -97,7 +97,7 @@ class Chunks:
             dataset = find()
             self._known[key] = None if dataset is None else layout_of(dataset), index.Index(dataset)
         layout, known = self._known[key]
-        if layout is None or len(layout.shape) != len(slices) or _stamp(self._file.fd) != self._stamp:
+        if layout is None or len(layout.shape) != len(slices) or Stamp.of_fd(self._file.fd) != self._stamp:
             return None
         n = math.prod(s.stop - s.start for s in slices)
         if n * layout.dtype.itemsize < MIN_SIZE:
@@ -148,8 +148,3 @@ def _one_piece(file: FileBody, layout: Layout, slices: Slices, shape: list[int])
     offset = layout.offset + first * layout.dtype.itemsize
     index.check_run(offset, n * layout.dtype.itemsize, file.size)
     return lambda: reading.read_run(file, layout, offset, shape)
-
-
-def _stamp(fd: int) -> tuple[int, ...]:
-    status = os.fstat(fd)
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body.stamp import Stamp
 from ..chunked import Chunks, Reading
 from ..library.groups import split
 from ..library.guard import ERRORS
@@ -20,7 +21,6 @@ from ..slabs import Slices
 from .calls import Group
 from .catalog import NetCDFVariable
 from .extents import NON_COORDINATE
-from .shared import Key
 
 MIN_SIZE = 1024 * 1024
 """Bytes of a slab that is worth opening the file once more."""
@@ -38,14 +38,14 @@ class NetCDFChunks:
     Parameters
     ----------
     path : str
-    key : tuple of int
-        What tells the file from others; see `shared.Lease`.
+    stamp : Stamp
+        Of the file when it was opened.
     file : netCDF4.Dataset
     """
 
-    def __init__(self, path: str, key: Key, file: Group):
+    def __init__(self, path: str, stamp: Stamp, file: Group):
         self._path = path
-        self._stamp = key[1:]
+        self._stamp = stamp
         self._file: Any = None
         self._chunks: Chunks | None = None
         self._is_hopeless = not file.data_model.startswith("NETCDF4") or file.disk_format != "HDF5"

@@ -10,12 +10,14 @@ import os
 import warnings
 from dataclasses import dataclass
 
+from ...body.stamp import Stamp
 from ...errors import FormatError
 from ..library.guard import ERRORS
 from ..library.lock import LOCK
 from .calls import Group, close_file, library, open_file
 
-Key = tuple[int, ...]
+Key = tuple[int, Stamp]
+"""The process, since what was inherited over a fork stays with those who had it, and the file as it was opened."""
 
 
 @dataclass(slots=True)
@@ -24,7 +26,7 @@ class Shared:
 
     Attributes
     ----------
-    key : tuple of int
+    key : tuple of (int, Stamp)
         What tells it from others.
     file : netCDF4.Dataset
     skipped : list of (variable, type)
@@ -53,9 +55,7 @@ class Lease:
 
     def __init__(self, path: str):
         self._shared: Shared | None = None
-        status = os.stat(path)
-        # what was inherited over a fork stays with those who had it, and what was changed is another file
-        key = (os.getpid(), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        key = os.getpid(), Stamp.of(os.stat(path))
         with LOCK:
             shared = _open.get(key)
             if shared is None:

@@ -62,7 +62,7 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
         self._size = os.path.getsize(self._path)
         self._lease = Lease(self._path)
         self._ends: dict[str, int] = {}
-        self._chunks = NetCDFChunks(self._path, self._lease.key, self._lease.file)
+        self._chunks = NetCDFChunks(self._path, self._lease.key[1], self._lease.file)
         try:
             if self._lease.file.data_model.startswith("NETCDF3"):
                 self._ends = variable_ends(self._path)
