@@ -138,6 +138,7 @@ def test_readdir_leaves_out_on_one_line(options: dict[str, Any], is_listed: bool
     listed: list[tuple[str, str]] | None = [] if is_listed else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)  # Python 3.12 and 3.13, beside other threads
         ds.readdir(folder_of(cut(), whole(), nothing(".nc"), nothing(".x")), warnings=listed, **options)
     told = [str(each.message) for each in caught] + [message for message, _ in listed or []]
     assert len(told) >= 2 and all(TOLD in each for each in told)

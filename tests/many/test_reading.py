@@ -182,6 +182,7 @@ def test_damaged_files_of_a_folder_are_left_out(paths: list[Path], tmp_path: Pat
         ds.readdir(tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # Python 3.12 and 3.13, beside other threads
 @pytest.mark.parametrize("merge", [None, "t"])
 def test_in_any_executor(paths: list[Path], tmp_path: Path, merge: str | None) -> None:
     plain = ds.readdir(tmp_path, ["t", "x"], merge=merge)
@@ -207,6 +208,7 @@ def simulated(folder: Path, n: int = 2) -> list[str]:
     return [str(folder / WRF.format(i)) for i in range(n)]
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # Python 3.12 and 3.13, beside other threads
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_folders_without_known_suffixes_are_read_by_content(tmp_path: Path, how: dict[str, Any]) -> None:
     paths = simulated(tmp_path)
