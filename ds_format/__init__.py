@@ -13,14 +13,17 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import op
+    from .api.conversion import convert
+    from .api.differing import diff
+    from .api.files import from_netcdf, open, read, to_netcdf
+    from .api.verification import verify
+    from .api.writing import write
+    from .base.names import escape, unescape
     from .cli import functions as cmd
     from .comparison.records import Difference
     from .comparison.told import Differences
-    from .conversion import convert
     from .dataset import Dataset, validate
-    from .differing import diff
-    from .drivers.base import Problem
-    from .drivers.loss import LossWarning
+    from .drivers.base import LossWarning, Problem
     from .errors import (
         BusyError,
         DriverError,
@@ -35,14 +38,11 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
-    from .files import from_netcdf, open, read, to_netcdf
-    from .lazy import File, Variable
     from .many.converting.records import Conversion
     from .many.converting.running import convert_many
     from .many.folders import index, readdir
     from .many.merging import merge_files
     from .many.reading import read_many
-    from .names import escape, unescape
     from .ops import (
         apply,
         attr,
@@ -78,8 +78,7 @@ if TYPE_CHECKING:
         with_mode,
     )
     from .timeaxis import time_dt
-    from .verification import verify
-    from .writing import write
+    from .views.lazy import File, Variable
     from .xarray_.many import open_many as open_many
     from .xarray_.reading import to_xarray as to_xarray
     from .xarray_.writing import from_xarray as from_xarray
@@ -97,24 +96,23 @@ _ERRORS = (
 _MODULES = {
     "comparison.records": ("Difference",),
     "comparison.told": ("Differences",),
-    "conversion": ("convert",),
+    "api.conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
-    "differing": ("diff",),
-    "drivers.base": ("Problem",),
-    "drivers.loss": ("LossWarning",),
+    "api.differing": ("diff",),
+    "drivers.base": ("LossWarning", "Problem"),
     "errors": _ERRORS,
-    "files": ("from_netcdf", "open", "read", "to_netcdf"),
-    "lazy": ("File", "Variable"),
+    "api.files": ("from_netcdf", "open", "read", "to_netcdf"),
+    "views.lazy": ("File", "Variable"),
     "many.converting.records": ("Conversion",),
     "many.converting.running": ("convert_many",),
     "many.folders": ("index", "readdir"),
     "many.reading": ("read_many",),
     "many.merging": ("merge_files",),
-    "names": ("escape", "unescape"),
+    "base.names": ("escape", "unescape"),
     "ops": _OPS,
     "timeaxis": ("time_dt",),
-    "verification": ("verify",),
-    "writing": ("write",),
+    "api.verification": ("verify",),
+    "api.writing": ("write",),
     # not in __all__, since not everybody has xarray
     "xarray_.many": ("open_many",),
     "xarray_.reading": ("to_xarray",),
@@ -201,18 +199,18 @@ __all__ = [
 
 
 class _Package(ModuleType):
-    """The package, whose `mode` is that of `ds_format.modes`."""
+    """The package, whose `mode` is that of `ds_format.base.modes`."""
 
     @property
     def mode(self) -> str:
         """What happens when a name does not exist: `soft`, `moderate` or `strict`."""
-        from . import modes
+        from .base import modes
 
         return modes.get()
 
     @mode.setter
     def mode(self, mode: str) -> None:
-        from . import modes
+        from .base import modes
 
         modes.put(mode)
 
@@ -243,7 +241,24 @@ class _Package(ModuleType):
         style.indent = indent
 
 
+class _Former:
+    """Refuses what version 0.2.0 or before pickled: a handle of a variable, a graph of dask."""
+
+    modules = frozenset(
+        f"{__name__}.{name}" for name in ("drivers.ds.handle", "drivers.ds.plan", "drivers.ds.regions", "drivers.stamp")
+    )
+    """Those whose classes were in pickles, and that are no more."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:
+        """Return None: this finds nothing. Python asks it after all others have found nothing."""
+        if name in cls.modules:
+            message = "it was pickled by ds_format 0.2.0 or before: open the file again with this version"
+            raise ImportError(message, name=name)
+
+
 sys.modules[__name__].__class__ = _Package
+sys.meta_path.append(_Former)
 
 
 def __getattr__(name: str) -> Any:
@@ -255,7 +270,7 @@ def __getattr__(name: str) -> Any:
     try:
         value: Any = import_module(f"{__name__}.{module}")
     except ImportError as error:
-        from .optional import not_compiled
+        from .base.optional import not_compiled
 
         raise not_compiled(error.name) or error from None
     if name in _HOMES:

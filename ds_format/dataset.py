@@ -4,24 +4,25 @@
 
     {"x": array, ..., ".": {"x": {".dims": [...], attribute: value, ...}, ..., ".": {attribute: value, ...}}}
 
-Keys are escaped names, see `ds_format.names`. Data are arrays, masked arrays, Python or NumPy scalars, lists, or None.
+Keys are escaped names, see `ds_format.base.names`. Data are arrays, masked arrays, Python or NumPy scalars, lists, or
+None.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .dtypes import TYPES
+from .base.dtypes import TYPES
+from .base.names import escape, unescape
 from .errors import DsError, UnsupportedError
 from .kernels.ds.plain import plain_arrays
 from .kernels.ds.strings import has_none
-from .masked import masked_view
-from .names import escape, unescape
 
 __all__ = ["Dataset", "as_array", "attrs", "dims", "escape", "unescape", "validate", "variables"]
 
@@ -305,3 +306,43 @@ def arrays_of(dataset: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
         except ValueError as error:
             raise UnsupportedError(str(error), variable=unescape(key)) from None
     return arrays
+
+
+def masked_view(array: NDArray[Any]) -> Any:
+    """Return an array as a MaskedArray without a mask, a view.
+
+    NumPy asks each array anew what it could be a part of. To read a variable of a small file takes less than that.
+
+    Parameters
+    ----------
+    array : ndarray
+        Not of a subclass.
+    """
+    return _maker()(array)
+
+
+@functools.cache
+def _maker() -> Callable[[NDArray[Any]], Any]:
+    masked_array: Any = np.ma.MaskedArray
+
+    class Unfinalized(masked_array):  # type: ignore[misc]
+        __array_finalize__ = np.ndarray.__array_finalize__  # does nothing
+
+    known = vars(np.zeros(1).view(masked_array))
+    fields = {name: value for name, value in known.items() if not isinstance(value, dict)}
+    dicts = known.keys() - fields.keys()
+
+    def make(array: NDArray[Any]) -> Any:
+        made = array.view(Unfinalized)
+        own, shared = made.__dict__, dict[str, Any]()
+        own.update(fields)
+        for name in dicts:
+            own[name] = shared
+        made.__class__ = masked_array
+        return made
+
+    try:
+        is_known = vars(make(np.zeros(1))) == known
+    except (AttributeError, TypeError):
+        is_known = False
+    return make if is_known else lambda array: array.view(masked_array)

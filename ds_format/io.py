@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .files import read
+from .api.files import read
+from .api.writing import write
 from .many.folders import index, readdir
-from .writing import write
 
 __all__ = ["index", "read", "readdir", "write"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import ops
-from .dtypes import TYPES
+from .base.dtypes import TYPES
 from .ops import *  # noqa: F403 - all of them, and no others
 from .timeaxis import time_dt
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ds_format import modes
+from ds_format.base import modes
 
 from .torch_stand_in import torch_data
 

@@ -25,7 +25,7 @@ from ds_format.datadings.reindex import reindex as reindex_samples
 from ds_format.datadings.writer import FileWriter
 from ds_format.kernels.files import portable
 from ds_format.many import merging
-from ds_format.subset import open_subset
+from ds_format.views.subset import open_subset
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.validation import reindex as reindex_documents
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import netCDF4
 import numpy as np
 
+from ds_format.base.names import escape, unescape
+from ds_format.base.wording import on_one_line
 from ds_format.dataset import as_array, attrs, dims
-from ds_format.names import escape, unescape
-from ds_format.visible import on_one_line
 
 
 class Loss(NamedTuple):
@@ -359,4 +359,4 @@ HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {
     "netcdf": netcdf,
     "zds": exactly,
 }
-"""By the names in `drivers.DRIVERS`."""
+"""By the names in `drivers.FORMATS`."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.dataset import attrs, dims
-from ds_format.drivers import DRIVERS
+from ds_format.drivers import FORMATS
 from ds_format.drivers.binpickle_ import pool
 from ds_format.drivers.csv_ import sink as csv_sink
 from ds_format.drivers.csv_ import source as csv_source
@@ -27,13 +27,13 @@ from ds_format.drivers.json_ import sink as json_sink
 from ds_format.drivers.library import spool
 from ds_format.drivers.netcdf.names import RESERVED
 from ds_format.many import merging
-from ds_format.subset import Subset
+from ds_format.views.subset import Subset
 
 from .holdings import HOLDINGS, Passage
 from .same import same_data, same_value
 from .strategies import datasets, usual_datasets
 
-SUFFIX = {name: driver.suffixes[0] for name, driver in DRIVERS.items()}
+SUFFIX = {name: driver.suffixes[0] for name, driver in FORMATS.items()}
 PAIRS = list(itertools.product(SUFFIX, repeat=2))
 EXAMPLES = settings().max_examples
 BUDGET = 16
@@ -59,7 +59,7 @@ any_dataset = st.one_of(usual_datasets(), usual_datasets(), datasets().filter(is
 
 
 def test_every_format_says_what_it_holds() -> None:
-    assert HOLDINGS.keys() == DRIVERS.keys()
+    assert HOLDINGS.keys() == FORMATS.keys()
 
 
 def pass_on(path: Path, format: str, dataset: dict[str, Any], act: Callable[[], None]) -> dict[str, Any] | None:
@@ -135,7 +135,7 @@ def chain(folder: Path, dataset: dict[str, Any], formats: list[str]) -> None:
     for (source, path), format in zip(itertools.pairwise(paths), formats[1:], strict=True):
         if current is None:
             return
-        if DRIVERS[format].unpack is None:  # it cannot keep a scale: it gets what `read` returns
+        if FORMATS[format].unpack is None:  # it cannot keep a scale: it gets what `read` returns
             current = ds.read(source)
         current = pass_on(path, format, current, functools.partial(ds.convert, source, path))
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import ds_format
+
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "ds_format").rglob("*.py"))
 KERNELS = ROOT / "ds_format" / "kernels"
@@ -53,6 +55,12 @@ def test_importing_the_package_loads_no_library() -> None:
     plain = imported("")
     extra = {name.partition(".")[0] for name in imported("import ds_format") - plain}
     assert not extra & {"numpy", "netCDF4", "h5py", "xarray", "json", "msgpack"}
+
+
+def test_listing_a_ds_file_loads_no_numpy(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    ds_format.write(path, {"x": 1})
+    assert "numpy" not in imported(f"from ds_format.cli import main; main(['ls', {str(path)!r}])")
 
 
 def test_reading_a_ds_file_loads_no_netcdf_library(tmp_path: Path) -> None:

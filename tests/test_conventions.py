@@ -8,7 +8,7 @@ import pytest
 import ds_format as ds
 from ds_format import display
 from ds_format.cli.info import facts
-from ds_format.conventions import coordinates, follow
+from ds_format.model.conventions import coordinates, follow
 
 META: dict[str, Any] = {
     "time": {".dims": ["time"]},

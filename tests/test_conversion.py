@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format import conversion
+from ds_format.api import conversion
 
 from .same import same_data, same_value
 from .strategies import datasets

@@ -11,8 +11,8 @@ import pytest
 
 import ds_format as ds
 from ds_format import drivers
+from ds_format.api.creation import create_sink, created
 from ds_format.cli import main
-from ds_format.creation import create_sink, created
 from ds_format.errors import DriverError, MissingError, UnsupportedError
 
 SUFFIXES = [".bpk", ".csv", ".ds", ".h5", ".json", ".msgpack", ".nc", ".zds"]
@@ -42,11 +42,11 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.is_file())
 
 
-@pytest.mark.parametrize("format", drivers.DRIVERS)
+@pytest.mark.parametrize("format", drivers.FORMATS)
 def test_the_table_has_the_options_of_each_driver(format: str) -> None:
     if format == "hdf5":
         pytest.importorskip("h5py")
-    driver = drivers.DRIVERS[format]
+    driver = drivers.FORMATS[format]
     parameters = inspect.signature(drivers.load(driver).create).parameters.values()
     coded = drivers.TIMES | drivers.TEXT_TIMES
     assert {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} == driver.creation - coded
@@ -56,8 +56,8 @@ def test_the_table_has_the_options_of_each_driver(format: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_an_unknown_option(suffix: str, source: Path, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
-    format = next(name for name, driver in drivers.DRIVERS.items() if suffix in driver.suffixes)
-    known = ", ".join(sorted(drivers.DRIVERS[format].creation))
+    format = next(name for name, driver in drivers.FORMATS.items() if suffix in driver.suffixes)
+    known = ", ".join(sorted(drivers.FORMATS[format].creation))
     told = f'{path}: the format {format} has no option "durabel", expected one of {known}: did you mean durable?'
     for write in (
         lambda: ds.write(path, DATASET, durabel=True),

@@ -13,7 +13,7 @@ import pytest
 
 import ds_format as ds
 from ds_format import display
-from ds_format.amounts import bytes_of
+from ds_format.base.wording import bytes_of
 from ds_format.dataset import Dataset
 from ds_format.display import preview
 

@@ -17,7 +17,8 @@ from ds_format import binpickle, drivers
 from ds_format.cli.main import main
 from ds_format.datadings.writer import FileWriter
 from ds_format.drivers.base import Source
-from ds_format.subset import Subset, open_subset
+from ds_format.selection import Selection
+from ds_format.views.subset import Subset, open_subset
 from ds_format.zds.store import ZDSStore
 
 RECORD = np.dtype([("re", "f8"), ("im", "f8")])
@@ -106,8 +107,8 @@ def test_a_part_of_a_file_says_it_of_its_variables(source: Source, faulty: tuple
     path, names = faulty
     with open_subset(path) as subset:
         assert list(subset.faults) == names
-        assert list(Subset(subset, path, names[:1], (None,) * 4, False, False).faults) == names[:1]
-    with open_subset(path, [name.replace("c", "x") for name in names]) as subset:
+        assert list(Subset(subset, path, Selection(names[:1]), False).faults) == names[:1]
+    with open_subset(path, Selection([name.replace("c", "x") for name in names])) as subset:
         assert not subset.faults
 
 

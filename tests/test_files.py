@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import modes
-from ds_format.creation import created
+from ds_format.api.creation import created
+from ds_format.base import modes
 from ds_format.errors import MissingError, UnsupportedError
-from ds_format.subset import Subset
+from ds_format.views.subset import Subset
 
 from .same import same_data
 

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ds_format.masked import masked_view
+from ds_format.dataset import masked_view
 
 
 @pytest.mark.parametrize("code", ["f8", ">f4", "i1", "u8", "?"])

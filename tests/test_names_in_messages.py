@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format.base.wording import on_one_line
 from ds_format.errors import DsError
-from ds_format.visible import on_one_line
 
 ROOT = Path(__file__).parents[1]
 CHARACTERS = ["\n", "\r", "\x1b[31m", "\u2028", "\u202e", "\u2066"]

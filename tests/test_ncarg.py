@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format.conversion import convert
+from ds_format.api.conversion import convert
 
 from .drivers.netcdf_compare import differences
 from .fetch_ncarg import VARIABLE, folder, netcdf_files

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ds_format.once import once
+from ds_format.base.once import once
 
 N_THREADS = 8
 

@@ -24,9 +24,10 @@ from ds_format.codec.encode import describe
 from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.dataset import arrays_of, metadata_of
-from ds_format.drivers.ds.stream import BitStream
+from ds_format.drivers.ds.sink import BitStream
 from ds_format.drivers.library.spool import Spool
-from ds_format.subset import open_subset
+from ds_format.selection import Selection
+from ds_format.views.subset import open_subset
 from ds_format.zds import ZDSStore, pack
 from ds_format.zds.archives.archive import Archive
 from ds_format.zds.places import Folder
@@ -63,7 +64,7 @@ def test_sources(path: Path) -> None:
         refused(source)
         refused([source], shares=True)
     refused(source)
-    with open_subset(path, sel={"i": [0, 1]}) as subset:
+    with open_subset(path, Selection(sel={"i": [0, 1]})) as subset:
         refused(subset)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import ds_format
-from ds_format import optional
+from ds_format.base import optional
 from ds_format.errors import DriverError
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample.nc"
@@ -72,7 +72,7 @@ def test_what_needs_a_library_is_named() -> None:
 
 
 def test_an_error_of_this_package_stays() -> None:
-    error = ImportError("cannot import name 'x'", name="ds_format.files", path="files.py")
+    error = ImportError("cannot import name 'x'", name="ds_format.api.files", path="api/files.py")
     found = optional.unavailable(error, "h5py", "ds-format-cython[hdf5]")
     assert isinstance(found, ImportError)
     assert (str(found), found.name) == (str(error), error.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format import modes
+from ds_format.base import modes
 
 SIGNATURES = """
 apply(d, func, dims=None, newdims=None, vars=None, with_sel=False)

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format import cmd, packing
+from ds_format import cmd
 from ds_format.many.merging import merge_files
-from ds_format.subset import open_subset
+from ds_format.model import packing
+from ds_format.selection import Selection
+from ds_format.views.subset import open_subset
 
 from .same import same_data
 
@@ -217,7 +219,7 @@ def test_parts_and_blocks(tmp_path: Path) -> None:
         assert len(blocks) > 1
         assert np.ma.concatenate(blocks).tolist() == source.read("x").tolist()
         assert {block.dtype.name for block in blocks} == {"float64"}
-    with open_subset(tmp_path / "x.ds", ["x"], {"i": 1}, unpack=True) as source:
+    with open_subset(tmp_path / "x.ds", Selection(["x"], {"i": 1}), unpack=True) as source:
         assert np.ma.concatenate([*source.blocks("x")]).tolist() == [10.5, None, 12.5, 13.5]
 
 

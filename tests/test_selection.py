@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format import MissingError, UnsupportedError, modes
-from ds_format.selection import normalize, resolve, take
+from ds_format import MissingError, UnsupportedError
+from ds_format.base import modes
+from ds_format.selection import Selection, normalize, resolve, take
 
 DATA: dict[str, Any] = {
     "t": np.array([0.0, 1.0, 2.0, 3.0]),
@@ -35,7 +36,7 @@ META: dict[str, dict[str, Any]] = {
 def positions(dim: str, **selectors: Any) -> Any:
     """Return the positions that are selected along a dimension: an int, or a list."""
     sel, range_, at, between = (selectors.get(name) for name in ("sel", "range_", "at", "between"))
-    index = resolve(sel, range_, at, between, META, DATA.__getitem__)[dim]
+    index = resolve(Selection(None, sel, range_, at, between), META, DATA.__getitem__)[dim]
     size = {"time": 4, "y": 3, "none": 0, "bare_1": 2}[dim]
     (item,) = normalize((index,), (size,))
     return item if isinstance(item, int) else [int(i) for i in item]
@@ -102,16 +103,16 @@ def test_what_cannot_be_selected(selectors: dict[str, Any], error: type[Exceptio
 def test_names_that_do_not_exist() -> None:
     asked = ({"nope": 0}, None, {"nix": 0}, None)
     with modes.use("soft"):
-        assert resolve(*asked, META, DATA.__getitem__) == {}
+        assert resolve(Selection(None, *asked), META, DATA.__getitem__) == {}
     with pytest.warns(UserWarning, match='"n(ope|ix)" not found') as told:
-        assert resolve(*asked, META, DATA.__getitem__) == {}
+        assert resolve(Selection(None, *asked), META, DATA.__getitem__) == {}
     assert len(told) == 2
     with modes.use("strict"), pytest.raises(MissingError, match='file: dimension "nope" not found'):
-        resolve(*asked, META, DATA.__getitem__, "file")
+        resolve(Selection(None, *asked), META, DATA.__getitem__, "file")
     with modes.use("strict"), pytest.raises(MissingError, match='variable "nix" not found'):
-        resolve(None, None, asked[2], None, META, DATA.__getitem__)
+        resolve(Selection(at=asked[2]), META, DATA.__getitem__)
     with modes.use("soft", selectors="strict"), pytest.raises(MissingError, match='dimension "nope"'):
-        resolve(*asked, META, DATA.__getitem__)
+        resolve(Selection(None, *asked), META, DATA.__getitem__)
 
 
 limits = st.none() | st.integers(-9, 9)
@@ -129,9 +130,9 @@ def test_any_slice_selects_what_it_does_in_numpy(n: int, start: Any, stop: Any, 
 def test_the_nearest_and_those_between(values: list[float], low: float, high: float) -> None:
     data = np.array(values)
     meta = {"x": {".size": [data.size], ".dims": ["x"]}}
-    at = resolve(None, None, {"x": low}, None, meta, lambda key: data)["x"]
+    at = resolve(Selection(at={"x": low}), meta, lambda key: data)["x"]
     assert abs(data[at] - low) == np.abs(data - low).min()
-    between = resolve(None, None, None, {"x": (low, high)}, meta, lambda key: data)["x"]
+    between = resolve(Selection(between={"x": (low, high)}), meta, lambda key: data)["x"]
     assert between.tolist() == [i for i, value in enumerate(values) if low <= value < high]
 
 
@@ -139,7 +140,7 @@ def one_axis(values: Any, selectors: dict[str, Any], **attributes: Any) -> Any:
     """Return what `at` or `between` selects of the values of one variable."""
     data = np.ma.asanyarray(values)
     meta = {"x": {".size": [data.size], ".dims": ["i"], **attributes}}
-    index = resolve(None, None, selectors.get("at"), selectors.get("between"), meta, lambda key: data)["i"]
+    index = resolve(Selection(at=selectors.get("at"), between=selectors.get("between")), meta, lambda key: data)["i"]
     return data[index].tolist()
 
 
@@ -243,7 +244,7 @@ PLACES = {
 
 
 def station(**asked: Any) -> Any:
-    return resolve(None, None, asked, None, STATIONS, PLACES.__getitem__)["station"]
+    return resolve(Selection(at=asked), STATIONS, PLACES.__getitem__)["station"]
 
 
 def test_the_nearest_station_on_the_sphere() -> None:
@@ -263,13 +264,14 @@ def test_the_nearest_station_on_the_sphere() -> None:
 def test_a_station_that_is_far_from_all() -> None:
     places = {"lat": np.array([50.0, 50.5, 51.0]), "lon": np.array([8.0, 8.5, 9.0])}
     meta = {key: {**STATIONS[key], ".size": [3]} for key in places}
-    asked: Any = ({"lat": -30, "lon": 100}, None, meta, places.__getitem__, "s.nc")
+    point = {"lat": -30.0, "lon": 100.0}
+    asked: Any = (Selection(at=point), meta, places.__getitem__, "s.nc")
     with pytest.warns(UserWarning, match="s.nc: .*no point is near -30, 100: the nearest is .* degrees away"):
-        assert resolve(None, None, *asked)["station"] == 2
+        assert resolve(*asked)["station"] == 2
     with modes.use("strict"), pytest.raises(UnsupportedError, match="no point is near"):
-        resolve(None, None, *asked)
-    asked[0].update(lat=51.4, lon=9.2)
-    assert resolve(None, None, *asked)["station"] == 2
+        resolve(*asked)
+    point.update(lat=51.4, lon=9.2)
+    assert resolve(*asked)["station"] == 2
 
 
 @pytest.mark.parametrize(

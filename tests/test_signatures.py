@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format import signatures
+from ds_format.base import signatures
 
 D = {"x": [1.0, 2.0], ".": {"x": {".dims": ["i"]}}}
 KINDS = {

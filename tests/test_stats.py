@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from ds_format import stats
 from ds_format.errors import UnsupportedError
-from ds_format.stats import summarize
+from ds_format.model import stats
+from ds_format.model.stats import summarize
 
 CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 PARTS: list[list[float]] = [[16, 84], [2.5, 97.5], [0.5, 99.5]]

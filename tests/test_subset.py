@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.kernels.files import ranges
-from ds_format.selection import normalize, take
-from ds_format.subset import Subset, open_subset
+from ds_format.selection import Selection, normalize, take
+from ds_format.views.subset import Subset, open_subset
 
 from .same import same_data
 
@@ -105,7 +105,7 @@ def test_only_the_bytes_of_the_part_are_read(tmp_path: Path, monkeypatch: pytest
 
 
 def test_blocks_of_a_part(path: Path) -> None:
-    with open_subset(path, ["x", "name"], sel={"time": [5, 1, 0]}, between={"lat": (-5, None)}) as subset:
+    with open_subset(path, Selection(["x", "name"], sel={"time": [5, 1, 0]}, between={"lat": (-5, None)})) as subset:
         assert list(subset.meta) == ["x", "name", "."]
         blocks = list(subset.blocks("x", 8))
         assert same_data(np.ma.concatenate([block.reshape(-1) for block in blocks]), X[[5, 1, 0]][:, 1:].reshape(-1))
@@ -121,7 +121,7 @@ def test_times_become_julian_dates(path: Path) -> None:
     assert (entry["units"], entry["calendar"]) == ("days since -4713-11-24 12:00 UTC", "proleptic_gregorian")
     assert dataset["."]["x"]["units"] == "K"
     assert ds.read(path, "x", jd=True, at={"time": 2451544.5 + 2.2 / 24})["x"].tolist() == X[2].tolist()
-    with open_subset(path, jd=True) as subset:
+    with open_subset(path, Selection(jd=True)) as subset:
         assert next(subset.blocks("time")).tolist() == ds.read(path, jd=True)["time"].tolist()
         assert subset.read("time", (range(1),)).tolist() == [2451544.5]
 
@@ -170,7 +170,7 @@ def test_any_index_into_a_part(data: st.DataObject) -> None:
         dim: data.draw(st.slices(n) | st.lists(st.integers(0, n - 1), max_size=6))
         for dim, n in zip("abc", array.shape, strict=True)
     }
-    part = Subset(cast("Source", Whole(array)), "x", None, (sel, None, None, None), False, False)
+    part = Subset(cast("Source", Whole(array)), "x", Selection(sel=sel), False)
     expected = take(array, normalize(tuple(sel.values()), array.shape))
     assert same_data(part.read("x"), expected)
     index = tuple(data.draw(items(n) | st.integers(0, n - 1) if n else items(n)) for n in expected.shape)

@@ -39,7 +39,7 @@ def size_for(suffix: str) -> int:
 
 
 def test_all_formats_are_here() -> None:
-    assert {drivers.find(f"x{suffix}") for suffix in WRITABLE} == set(drivers.DRIVERS.values())
+    assert {drivers.find(f"x{suffix}") for suffix in WRITABLE} == set(drivers.FORMATS.values())
 
 
 def run(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:

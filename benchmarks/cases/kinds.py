@@ -62,7 +62,7 @@ def codec(direction: str, kind: str, bench: Bench, folder: Path) -> Trial:
     encoded = encode(array)
     body = MemoryBody("", bytearray(b"".join(encoded.buffers)), lends=True)
     var = VarHeader(encoded.type, array.shape, 0, encoded.size, not encoded.type.ordered, masked)
-    packed = np.frombuffer(body.data, np.uint8)
+    packed = np.frombuffer(body.memory, np.uint8)
     if direction == "decode":
         ours = calls(OURS, lambda: decode(var, body), array)
         numpy = calls(NUMPY, lambda: np.unpackbits(packed, count=array.size).view("?"), array, note="np.unpackbits")

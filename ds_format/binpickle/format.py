@@ -25,9 +25,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
-from .. import signatures
+from ..base import signatures
+from ..base.messagepack import packb
 from ..errors import FormatError, TruncatedError, VersionError
-from ..messagepack import packb
 from . import index
 from .codecs.steps import Step
 

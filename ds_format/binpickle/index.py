@@ -7,9 +7,9 @@ from itertools import repeat
 from operator import add, itemgetter, le
 from typing import Any
 
+from ..base.messagepack import UnpackException, unpackb
 from ..errors import FormatError
 from ..kernels.msgpack import walk
-from ..messagepack import UnpackException, unpackb
 from .codecs.steps import Step, parse, shown
 
 FAULTS = ("", "ends before what it promises", "no msgpack", "nested too deeply", "an array as key of a map")

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..advance import Advance, Progress
+from ..base.progress import Advance, Progress
 from ..body import Opened
 from ..errors import DsError, FormatError, IntegrityError
 from . import checksums, machine

@@ -38,6 +38,8 @@ class Body:
     """In bytes, when it was opened."""
     fd: int | None = None
     """Descriptor of an open file that holds these bytes as they are, for kernels; None if none does."""
+    memory: Any = None
+    """Buffer of exactly these bytes, for kernels; None if a file holds them (`fd`)."""
     start: int
     """Where position 0 lies in that file."""
     gap: int = 0
@@ -217,32 +219,39 @@ class MemoryBody(Body):
         Of the body; by default up to the end of the data.
     """
 
-    __slots__ = ("data", "lends", "name", "size", "start")
+    __slots__ = ("lends", "memory", "name", "size", "start")
 
     def __init__(self, name: str, data: Any, start: int = 0, lends: bool = False, size: int | None = None):
         self.name = name
-        self.data = data
-        self.start = min(start, len(data))  # a header line without LF ends with the file
-        self.size = len(data) - self.start if size is None else size
         self.lends = lends
+        self.memory = data
+        self.start = start
+        self.size = len(data)
+        if start or size is not None:
+            self.start = min(start, self.size)  # a header line without LF ends with the file
+            self.size = self.size - self.start if size is None else size
+            self.memory = memoryview(data)[self.start : self.start + self.size]
 
-    def section(self, offset: int, size: int | None = None) -> MemoryBody:
+    def section(self, offset: int, size: int | None = None) -> Self:
         """Return a part of the same memory."""
         if size is None:
             size = max(self.size - offset, 0)
-        return MemoryBody(self.name, self.data, self.start + offset, self.lends, size)
+        part = type(self)(self.name, self.memory, offset, self.lends, size)
+        part.start += self.start
+        return part
 
     def head(self, size: int) -> bytes | bytearray:
         """Return the first bytes."""
-        if not self.start and self.size == len(self.data) <= size and isinstance(self.data, (bytes, bytearray)):
-            return self.data
+        data = self.memory
+        if self.size <= size and isinstance(data, (bytes, bytearray)):
+            return data
         return bytes(self.read(0, min(size, self.size)))
 
     def read(self, offset: int, size: int) -> memoryview:
         """Return a view."""
         if offset + size > self.size:
             raise ended(self.name, self.start + offset, max(self.size - offset, 0), size)
-        return memoryview(self.data)[self.start + offset : self.start + offset + size]
+        return memoryview(self.memory)[offset : offset + size]
 
     def read_into(self, offset: int, out: Any) -> None:
         """Copy bytes into a buffer."""

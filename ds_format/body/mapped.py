@@ -6,7 +6,7 @@ Who shortens such a file takes memory away from this process, which the system t
 from __future__ import annotations
 
 import mmap
-from typing import Any
+from typing import Any, Self
 
 from .body import Body, FileBody, MemoryBody
 from .stamp import Watch
@@ -17,11 +17,9 @@ class MappedBody(MemoryBody):
 
     __slots__ = ("watch",)
 
-    def section(self, offset: int, size: int | None = None) -> MappedBody:
+    def section(self, offset: int, size: int | None = None) -> Self:
         """Return a part of the same map."""
-        if size is None:
-            size = max(self.size - offset, 0)
-        part = MappedBody(self.name, self.data, self.start + offset, self.lends, size)
+        part = super().section(offset, size)
         part.watch = self.watch
         return part
 

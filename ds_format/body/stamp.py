@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
+from ..base.names import unescape
 from ..errors import ReplacedError
-from ..names import unescape
 from . import NO_FILE
 
 HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
@@ -146,15 +146,6 @@ class Watch:
         self.stamp = stamp
         self.keeper = keeper
 
-    @classmethod
-    def of_open(cls, path: str, fd: int, size: int, changed: int) -> "Watch":
-        """Watch an open file, of which size and time of the last change are known from before it was read."""
-        return cls(path, Stamp(size, changed, b"", HOST, os.fstat(fd).st_ino), fd)
-
-    def close(self) -> None:
-        """End watching, before the file is closed."""
-        self.stamp = None
-
     def check(self) -> None:
         """Compare the file with what it was when it was opened.
 
@@ -204,9 +195,9 @@ def watched_blocks(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterat
 
     @functools.wraps(blocks)
     def method(self: Watched, *args: Any, **options: Any) -> Iterator[Any]:
-        found = blocks(self, *args, **options)
+        found, watch = blocks(self, *args, **options), self.watch  # closing the source ends neither
         while True:
-            with self.watch:
+            with watch:
                 try:
                     block = next(found)
                 except StopIteration:

@@ -4,8 +4,8 @@ From low to high:
 
 format   the grammar of the header, in the words of its specification: bytes → what they say, item by item
 layout   what a header says → where each variable lies; every check the header alone decides, and what is unusual
-header   the same at once, by a kernel, for headers of the usual kind; from memory or from an open file
-arrays   a variable and its bytes → array, whole or in part
+header   the same at once, by a kernel, for headers of the usual kind; reads as many bytes of a body as that needs
+arrays   a variable and the body of its file → array, whole or in part
 
 The way of a record variable from file to array: `format` reads its name, the ids of its dimensions and `begin`;
 `layout` finds that one record of all variables takes `step` bytes, and that the records are inside of the file;
@@ -14,9 +14,9 @@ The way of a record variable from file to array: `format` reads its name, the id
 
 from __future__ import annotations
 
-from .arrays import decode, decode_seeking, read, read_seeking
+from .arrays import values
 from .format import MAGIC, Incomplete, Unusual
-from .header import parse, read_header
+from .header import read_header, read_on
 from .layout import Dimension, Header, Variable, end_of
 
 __all__ = [
@@ -26,11 +26,8 @@ __all__ = [
     "Incomplete",
     "Unusual",
     "Variable",
-    "decode",
-    "decode_seeking",
     "end_of",
-    "parse",
-    "read",
     "read_header",
-    "read_seeking",
+    "read_on",
+    "values",
 ]

@@ -1,4 +1,4 @@
-"""A variable and its bytes → array, whole or in part."""
+"""A variable and the body of its file → array, whole or in part."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..body.body import Body
 from ..errors import TruncatedError
 from ..kernels.classic import arrays, slabs
 from .format import CODES
@@ -16,97 +17,62 @@ from .layout import Variable, end_of
 DTYPES = {code: np.dtype(code) for code in CODES[1:]}
 
 
-def decode(data: Any, variable: Variable) -> NDArray[Any]:
-    """Return a whole variable of a file that is in memory.
+def values(
+    body: Body, variable: Variable, slices: tuple[slice, ...] | None = None, sought: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], bool]:
+    """Return a variable, or a part of it, and whether one of some values may be in it, in one pass.
+
+    Any number of threads may do so at a time, and other threads run meanwhile.
 
     Parameters
     ----------
-    data : C-contiguous buffer
-        All bytes of the file.
+    body : Body
+        The bytes of the file.
     variable : Variable
-
-    Returns
-    -------
-    ndarray
-        In native byte order, a copy.
-
-    Raises
-    ------
-    TruncatedError
-        If the file ends before.
-    """
-    return decode_seeking(data, variable, None)[0]
-
-
-def decode_seeking(data: Any, variable: Variable, wanted: NDArray[Any] | None) -> tuple[NDArray[Any], bool]:
-    """Return a whole variable, and whether one of some values is in it, in one pass; see `decode`.
-
-    Parameters
-    ----------
-    data, variable
-    wanted : (N,) ndarray or None
+    slices : tuple of slice, optional
+        Slices of step 1, one per dimension, inside of its shape. Default: the whole variable.
+    sought : (N,) ndarray, optional
         Values of the type of the variable. NaN equals NaN.
-    """
-    _, _, _, code, shape, begin, step = variable
-    try:
-        return arrays.decode(data, begin, step, shape, DTYPES[code], wanted)
-    except EOFError:
-        raise _truncated(memoryview(data).nbytes, variable) from None
-
-
-def read(fd: int, variable: Variable, slices: tuple[slice, ...]) -> NDArray[Any]:
-    """Return a part of a variable of an open file. Other threads run meanwhile.
-
-    Parameters
-    ----------
-    fd : int
-        File descriptor; its position is not used.
-    variable : Variable
-    slices : tuple of slice
-        Of step 1, one per dimension, inside of its shape.
 
     Returns
     -------
     ndarray
-        In native byte order, of full rank.
+        In native byte order, of full rank, not a view of the file.
+    bool
 
     Raises
     ------
     OSError
-        As the system says.
+        As the operating system says.
     TruncatedError
-        If the file ends before.
+        If the file ends before the variable does.
     """
-    return read_seeking(fd, variable, slices, None)[0]
-
-
-def read_seeking(
-    fd: int, variable: Variable, slices: tuple[slice, ...], wanted: NDArray[Any] | None
-) -> tuple[NDArray[Any], bool]:
-    """Return a part of a variable, and whether one of some values is in it, in one pass; see `read`.
-
-    Parameters
-    ----------
-    fd, variable, slices
-    wanted : (N,) ndarray or None
-        Values of the type of the variable. NaN equals NaN.
-    """
-    dtype = DTYPES[variable.code]
+    _, _, _, code, shape, begin, step = variable
+    dtype = DTYPES[code]
+    memory = body.memory
+    if memory is not None:
+        try:
+            whole = arrays.decode(memory, begin, step, shape, dtype, sought)
+        except EOFError:
+            raise _truncated(body.size, variable) from None
+        if slices is None:
+            return whole
+        index: Any = (*slices, ...)  # also without any slices an array
+        return whole[0][index], whole[1]
+    if end_of(variable) > body.size:
+        raise _truncated(body.size, variable)
+    begin += body.start
+    fd: Any = body.fd
     strides = _strides(variable)
-    shape = tuple([s.stop - s.start for s in slices])
+    if slices is not None:
+        shape = tuple([part.stop - part.start for part in slices])
+        begin += sum(part.start * stride for part, stride in zip(slices, strides, strict=True))
     if 0 in shape:
         return np.empty(shape, dtype), False
-    begin, end = variable.begin, variable.begin + dtype.itemsize
-    for part, stride in zip(slices, strides, strict=True):
-        begin += part.start * stride
-        end += (part.stop - 1) * stride
-    size = os.fstat(fd).st_size
-    if end > size:
-        raise _truncated(size, variable)
     try:
-        return slabs.read(fd, begin, shape, strides, dtype, wanted)
+        return slabs.read(fd, begin, shape, strides, dtype, sought)
     except EOFError:
-        raise _truncated(os.fstat(fd).st_size, variable) from None
+        raise _truncated(os.fstat(fd).st_size - body.start, variable) from None
 
 
 def _strides(variable: Variable) -> tuple[int, ...]:
@@ -119,6 +85,6 @@ def _strides(variable: Variable) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _truncated(found: int, variable: Variable) -> TruncatedError:
-    message = f"found {found} bytes in the file, expected at least {end_of(variable)}"
+def _truncated(size: int, variable: Variable) -> TruncatedError:
+    message = f"found {size} bytes in the file, expected at least {end_of(variable)}"
     return TruncatedError(message, variable=variable.name)

@@ -1,90 +1,78 @@
-"""A header, from memory or from an open file, all checks done: at once by a kernel, and step by step if it gives up."""
+"""A header, read from the body of its file, all checks done: by a kernel, and step by step if the kernel gives up."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
+from ..body.body import FIRST_SIZE, Body
 from ..errors import TruncatedError
 from ..kernels.classic.header import Parser
-from ..kernels.files import ranges
 from .format import CODES, FORMATS, Incomplete, read_items
 from .layout import Dimension, Header, Variable, lay_out
 
-FIRST_SIZE = 8 * 1024
-"""Bytes that are read of a file at first: most headers have fewer."""
+T = TypeVar("T")
 
 _parser = Parser(Dimension, Variable, Header, FORMATS, CODES)
 
 
-def parse(data: Any, file_size: int, *, share: bool = False) -> Header:
+def read_header(body: Body, *, share: bool = False) -> Header:
     """Read the header of a classic file.
 
     Parameters
     ----------
-    data : C-contiguous buffer
-        The first bytes of the file.
-    file_size : int
-        Bytes of the whole file.
+    body : Body
+        The bytes of the file.
     share : bool
-        Whether attributes of a variable may be the very same as in the header of another file that says the same of
-        it. Then nobody may change them.
+        Whether attributes of a variable may be the same objects as in the header of another file that says the same of
+        the variable. Then nobody may change them.
 
     Raises
     ------
-    Incomplete
-        If the header goes on behind `data`, inside of the file.
+    OSError
+        As the operating system says.
     FormatError, TruncatedError
         If it is damaged; see `format.read_items` and `layout.lay_out`.
     Unusual
         If the library shall read the file.
     """
-    found = _parser.parse(data, file_size, share)
-    if type(found) is Header:
-        return found
-    if found is not None:
-        raise Incomplete(found)
+    return read_on(body, partial(_parse, share=share))
+
+
+def _parse(data: bytes | bytearray, file_size: int, share: bool) -> Header:
+    """Return the header if it ends in these first bytes of a file."""
+    parsed = _parser.parse(data, file_size, share)
+    if type(parsed) is Header:
+        return parsed
+    if parsed is not None:
+        raise Incomplete(parsed)
     with memoryview(data) as view:
-        return lay_out(read_items(view.cast("B"), file_size), file_size)
+        return lay_out(read_items(view, file_size), file_size)
 
 
-def read_header(fd: int, file_size: int, prefix: bytes | bytearray = b"", *, share: bool = False) -> Header:
-    """Read the header of an open file, as much of it as there is.
+def read_on(body: Body, parse: Callable[[bytes | bytearray, int], T]) -> T:
+    """Parse the first bytes of a file, and more of them as long as they are too few.
 
     Parameters
     ----------
-    fd : int
-        File descriptor; its position is not used.
-    file_size : int
-    prefix : bytes
-        What was read of the file already.
-    share : bool
-        See `parse`.
+    body : Body
+    parse : callable
+        Takes bytes and the size of the file, and raises `Incomplete` if it needs more bytes.
 
     Raises
     ------
-    OSError
-        As the system says.
-    FormatError, TruncatedError, Unusual
-        As `parse` does.
+    TruncatedError
+        If the file has become shorter than its body.
     """
-    data: bytes | bytearray = prefix
     size = FIRST_SIZE
     while True:
-        size = min(size, file_size)
-        if size > len(data):
-            data = _read_on(fd, data, size)
+        data = body.head(size)
         try:
-            return parse(data, file_size, share=share)
+            return parse(data, body.size)
         except Incomplete as error:
-            size = max(error.size, 4 * len(data))
-
-
-def _read_on(fd: int, data: bytes | bytearray, size: int) -> bytearray:
-    """Return data and what follows it in the file, `size` bytes in all."""
-    room = bytearray(size)
-    room[: len(data)] = data
-    with memoryview(room) as view:
-        n = len(data) + ranges.read_at(fd, len(data), view[len(data) :])
-    if n < size:
-        raise TruncatedError(f"header: found the end of the file at byte {n}, expected {size} bytes")
-    return room
+            n, size = len(data), min(size, body.size)
+            if n < size:
+                message = f"header: found the end of the file at byte {n}, expected {size} bytes"
+                raise TruncatedError(message) from None
+            size = max(error.size, 4 * size)

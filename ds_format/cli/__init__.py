@@ -12,7 +12,7 @@
     changes.py      what commands that change a dataset share
     pst.py          the notation of arguments and output
     output.py       data → stdout, as PST or JSON
-    messages.py     an exception → one line
+    base/messages.py  an exception → one line
     tracing.py      an exception → where it came from
     help.py         what `--help` prints
     man.py          the manual pages

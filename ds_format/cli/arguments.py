@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..base.wording import hint
 from ..errors import is_address
-from ..nearest import hint
 from . import pst
 from .commands import COMMANDS, DEFAULT, Option
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import timeaxis
-from ..advance import Advance
+from ..base.names import unescape
+from ..base.progress import Advance
 from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Source, check_faults
 from ..errors import UnsupportedError
-from ..names import unescape
-from ..subset import item_size, open_subset
+from ..views.subset import item_size, open_subset
 from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command, Option
@@ -58,7 +58,7 @@ def run(request: Request) -> Iterator[Any]:
     """
     count(request, 2, lacks="VAR", lister="ls")
     *wanted, path = (text(word, "argument") for word in request.words)
-    with open_subset(path, unpack=True, **options.reading(request)) as source:
+    with open_subset(path, options.reading(request), unpack=True) as source:
         keys = {unescape(key): key for key in source.meta if key != META}
         finder = Finder(path, request)
         names: list[str] = []

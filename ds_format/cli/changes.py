@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .. import files as whole
-from ..advance import Advance, share_of
+from ..api import files as whole
+from ..base.progress import Advance, share_of
 from ..errors import DsError, UnsupportedError
 from ..ops import attrs
-from ..subset import open_subset
+from ..views.subset import open_subset
 from . import large, options
 from .arguments import Request, UsageError, text
 
@@ -36,13 +36,14 @@ def read(request: Request, source: Any) -> dict[str, Any]:
 
     Times are Julian dates if they are to be written in other units.
     """
-    path, timed, selectors = text(source, "INPUT"), options.are_times_converted(request), options.reading(request)
+    path = text(source, "INPUT")
+    selection = options.reading(request)._replace(jd=options.are_times_converted(request))
     if request.progress is not None:
-        with open_subset(path, jd=timed, masked=True, **selectors) as part:
+        with open_subset(path, selection, masked=True) as part:
             total = large.size_of(part.meta)
             if total >= large.SIZE:
                 return large.read(part, Advance(share_of(request.progress, 0, total, 2 * total), total))
-    return whole.read(path, jd=timed, unpack=False, **selectors)
+    return whole.read(path, *selection[:5], jd=selection.jd, unpack=False)
 
 
 def write(request: Request, target: str, d: dict[str, Any]) -> None:

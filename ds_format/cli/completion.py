@@ -113,7 +113,7 @@ def bash() -> str:
     cases = [f"        {name}) words='{_joined(_options(name))}' ;;" for name in names]
     words = " ".join(names)
     cases.append(f"        *) words='{words} {_joined(_options(commands.DEFAULT))}' ;;")
-    files = "|".join(f"*{suffix}" for suffix in drivers.BY_SUFFIX)
+    files = "|".join(f"*{suffix}" for suffix in drivers.all_suffixes())
     return _filled(BASH, COMMANDS="|".join(names), CASES="\n".join(cases), FILES=files, GENERAL=_joined(EVERYWHERE))
 
 
@@ -171,4 +171,4 @@ def _quoted(word: str, about: str) -> str:
 
 
 def _suffixes(separator: str) -> str:
-    return separator.join(suffix[1:] for suffix in drivers.BY_SUFFIX)
+    return separator.join(suffix[1:] for suffix in drivers.all_suffixes())

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import drivers
+from ..base.wording import on_one_line
 from ..errors import DsError
 from ..many.converting import running as converting
 from ..many.converting.bookkeeping import How
 from ..many.converting.inputs import has_wildcard
 from ..many.converting.plan import suffix_of
 from ..many.converting.records import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion
-from ..visible import on_one_line
 from . import options, pst
 from .arguments import GENERAL, READ, WRITE, ArgumentError, Request, count, names, text
 from .commands import Command, Option

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ..api.differing import compare, is_one_file, opened, rule_of
 from ..comparison.datasets import How
 from ..comparison.told import lines
-from ..differing import compare, is_one_file, opened, rule_of
 from . import options, pst
 from .arguments import ArgumentError, Request, count, names, text
 from .commands import Command, Ended, Option

@@ -86,7 +86,7 @@ def general_page() -> Page:
             "Options": [(option.label, option.about) for option in GENERAL],
             "Options of reading": [(option.label, option.about) for option in READ],
             "Options of writing, but for ds files": [(option.label, option.about) for option in WRITE],
-            "File formats, by suffix": [(name, " ".join(driver.suffixes)) for name, driver in drivers.DRIVERS.items()],
+            "File formats, by suffix": [(one.name, " ".join(one.suffixes)) for one in drivers.all_formats().values()],
             "Environment variables": _ENVIRONMENT,
         },
         _TASKS,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import drivers
+from ..base.wording import hint
 from ..errors import is_address
-from ..nearest import hint
 from . import metadata, pst
 from .arguments import Request, UsageError
 from .commands import COMMANDS

@@ -42,7 +42,7 @@ def run(request: Request) -> Iterable[Any]:
             header, entries, is_mappable = file.header, file.entries, file.is_mappable
         tree = binpickle.inspect(path)
     except FormatError as error:
-        if drivers.is_known(path) and drivers.find(path) is not drivers.DRIVERS["binpickle"]:
+        if drivers.is_known(path) and drivers.find(path).name != "binpickle":
             raise DriverError("no BinPickle file: `ds ls -l` lists what is in it", path=path) from error
         raise
     if request.options.get("j"):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..advance import Advance
+from ..api.creation import created
+from ..base.progress import Advance
 from ..codec.encode import describe
-from ..creation import created
 from ..dataset import META, Dataset, checked
 from ..drivers.base import BLOCK_SIZE, Source, block_slices
-from ..subset import STRING_SIZE, Path, Subset, item_size, memory_size
+from ..views.subset import STRING_SIZE, Path, Subset, item_size, memory_size
 
 SIZE = 1 << 26
 """Bytes of all values in memory from which on it takes so long that somebody might wonder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..names import escape
+from ..base.names import escape
 from . import metadata
 from .arguments import Request, count, names, text
 from .commands import Command, Option

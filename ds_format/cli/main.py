@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import messages, modes
 from .._version import __version__
-from ..visible import on_one_line, visible
+from ..base import messages, modes
+from ..base.wording import on_one_line, visible
 from . import arguments, commands, output
 from .arguments import Request, UsageError
 

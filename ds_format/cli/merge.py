@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import drivers, timeaxis
+from ..base.names import escape
+from ..base.wording import hint
 from ..dataset import META, attrs
 from ..errors import DsError, UnsupportedError
 from ..kernels.files.presence import exists
 from ..many.merging import merge_files
 from ..merging import size_along
-from ..names import escape
-from ..nearest import hint
-from ..subset import Subset, open_subset
+from ..views.subset import Subset, open_subset
 from . import metadata, options, patterns, pst
 from .arguments import ArgumentError, Request, count, names, text
 from .commands import Command, Option
@@ -94,7 +94,7 @@ def run(request: Request) -> Iterable[Any]:
         variables=None if given is None else names(given, "variables"),
         jd=jd,
         progress=request.progress,
-        **options.reading(request),
+        **options.reading(request).selectors(),
         **options.writing(request, output),
     )
     return ()

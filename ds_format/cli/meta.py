@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import drivers
+from ..base.names import unescape
 from ..drivers import ds_header
-from ..names import unescape
 from .arguments import Request, count, name_or_none, text
 from .commands import Command
 from .patterns import Finder
@@ -64,7 +64,7 @@ def run(request: Request) -> Iterator[Any]:
 
 def _entries(path: str) -> dict[str, dict[str, Any]]:
     """Return the metadata as they are in a ds file, or what is known of the variables of another."""
-    if drivers.find_existing(path) is drivers.DRIVERS["ds"]:
+    if drivers.find_existing(path).name == "ds":
         return ds_header.entries(path)
     entries = {}
     for key, entry in drivers.meta(path).items():

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .. import drivers
+from ..base.names import unescape
 from ..drivers.base import Metadata
-from ..names import unescape
 from .arguments import Request, count, text
 from .output import in_type
 from .patterns import Finder

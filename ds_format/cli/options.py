@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import drivers
-from ..creation import check_times
+from ..api.creation import check_times
+from ..selection import Selection
 from . import pst
 from .arguments import READ, WRITE, ArgumentError, Request, UsageError, is_none, unquoted
 from .commands import Command, Option
@@ -48,8 +49,8 @@ KEY = Option(
 _FORMS = {option.name: option.value for option in READ}
 
 
-def reading(request: Request) -> dict[str, Any]:
-    """Return `sel`, `range_`, `at` and `between`, those that the request has.
+def reading(request: Request) -> Selection:
+    """Return the selection of the options `sel`, `range`, `at` and `between`: positions in all variables.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def reading(request: Request) -> dict[str, Any]:
     at = {key: _values(key, value) for key, value in _pairs(request, "at")}
     if at:
         found["at"] = at
-    return found
+    return Selection(**found)
 
 
 def writing(request: Request, target: str) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _layout(value: Any, target: str) -> str:
     layout = str(value)  # 1.0 was read as a number
     if layout not in LAYOUTS:
         raise ArgumentError(f"layout: expected {' or '.join(LAYOUTS)}, found {pst.encode([value], False)}")
-    if drivers.find(target) is not drivers.DRIVERS["ds"]:
+    if drivers.find(target).name != "ds":
         raise ArgumentError(f"{target}: layout is not possible with this format")
     return layout
 
@@ -102,7 +103,7 @@ def _layout(value: Any, target: str) -> str:
 def _checksum(value: Any, target: str) -> bool:
     if type(value) is not bool:
         raise ArgumentError(f"checksum: expected true or false, found {pst.encode([value], False)}")
-    if value and drivers.find(target) is not drivers.DRIVERS["ds"]:
+    if value and "checksum" not in drivers.find(target).creation:
         raise ArgumentError(f"{target}: checksum is not possible with this format")
     return value
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..visible import visible
+from ..base.wording import visible
 from . import pst
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from .. import modes
+from ..base import modes
+from ..base.wording import hint
 from ..errors import MissingError
-from ..nearest import hint
 from .arguments import ArgumentError, Request
 
 ONE_VARIABLE = (

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base.names import escape, unescape
 from ..dataset import META
 from ..errors import DsError
-from ..names import escape, unescape
 from ..plotting import coordinates, making, picture, terminal
 from ..plotting.scene import Line, Look
-from ..subset import open_subset
+from ..views.subset import open_subset
 from . import options, output, pst
 from .arguments import ArgumentError, Request, count, text, unquoted
 from .commands import Command, Option
@@ -91,7 +91,7 @@ def run(request: Request) -> Iterable[Any]:
         keys = [key for key in whole.meta if key != META]
         key = escape(Finder(path, request).require_one(wanted, sorted(map(unescape, keys)), "variable"))
         names = [key, *coordinates.names_of(key, whole.meta)]
-        part = whole.part(map(unescape, names), **options.reading(request))
+        part = whole.part(options.reading(request)._replace(variables=[*map(unescape, names)]))
         chosen = _chosen(request, whole.meta[key])
         try:
             watched = Watched(part, request.progress)
@@ -130,7 +130,7 @@ def _look(request: Request, target: str | None) -> Look:
 def _chosen(request: Request, entry: Mapping[str, Any]) -> dict[str, int]:
     """Return the positions along dimensions of a variable that `sel` selects, one of each, counted from the start."""
     sizes = dict(zip(entry.get(".dims") or (), entry.get(".size") or (), strict=False))
-    sel = options.reading(request).get("sel", {})
+    sel = options.reading(request).sel or {}
     return {dim: i % sizes[dim] for dim, i in sel.items() if isinstance(i, int) and sizes.get(dim)}
 
 

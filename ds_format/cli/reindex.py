@@ -42,12 +42,13 @@ def run(request: Request) -> Iterator[Any]:
     count(request, 1)
     for path in [text(word, "INPUT") for word in request.words]:
         is_found = drivers.is_known(path) or drivers.is_store(path)
-        module = drivers.load(drivers.find_existing(path) if is_found else drivers.DRIVERS["datadings"])
-        if not hasattr(module, "reindex"):
+        format = drivers.find_existing(path) if is_found else drivers.FORMATS["datadings"]
+        reindex = drivers.load(format).reindex
+        if reindex is None:
             raise DriverError("a file without an index: expected .msgpack, or the folder of a store", path=path)
         options: dict[str, Any] = {"cut": bool(request.options.get("cut")), "progress": request.progress}
         if request.options.get("binary"):
-            if module is not drivers.zds:
+            if format is not drivers.FORMATS["zds"]:
                 raise DriverError("only the index of a store of documents has a binary form", path=path)
             options["binary"] = True
-        yield [path, module.reindex(path, **options)]
+        yield [path, reindex(path, **options)]

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import drivers
-from ..advance import Progress
-from ..conventions import with_coordinates
-from ..conversion import write_subset
+from ..api.conversion import write_subset
+from ..base.names import escape, unescape
+from ..base.progress import Progress
 from ..many.converting.wanted import verifying
-from ..names import escape, unescape
-from ..subset import Subset, open_subset
+from ..model.conventions import with_coordinates
+from ..selection import Selection
+from ..views.subset import Subset, open_subset
 from . import metadata, options
 from .arguments import Request, read_format
 from .patterns import Changer
@@ -25,10 +26,8 @@ class Matching(NamedTuple):
     """Names of variables, or patterns; all without any."""
     indexes: Mapping[str, options.Index]
     """Positions along dimensions, whose names may be patterns, too."""
-    selectors: Mapping[str, Any]
-    """`range_`, `at` and `between`."""
-    jd: bool
-    """Whether times become Julian dates, to be written in other units."""
+    selection: Selection
+    """`range_`, `at`, `between`, and whether times become Julian dates, to be written in other units."""
     skip_unsupported: bool
     fixed: bool
     """Whether names are no patterns."""
@@ -38,6 +37,11 @@ class Matching(NamedTuple):
     """Whether variables bring their coordinates, and the bounds of these."""
     format: str | None = None
     """Of the input, whatever its suffix and content."""
+
+    @property
+    def jd(self) -> bool:
+        """Whether times become Julian dates."""
+        return self.selection.jd
 
     @contextmanager
     def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
@@ -49,8 +53,8 @@ class Matching(NamedTuple):
             If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
         """
         compared = verifying(source) if verify else {}
-        driver = None if self.format is None else drivers.of_format(self.format)
-        with open_subset(source, skip_unsupported=self.skip_unsupported, driver=driver, **compared) as whole:
+        format = None if self.format is None else drivers.of_format(self.format)
+        with open_subset(source, skip_unsupported=self.skip_unsupported, format=format, **compared) as whole:
             entries = metadata.contents(whole.meta).variables
             finder = Changer(source, Request("", [], {"F": self.fixed}))
             variables = None
@@ -63,7 +67,7 @@ class Matching(NamedTuple):
                     variables = [*map(unescape, with_coordinates(map(escape, variables), meta, dims_of))]
             dims = list(metadata.sizes(entries.values()))
             sel = {dim: i for name, i in self.indexes.items() for dim in finder.require(name, dims, "dimension")}
-            yield whole.part(variables, sel=sel, **self.selectors, jd=self.jd)
+            yield whole.part(self.selection._replace(variables=variables, sel=sel))
 
     def convert(self, source: str, target: str, progress: Progress | None, **more: Any) -> None:
         """Write the part of a file to another one."""
@@ -72,7 +76,9 @@ class Matching(NamedTuple):
 
     def told(self) -> Mapping[str, Any]:
         """Return all that decides what is written, but for the suffix of the target."""
-        return {name: value for name, value in self._asdict().items() if name not in ("coords", "format") or value}
+        fields = self._asdict() | {"selectors": self.selection.selectors(), "jd": self.jd}
+        del fields["selection"]
+        return {name: value for name, value in fields.items() if name not in ("coords", "format") or value}
 
 
 def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], creation: Mapping[str, Any]) -> Matching:
@@ -94,13 +100,11 @@ def matching(request: Request, wanted: list[str], pairs: list[dict[str, Any]], c
         If an option is not of the form that its help shows.
     """
     indexes = options.positions([*pairs, *options.objects(request, "sel")])
-    selectors = options.reading(request)
-    selectors.pop("sel", None)
+    selection = options.reading(request)._replace(sel=None, jd=options.are_times_converted(request))
     return Matching(
         tuple(wanted),
         indexes,
-        selectors,
-        options.are_times_converted(request),
+        selection,
         bool(request.options.get("skip-unsupported")),
         bool(request.options.get("F")),
         creation,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..base.dtypes import TYPES
 from ..dataset import Dataset
-from ..dtypes import TYPES
 from ..ops import attr, attrs, dims, type, var, vars
 from . import changes, options, pst
 from .arguments import ArgumentError, Request, UsageError, is_none, name_or_none, texts

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..advance import Advance
+from ..base.names import unescape
+from ..base.progress import Advance
 from ..dataset import META
 from ..drivers.base import check_faults
-from ..names import unescape
-from ..stats import n_passes, summarize
-from ..subset import item_size, open_subset
+from ..model.stats import n_passes, summarize
+from ..views.subset import item_size, open_subset
 from . import options
 from .arguments import ArgumentError, Request, count, text
 from .commands import Command
@@ -51,7 +51,7 @@ def run(request: Request) -> Iterator[Any]:
 
 def _summary(request: Request) -> dict[str, Any] | None:
     wanted, path = text(request.words[0], "VAR"), text(request.words[1], "INPUT")
-    with open_subset(path, unpack=True, **options.reading(request)) as source:
+    with open_subset(path, options.reading(request), unpack=True) as source:
         keys = {unescape(key): key for key in source.meta if key != META}
         name = Finder(path, request).find_one(wanted, sorted(keys), "variable")
         if name is None:

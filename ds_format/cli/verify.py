@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import drivers
-from ..advance import share_of
+from ..api.verification import verify
+from ..base.progress import share_of
 from ..drivers.base import ERROR, Problem
 from ..errors import DsError
 from ..many.converting.inputs import find, has_wildcard
-from ..verification import verify
 from .arguments import Request, count, text
 from .commands import Command, Option
 

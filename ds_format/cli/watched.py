@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..advance import Advance, Progress
+from ..base.progress import Advance, Progress
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Source
 from ..errors import DsError
-from ..subset import item_size, memory_size
+from ..views.subset import item_size, memory_size
 
 
 class Watched:

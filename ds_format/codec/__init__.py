@@ -2,16 +2,13 @@
 
 From low to high:
 
-header       every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
-line         version line and JSON line ↔ all entries and attributes
-header_line  the same line, checked at once, and what it says when that is asked for
-layout       `VarHeader` and the size of the body → where mask and values lie; every check the header alone decides
-body         where bytes come from: memory, or whatever else can give ranges of them
-attributes   attributes ↔ JSON, with NumPy types kept
-decode       `VarHeader` and a body → array or masked array, whole or in part
-encode       array or masked array → type and buffers
-parallel     parts of one large array in several threads
-legacy       files of older writers that say wrong things about right bytes
+header      every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
+line        version line and JSON line ↔ all entries and attributes, at once or when they are asked for
+layout      `VarHeader` and the size of the body → where mask and values lie; every check the header alone decides
+attributes  attributes ↔ JSON, with NumPy types kept
+decode      `VarHeader` and a body → array or masked array, whole or in part
+encode      array or masked array → type and buffers
+legacy      files of older writers that say wrong things about right bytes
 
 The way of a masked `int16` variable from file to array: `header` reads `VarHeader(int16, (3,), offset 0, missing)`;
 `layout` finds the mask at byte 0 of the body and the values from byte 1 on; `decode` counts the bits of the mask,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.names import unescape
+from ..base.nesting import TOO_DEEP, is_too_deep
 from ..errors import UnsupportedError
 from ..kernels.header.attribute_types import put_types
-from ..names import unescape
-from ..nesting import TOO_DEEP, is_too_deep
 from .header import DTYPES
 
 NUMERIC = {

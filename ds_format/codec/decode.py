@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.parallel import each
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.bits import count_bits, unpack_bits
@@ -20,13 +21,14 @@ from ..kernels.ds.strings import decode_strings, total_length
 from ..kernels.ds.values import scatter, swap
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
-from .parallel import each
 
 NATIVE_BIG = np.little_endian is False
 STEP = 1 << 19
-"""Values from one remembered position to the next, a multiple of 8."""
+"""Values of a mask from one count to the next, a multiple of 8; a thread decodes as many."""
 PIECE = 1 << 16
-"""Values decoded at once: small enough to stay in the processor's cache."""
+"""Values decoded at once: few, to stay in the processor's cache. Strings from one sum of lengths to the next."""
+HELD_SIZE = 32 << 20
+"""Bytes of a mask, or of lengths, that a decoder keeps: those of 268 million values, or of 4 million strings."""
 
 DTYPES = {code: np.dtype(code) for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "O")}
 STRINGS = np.dtypes.StringDType()
@@ -88,6 +90,23 @@ def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
 
 
+class _Held:
+    """Bytes from which several stretches are decoded: read once if they are few, otherwise for each stretch."""
+
+    __slots__ = ("body", "data", "start")
+
+    def __init__(self, body: Body, start: int, size: int):
+        self.body = body
+        self.start = start
+        self.data = memoryview(body.read(start, size)) if size <= HELD_SIZE else None
+
+    def read(self, offset: int, size: int) -> Any:
+        """Return a buffer of bytes, counted from the first of these."""
+        if self.data is None:
+            return self.body.read(self.start + offset, size)
+        return self.data[offset : offset + size]
+
+
 class Decoder:
     """A variable as a row of values, to be decoded in stretches.
 
@@ -118,11 +137,15 @@ class Decoder:
         self.big = var.big
         self.text = self.type.name == "unicode"
         self.dtype: np.dtype[Any] = STRINGS if strings and self.text else DTYPES[self.type.code]
+        if var.missing:
+            self.mask = _Held(body, layout.start, (layout.n + 7) // 8)
         self.ranks = self._count_present() if var.missing else None
         self.present = layout.n if self.ranks is None else self.ranks[-1]
         size = values_size(var, self.present, layout.room)
         self.data = layout.values + size
         """Where the bytes of strings begin, and all others end; bytes from the start of the body."""
+        if self.type.is_string:
+            self.lengths = _Held(body, layout.values, size)
         self.ends = self._measure_strings() if self.type.is_string else [0]
 
     @property
@@ -135,16 +158,16 @@ class Decoder:
         ranks = [0]
         for first in range(0, self.layout.n, STEP):
             n = min(STEP, self.layout.n - first)
-            ranks.append(ranks[-1] + n - count_bits(self.body.read(self.layout.start + first // 8, (n + 7) // 8), n))
+            ranks.append(ranks[-1] + n - count_bits(self.mask.read(first // 8, (n + 7) // 8), n))
         return ranks
 
     def _measure_strings(self) -> list[int]:
-        """Return where each STEP-th string begins, and where the last one ends, in bytes from the first string."""
+        """Return where each PIECE-th string begins, and where the last one ends, in bytes from the first string."""
         ends = [0]
         room = self.layout.end - self.data
-        for first in range(0, self.present, STEP):
-            n = min(STEP, self.present - first)
-            lengths = self.body.read(self.layout.values + 8 * first, 8 * n)
+        for first in range(0, self.present, PIECE):
+            n = min(PIECE, self.present - first)
+            lengths = self.lengths.read(8 * first, 8 * n)
             try:
                 ends.append(ends[-1] + total_length(lengths, self.big, room - ends[-1]))
             except ValueError as error:
@@ -221,7 +244,7 @@ class Decoder:
             How many values are present before the end of the stretch.
         """
         n = flags.size
-        mask = self.body.read(self.layout.start + first // 8, (n + 7) // 8)
+        mask = self.mask.read(first // 8, (n + 7) // 8)
         end = begin + n - count_bits(mask, n)
         if self.type.is_string:
             unpack_bits(mask, flags.view(np.uint8))
@@ -241,7 +264,7 @@ class Decoder:
         step, rest = divmod(first, STEP)
         if not rest:
             return self.ranks[step]
-        bits = self.body.read(self.layout.start + step * (STEP // 8), (rest + 7) // 8)
+        bits = self.mask.read(step * (STEP // 8), (rest + 7) // 8)
         return self.ranks[step] + rest - count_bits(bits, rest)
 
     def _take(self, first: int, last: int) -> NDArray[Any]:
@@ -262,7 +285,7 @@ class Decoder:
         return _swapped(array, size) if self.swapped else array
 
     def _take_strings(self, first: int, last: int) -> NDArray[Any]:
-        lengths = self.body.read(self.layout.values + 8 * first, 8 * (last - first))
+        lengths = self.lengths.read(8 * first, 8 * (last - first))
         start, end = self._string_start(first), self._string_start(last)
         data = self.body.read(self.data + start, end - start)
         out = np.empty(last - first, self.dtype)
@@ -278,8 +301,8 @@ class Decoder:
     def _string_start(self, i: int) -> int:
         if i == self.present:
             return self.ends[-1]
-        step, rest = divmod(i, STEP)
+        step, rest = divmod(i, PIECE)
         if not rest:
             return self.ends[step]
-        lengths = self.body.read(self.layout.values + 8 * step * STEP, 8 * rest)
+        lengths = self.lengths.read(8 * step * PIECE, 8 * rest)
         return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

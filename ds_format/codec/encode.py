@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dtypes import TYPE_OF_CODE, TYPES, Type
+from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
+from ..base.names import unescape
+from ..base.parallel import each
 from ..errors import UnsupportedError
 from ..kernels.ds.bits import pack_bits
 from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
 from ..kernels.ds.strings import encode_strings, measure_strings
 from ..kernels.ds.values import gather, swap
-from ..names import unescape
-from .parallel import each
 
 Buffer = Any
 STEP = 1 << 19

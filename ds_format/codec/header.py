@@ -17,7 +17,7 @@ import math
 import sys
 from typing import Any, NamedTuple
 
-from ..dtypes import FLOAT16, TYPES, Type
+from ..base.dtypes import FLOAT16, TYPES, Type
 from ..errors import FormatError
 
 VERSIONS = ("1.0", "2.0.1")

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.names import unescape
+from ..base.wording import on_one_line
 from ..body.body import Body
 from ..errors import DsError, FormatError
 from ..kernels.ds.bits import unpack_bits
-from ..names import unescape
-from ..visible import on_one_line
 from .decode import Decoder, decode
 from .header import VarHeader
 from .layout import locate

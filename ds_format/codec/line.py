@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from .. import signatures
-from ..dtypes import PACKED, TYPES
+from ..base import signatures
+from ..base.dtypes import PACKED, TYPES
+from ..base.names import escape, unescape
+from ..base.nesting import TOO_DEEP, is_too_deep
 from ..errors import FormatError, TruncatedError, VersionError
 from ..kernels.header.header import Header as Compiled
 from ..kernels.header.parser import Parser
-from ..names import escape, unescape
-from ..nesting import TOO_DEEP, is_too_deep
 from .header import (
     ALIGNMENT,
     DTYPES,
@@ -417,3 +417,47 @@ def build(entries: Entry, attributes: Entry, version: str = "1.0", room: int = 0
     if size > padded:
         raise ValueError(f"a header of {size} bytes does not fit {room} bytes")
     return lead + text + b" " * (padded - size) + b"\n"
+
+
+class HeaderLine:
+    """A header line that is right. What it says is made when it is asked for.
+
+    Parameters
+    ----------
+    data : bytes or bytearray
+        The first bytes of a file, with all of the line, which may not be changed afterwards.
+
+    Raises
+    ------
+    FormatError, VersionError
+        As `find_end` and `parse`.
+    """
+
+    __slots__ = ("_data", "_found")
+
+    def __init__(self, data: bytes | bytearray):
+        self._data = data
+        found = compiled(data, ())
+        self._found = found[0] if found is not None else interpreted(data, find_end(data, whole=True), ())[0]
+
+    def text(self) -> str:
+        """Return the line as it stands, behind the version line if there is one."""
+        return self._data[: self._found.body].decode()
+
+    def header(self) -> Header:
+        """Return the header."""
+        return self._found if isinstance(self._found, Header) else decompiled(self._found)
+
+    def meta(self, typed: Callable[[Entry], Entry]) -> dict[str, Entry]:
+        """Return the metadata as `parse` does. Each call makes new ones, which the caller may change.
+
+        Parameters
+        ----------
+        typed : callable
+            Gives attributes their types back, in place, and returns them: `attributes.from_json`.
+        """
+        found = compiled(self._data, None, typed)
+        if found is not None:
+            return found[1]
+        meta = interpreted(self._data, self._found.body - 1)[1]
+        return {key: typed(entry) for key, entry in meta.items()}

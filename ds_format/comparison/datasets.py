@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from ..base.dtypes import TYPES
+from ..base.names import unescape
+from ..base.wording import nearest
 from ..dataset import META, attrs, dims
 from ..drivers.base import Metadata, check_faults
-from ..dtypes import TYPES
-from ..names import unescape
-from ..nearest import nearest
-from ..subset import Subset, item_size, memory_size
+from ..views.subset import Subset, item_size, memory_size
 from .attributes import same, type_of
 from .elements import EXACT, Rule
 from .places import place

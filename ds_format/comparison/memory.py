@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base.names import unescape
 from ..codec.encode import describe
 from ..dataset import checked
 from ..drivers.base import BLOCK_SIZE, Handle, Metadata, block_slices
 from ..errors import DsError, UnsupportedError
-from ..names import unescape
 from ..selection import take
 
 

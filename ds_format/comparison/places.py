@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import timeaxis
+from ..base.names import escape
 from ..dataset import attrs, dims
 from ..drivers.base import Source
 from ..errors import UnsupportedError
-from ..names import escape
 from .records import Place
 from .values import Found
 

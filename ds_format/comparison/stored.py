@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import TYPES
+from ..base.names import unescape
 from ..body.body import Body
-from ..dtypes import TYPES
 from ..errors import DsError
-from ..names import unescape
-from ..subset import Subset
+from ..views.subset import Subset
 
 PIECE = 1 << 18
 """Bytes that are read at a time, a multiple of the size of any type."""

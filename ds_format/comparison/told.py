@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..visible import visible
+from ..base.wording import visible
 from .records import KINDS, Difference, Place
 
 MAX_VALUE = 60

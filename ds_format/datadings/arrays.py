@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.messagepack import packb
 from ..errors import FormatError, UnsafeError, UnsupportedError
-from ..messagepack import packb
 
 MAX_DIMS = 64
 """Dimensions of an array: as many as NumPy allows."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.forks import renew_lock
 from ..errors import DsError, FormatError, MissingError
-from ..forks import renew_lock
 from ..kernels.datadings.lookup import Lookup
 from ..kernels.msgpack.keys import Keys
 from . import bloom, format, hashes, keys, offsets, parts, scan

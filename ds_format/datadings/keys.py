@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.messagepack import packb, unpackb
 from ..errors import FormatError
 from ..kernels.msgpack.keys import Keys
-from ..messagepack import packb, unpackb
 from . import format, parts
 
 HEADER_SIZE = 5

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.messagepack import unpackb
 from ..errors import FormatError, TruncatedError
-from ..messagepack import unpackb
 from . import format, keys, offsets
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..advance import Advance
+from ..base.progress import Advance
 from ..body import open_binary
 from ..errors import TruncatedError
 from ..kernels.files import ranges

@@ -20,11 +20,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from ..base.messagepack import Packer, unpackb
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..kernels.msgpack.pack import pack as kernel_pack
 from ..kernels.msgpack.unpack import unpack as kernel_unpack
 from ..kernels.msgpack.walk import measure
-from ..messagepack import Packer, unpackb
 from . import arrays
 
 MAX_STEPS = 64

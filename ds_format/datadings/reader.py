@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, SupportsIndex
 
+from ..base.wording import on_one_line
 from ..body.body import Body, FileBody
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings import pieces
 from ..kernels.files.presence import exists
-from ..visible import on_one_line
 from . import format, journal, md5, messages, parts
 from .base import Reader, locate
 from .index import Index

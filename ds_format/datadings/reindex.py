@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..advance import Advance, Progress
+from ..base.progress import Advance, Progress
 from ..body.target import naming
 from ..errors import FormatError
 from ..kernels.files.presence import exists

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..advance import Advance, Progress
+from ..base.progress import Advance, Progress
 from ..body import open_binary
 from ..errors import DsError
 from ..kernels.datadings.hashes import hash_strings

@@ -12,12 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..base.wording import on_one_line
 from ..body import Opened, open_file
 from ..body.target import naming
 from ..errors import BusyError, IntegrityError, UnsupportedError
 from ..kernels.files import ranges
 from ..kernels.files.presence import exists
-from ..visible import on_one_line
 from . import format, md5, messages, parts, publish
 from .claim import Claim
 from .index import Index

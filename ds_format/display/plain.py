@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..amounts import bytes_of
-from ..names import unescape
+from ..base.names import unescape
+from ..base.wording import bytes_of
 from . import view, written
 from .view import MAX_ROWS, Row
 

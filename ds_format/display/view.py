@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..amounts import bytes_of
-from ..conventions import coordinates
+from ..base.dtypes import TYPE_OF_CODE, TYPES
+from ..base.names import unescape
+from ..base.wording import bytes_of
 from ..dataset import META
-from ..dtypes import TYPE_OF_CODE, TYPES
-from ..names import unescape
+from ..model.conventions import coordinates
 from . import preview, written
 
 MAX_ROWS = 50

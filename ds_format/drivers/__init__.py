@@ -1,132 +1,101 @@
-"""Which file format is which: suffix, or else content → module → what to install.
+"""Which file format is which: suffix, or else content → `Format` → `Driver`.
 
-Modules are imported when a file of theirs is touched.
+Modules of a format are imported when a file of it is touched. Other packages are asked for formats when none of the
+built-in ones fits.
 """
 
+import functools
 import importlib
 import os
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..base.optional import unavailable
+from ..base.wording import hint
+from ..body import NO_FILE
+from ..body.body import FIRST_SIZE, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
 from ..kernels.files.presence import is_file, is_folder
-from ..nearest import hint
-from ..optional import unavailable
 from .base import Metadata, Origin, Source
+from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 from .small import SmallFiles
 
+__all__ = [
+    "BUILT_IN",
+    "BY_SUFFIX",
+    "FILE",
+    "FORMATS",
+    "RECORDS",
+    "TEXT_TIMES",
+    "TIMES",
+    "Driver",
+    "Format",
+    "all_formats",
+    "all_suffixes",
+    "check_creation",
+    "creation_options",
+    "find",
+    "find_existing",
+    "holder",
+    "is_known",
+    "is_part",
+    "is_store",
+    "load",
+    "meta",
+    "of_existing",
+    "of_format",
+    "of_suffix",
+    "open_source",
+    "recognise",
+]
 
-class Driver(NamedTuple):
-    """One file format."""
-
-    suffixes: tuple[str, ...]
-    """Of file names, in lower case."""
-    module: str
-    """Has `open(path, ...) -> Source`, `create(path, meta, ...) -> Sink`, perhaps `read` and `write` as short cuts
-    (`read` may return None: this file takes the long way), and `check(path, report, strict=..., progress=...)`, which
-    reports what is wrong with a file beyond its variables, and returns a Source if these are still to be read."""
-    header: str | None = None
-    """Has `meta(path) -> Metadata`, with less to import than `module`."""
-    needs: tuple[str, str] | None = None
-    """The library that `module` imports, and what pip installs for it."""
-    options: frozenset[str] = frozenset()
-    """What `open` can do beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
-    creation: frozenset[str] = frozenset()
-    """What a file can be created with: the options of `create`, and those of times; see `creation`."""
-    unpack: bool | None = False
-    """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: the format cannot
-    keep the scale for all programs that read its files, so these get the values that `read` returns."""
-    dates: bool = False
-    """Whether Julian dates have their units and calendar as attributes."""
-    masks: bool = False
-    """Whether whoever reads numbers expects masked arrays, also where nothing is missing."""
-    reopens: bool = True
-    """Whether sources are `handle.Reopened`: they have no positions that a handle could read at."""
-    holds: bool = False
-    """Whether `module` is a `small.SmallFiles`: small files are read together, and those that are alike as one."""
-
-
-FILE = frozenset({"atomic", "durable"})
-"""Of a format whose data are one file: how it comes to its name."""
-TIMES = frozenset({"time_units", "calendar"})
-"""Of a format that has no times of its own."""
-TEXT_TIMES = frozenset({"times"})
-"""Of a format that other programs read without attributes: times can be text."""
-RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
-"""Of records: each container makes its files as it must, always so that they appear when they are whole."""
-
-DRIVERS = {
-    "binpickle": Driver(
-        (".bpk",),
-        "ds_format.drivers.binpickle_",
-        options=frozenset({"skip_unsupported"}),
-        creation=FILE | TIMES | {"mappable", "version"},
-    ),
-    "csv": Driver(
-        (".csv", ".tsv", ".tab"),
-        "ds_format.drivers.csv_",
-        creation=FILE | TIMES | TEXT_TIMES,
-        unpack=None,
-    ),
-    "datadings": Driver(
-        (".msgpack",),
-        "ds_format.drivers.records.datadings",
-        options=frozenset({"skip_unsupported"}),
-        creation=RECORDS,
-        unpack=None,
-    ),
-    "ds": Driver(
-        (".ds",),
-        "ds_format.drivers.ds",
-        "ds_format.drivers.ds_header",
-        options=frozenset({"mmap", "strings", "verify"}),
-        creation=FILE | {"checksum", "version"},
-        reopens=False,
-        holds=True,
-    ),
-    "hdf5": Driver(
-        (".h5", ".hdf5", ".hdf", ".he5"),
-        "ds_format.drivers.hdf5",
-        needs=("h5py", "ds-format-cython[hdf5]"),
-        options=frozenset({"skip_unsupported"}),
-        creation=FILE | TIMES | {"compression", "level"},
-        dates=True,
-    ),
-    "json": Driver((".json",), "ds_format.drivers.json_", creation=FILE | TIMES),
-    "netcdf": Driver(
-        (".nc", ".nc4", ".nc3", ".cdf", ".netcdf"),
-        "ds_format.drivers.netcdf",
-        options=frozenset({"skip_unsupported"}),
-        creation=FILE | TIMES | {"format"},
-        dates=True,
-        masks=True,
-        holds=True,
-    ),
-    "zds": Driver(
-        (".zds",),
-        "ds_format.drivers.records.zds",
-        options=frozenset({"skip_unsupported"}),
-        creation=RECORDS,
-        unpack=None,
-    ),
-}
-
-BY_SUFFIX = {suffix: driver for driver in DRIVERS.values() for suffix in driver.suffixes}
+FORMATS: dict[str, Format] = dict(BUILT_IN)
+"""By name. Those of other packages are among them once they have been asked for."""
+BY_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}
 
 UNKNOWN = "\0"
 """The suffix of no file."""
-HELD = tuple(suffix for suffix, driver in BY_SUFFIX.items() if driver.holds)
+
+HELD = tuple(suffix for suffix, format in BY_SUFFIX.items() if format.small is not None)
 """Suffixes of formats whose small files are held in memory."""
 
-_loaded: dict[str, Any] = {}
-"""Modules by their names, once they are whole: `sys.modules` has them already while another thread imports them."""
-_loaded_by_suffix: dict[str, Any] = {}
+_loaded: dict[str, Driver] = {}
+"""By the names of formats, once all that they import is whole: another thread may be importing it."""
+_loaded_by_suffix: dict[str, Driver] = {}
 """The same by the suffixes of their files."""
+_MODULES = {
+    "binpickle": "binpickle_",
+    "csv": "csv_",
+    "datadings": "records.datadings",
+    "json": "json_",
+    "zds": "records.zds",
+}
+"""Modules of formats that have another name."""
 
 
-def find(path: Any) -> Driver:
-    """Return the driver of a file by its name.
+def all_formats() -> Mapping[str, Format]:
+    """Return the formats by name, with those of other packages."""
+    _add_others()
+    return FORMATS
+
+
+@functools.cache
+def _add_others() -> None:
+    """Add the formats of other packages. Threads that do so at once add the same."""
+    for format in of_other_packages():
+        FORMATS[format.name] = format
+        BY_SUFFIX.update(dict.fromkeys(format.suffixes, format))
+
+
+def all_suffixes() -> list[str]:
+    """Return the suffixes of all formats, with those of other packages."""
+    all_formats()
+    return [*BY_SUFFIX]
+
+
+def find(path: Any) -> Format:
+    """Return the format of a file by its name.
 
     Parameters
     ----------
@@ -135,36 +104,45 @@ def find(path: Any) -> Driver:
     Raises
     ------
     DriverError
-        If no driver has the suffix.
+        If no format has the suffix.
     """
     name = path if type(path) is str else os.fsdecode(path)
-    driver = BY_SUFFIX.get(name[name.rfind(".") :])
-    if driver is None:
-        driver = BY_SUFFIX.get(os.path.splitext(name)[1].lower())
-    if driver is None:
+    format = BY_SUFFIX.get(name[name.rfind(".") :])
+    if format is None:
+        format = of_suffix(os.path.splitext(name)[1].lower())
+    if format is None:
         raise DriverError(f"unknown file format: expected one of {' '.join(sorted(BY_SUFFIX))}", path=name)
-    return driver
+    return format
 
 
-def of_format(format: str) -> Driver:
-    """Return the driver of a format by its name or by a suffix of its files, with or without the dot.
+def of_suffix(suffix: str) -> Format | None:
+    """Return the format that has a suffix, in lower case and with its dot; None if none has."""
+    format = BY_SUFFIX.get(suffix)
+    if format is None and suffix:
+        all_formats()
+        format = BY_SUFFIX.get(suffix)
+    return format
+
+
+def of_format(name: str) -> Format:
+    """Return a format by its name or by a suffix of its files, with or without the dot.
 
     Raises
     ------
     DriverError
         If there is no such format.
     """
-    driver = DRIVERS.get(format) or BY_SUFFIX.get(f".{format.removeprefix('.')}".lower())
-    if driver is None:
-        known = [*DRIVERS, *(suffix[1:] for suffix in BY_SUFFIX if suffix[1:] not in DRIVERS)]
-        message = f'unknown file format "{format}": expected one of {" ".join(sorted(known))}{hint(format, known)}'
+    format = FORMATS.get(name) or of_suffix(f".{name.removeprefix('.')}".lower()) or FORMATS.get(name)
+    if format is None:
+        known = [*FORMATS, *(suffix[1:] for suffix in BY_SUFFIX if suffix[1:] not in FORMATS)]
+        message = f'unknown file format "{name}": expected one of {" ".join(sorted(known))}{hint(name, known)}'
         raise DriverError(message)
-    return driver
+    return format
 
 
 def is_known(path: Any) -> bool:
-    """Whether there is a driver for files of this name."""
-    return os.path.splitext(os.fsdecode(path))[1].lower() in BY_SUFFIX
+    """Whether there is a format for files of this name."""
+    return of_suffix(os.path.splitext(os.fsdecode(path))[1].lower()) is not None
 
 
 def is_store(path: Any) -> bool:
@@ -173,15 +151,15 @@ def is_store(path: Any) -> bool:
     return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, "zds.json"))
 
 
-def find_existing(path: Any) -> Driver:
-    """Return the driver of a file to be read, by its suffix or else by its content, or of a folder that is a store.
+def find_existing(path: Any) -> Format:
+    """Return the format of a file to be read, by its suffix or else by its content, or of a folder that is a store.
 
     Raises
     ------
     OSError
         If the suffix is unknown, and the file does not exist or cannot be read.
     DriverError
-        If no driver has the suffix, and the content is not recognised; or if it is another folder.
+        If no format has the suffix, and the content is not recognised; or if it is another folder.
     """
     try:
         return find(path)
@@ -191,28 +169,37 @@ def find_existing(path: Any) -> Driver:
         except FileNotFoundError as absent:
             raise explained(absent) from None
         if is_store(path):
-            return DRIVERS["zds"]
+            return FORMATS["zds"]
         if os.path.isdir(path):
             raise DriverError("a folder, and no ZDS store: expected a file", path=os.fsdecode(path)) from None
-        driver = recognise(path)
-        if driver is None:
+        format = recognise(path)
+        if format is None:
             accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
             message = f"{error.message}, or recognised content; {accepting}"
             raise DriverError(message, path=error.path) from None
-        return driver
+        return format
 
 
-def recognise(path: Any) -> Driver | None:
-    """Return the driver of a file by its content; None if it is not recognised, or is no regular file.
+def recognise(path: Any) -> Format | None:
+    """Return the format of a file by its content; None if it is not recognised, or is no regular file.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     """
-    recognition = importlib.import_module(".recognition", __package__)  # most files have a suffix
-    name = recognition.format_of(os.fsdecode(path), lambda name: load(DRIVERS[name]))
-    return None if name is None else DRIVERS[name]
+    try:
+        file = open_body(path)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return None
+        raise
+    formats = [*reversed(BUILT_IN.values()), *(one for one in all_formats().values() if one.name not in BUILT_IN)]
+    first = file.head(FIRST_SIZE)
+    for format in formats:
+        if first.startswith(format.marks):
+            return format
+    return next((one for one in formats if one.recognises is not None and one.recognises(file)), None)
 
 
 def is_part(path: str) -> bool:
@@ -225,35 +212,35 @@ def is_part(path: str) -> bool:
     >>> drivers.is_part("shard.msgpack.keys"), drivers.is_part("other.msgpack.keys")
     (True, False)
     """
-    found: bool = load(DRIVERS["datadings"]).is_part(path)
-    return found
+    return any(format.is_part is not None and format.is_part(path) for format in all_formats().values())
 
 
-def of_existing(path: Any) -> Any:
-    """Return the module of the driver of a file to be read; see `find_existing` and `load`."""
+def of_existing(path: Any) -> Driver:
+    """Return the driver of a file to be read; see `find_existing` and `load`."""
     if type(path) is str and (loaded := _loaded_by_suffix.get(path[path.rfind(".") :])) is not None:
         return loaded
     return load(find_existing(path))
 
 
 def holder(path: str) -> tuple[str, SmallFiles | None]:
-    """Return the suffix of a file to be read, and the module of its driver, if that holds small files in memory.
+    """Return the suffix of a file to be read, and what holds small files of its format in memory, if anything does.
 
     Of paths that end with this suffix there is no need to ask again. `UNKNOWN`: no path does.
     """
     suffix = path[path.rfind(".") :]
-    driver = find_existing(path)
-    return suffix if suffix in driver.suffixes else UNKNOWN, load(driver) if driver.holds else None
+    format = find_existing(path)
+    return suffix if suffix in format.suffixes else UNKNOWN, format.small() if format.small is not None else None
 
 
 def __getattr__(name: str) -> Any:
-    if name in DRIVERS:
-        return load(DRIVERS[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # ds-format 5.0.2 has its drivers here
+    if name not in BUILT_IN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f".{_MODULES.get(name, name)}", __name__)
 
 
-def load(driver: Driver) -> Any:
-    """Import the module of a driver.
+def load(format: Format) -> Driver:
+    """Return what reads and writes files of a format.
 
     Raises
     ------
@@ -262,27 +249,27 @@ def load(driver: Driver) -> Any:
     ImportError
         If a kernel of this package is not compiled.
     """
-    module = _loaded.get(driver.module)
-    if module is not None:
-        return module
+    driver = _loaded.get(format.name)
+    if driver is not None:
+        return driver
     try:
-        module = importlib.import_module(driver.module)
+        driver = format.load()
     except ImportError as error:
-        if driver.needs is None:
+        if format.needs is None:
             raise
-        raise unavailable(error, *driver.needs) from error
-    _loaded[driver.module] = module
-    _loaded_by_suffix.update(dict.fromkeys(driver.suffixes, module))
-    return module
+        raise unavailable(error, *format.needs) from error
+    _loaded[format.name] = driver
+    _loaded_by_suffix.update(dict.fromkeys(format.suffixes, driver))
+    return driver
 
 
-def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Source:
+def open_source(path: Any, format: Format | None = None, **options: Any) -> Source:
     """Open a file to read from.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-    driver : Driver, optional
+    format : Format, optional
         Instead of the one that the suffix tells.
     **options
         Those that are not None go to the driver.
@@ -296,36 +283,34 @@ def open_source(path: Any, driver: Driver | None = None, **options: Any) -> Sour
     FormatError
         If the file is damaged.
     """
-    if driver is None:
-        driver = find_existing(path)
+    if format is None:
+        format = find_existing(path)
     try:
-        return _open(path, driver, options)
+        return _open(path, format, options)
     except FileNotFoundError as error:
         raise explained(error) from None
 
 
-def _open(path: Any, driver: Driver, options: Mapping[str, Any]) -> Source:
+def _open(path: Any, format: Format, options: Mapping[str, Any]) -> Source:
     wanted = {name: value for name, value in options.items() if value}
-    if wanted and not driver.options.issuperset(wanted):
-        names = ", ".join(sorted(wanted.keys() - driver.options))
+    if wanted and not format.options.issuperset(wanted):
+        names = ", ".join(sorted(wanted.keys() - format.options))
         raise DriverError(f"{names} is not possible with this format", path=os.fsdecode(path))
-    if not driver.reopens:
-        source: Source = load(driver).open(path, **wanted)
-        return source
-    name = next(name for name, one in DRIVERS.items() if one is driver)
+    if format.is_positioned:
+        return load(format).open(path, **wanted)
     absolute = os.path.abspath(os.fsdecode(path))
     stamp = Stamp.of_path(os.fsdecode(path))  # before it is opened
     watch = Watch(absolute, stamp)
     with watch:
-        reopened: Any = load(driver).open(path, **wanted)
-    reopened.origin = Origin(absolute, name, wanted, stamp)
+        reopened: Any = load(format).open(path, **wanted)
+    reopened.origin = Origin(absolute, format.name, wanted, stamp)
     if reopened.is_watched_by_path:
         reopened.watch = watch
     opened: Source = reopened
     return opened
 
 
-def creation_options(driver: Driver, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def creation_options(format: Format, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of creating a file that are given: those that are not None.
 
     Raises
@@ -334,16 +319,16 @@ def creation_options(driver: Driver, path: Any, options: Mapping[str, Any]) -> d
         If the format has no such option.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    check_creation(driver, path, given, driver.creation)
+    check_creation(format, path, given, format.creation)
     return given
 
 
-def check_creation(driver: Driver, path: Any, names: Collection[str], known: Collection[str]) -> None:
+def check_creation(format: Format, path: Any, names: Collection[str], known: Collection[str]) -> None:
     """Check that files of a format can be created with options of these names.
 
     Parameters
     ----------
-    driver : Driver
+    format : Format
     path : str, bytes or PathLike
     names : collection of str
     known : collection of str
@@ -354,12 +339,11 @@ def check_creation(driver: Driver, path: Any, names: Collection[str], known: Col
     DriverError
         If not; it names what there is.
     """
-    unknown = [name for name in names if name not in driver.creation]
+    unknown = [name for name in names if name not in format.creation]
     if unknown:
-        format = next(name for name, one in DRIVERS.items() if one is driver)
-        found = sorted(driver.creation.intersection(known))
+        found = sorted(format.creation.intersection(known))
         expected = f", expected one of {', '.join(found)}" if found else ""
-        message = f'the format {format} has no option "{unknown[0]}"{expected}{hint(unknown[0], found)}'
+        message = f'the format {format.name} has no option "{unknown[0]}"{expected}{hint(unknown[0], found)}'
         raise DriverError(message, path=os.fsdecode(path))
 
 
@@ -373,11 +357,10 @@ def meta(path: Any) -> Metadata:
     DriverError, FormatError
         If there is no driver, or the header is wrong.
     """
-    driver = find_existing(path)
-    if driver.header is not None:
-        metadata: Metadata = importlib.import_module(driver.header).meta(path)
-        return metadata
-    source = open_source(path, driver)
+    format = find_existing(path)
+    if format.meta is not None:
+        return format.meta(path)
+    source = open_source(path, format)
     try:
         return dict(source.meta)
     finally:

@@ -5,6 +5,7 @@ Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.e
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -173,7 +174,7 @@ class Origin(NamedTuple):
     path: str
     """Absolute."""
     driver: str
-    """Its name among `drivers.DRIVERS`."""
+    """The name of its format."""
     options: Mapping[str, Any]
     stamp: Stamp
 
@@ -274,3 +275,12 @@ def block_slices(
         head = tuple(reversed(position))
         for start in range(0, size, step):
             yield (*head, slice(start, min(start + step, size)), *tail)
+
+
+class LossWarning(UserWarning):
+    """Something of a dataset that a file does not hold, or holds differently."""
+
+
+def warn(message: str, path: str, variable: str | None = None) -> None:
+    """Issue a `LossWarning` that says where, in the words of the package's errors."""
+    warnings.warn(str(DsError(message, path=path, variable=variable)), LossWarning, stacklevel=3)

@@ -1,21 +1,34 @@
-"""Reading variables elsewhere: what the handles of all formats share, and one for formats without positions."""
+"""Reading variables elsewhere: by the position of the values in a file, or by opening the file again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import drivers
-from ..body import Opened
+from ..base.dtypes import TYPES
+from ..base.names import unescape
+from ..body import Opened, open_file
+from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
-from ..dtypes import TYPES
-from ..errors import DsError, ReplacedError
-from ..names import unescape
-from ..selection import normalize
-from .base import Entries, Handle, Metadata, Origin, check_faults
+from ..errors import DsError, MissingError, ReplacedError
+from ..selection import normalize, take
+from .base import BLOCK_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
+
+STRING_SIZE = 64
+"""Bytes that a short string takes in memory."""
+
+MAX_KNOWN = 4096
+"""Files whose digests are remembered."""
+
+_known: dict[tuple[Stamp, int, int], bytes] = {}
+"""Digests of headers, by what the system says of a file: it tells the time of the last change, by any process."""
 
 
 class Indexed:
@@ -89,7 +102,7 @@ class FileHandle(Indexed):
         self.stamp.compare(found, self.path)
 
     def _read(self, index: tuple[Any, ...] | None) -> Any:
-        source = drivers.open_source(self.path, drivers.DRIVERS[self.origin.driver], **self.origin.options)
+        source = drivers.open_source(self.path, drivers.of_format(self.origin.driver), **self.origin.options)
         try:
             if _properties(source.meta, self.key) != (self.shape, self.type):
                 raise ReplacedError("the file was changed after it was opened: its metadata differ; open it again")
@@ -123,8 +136,128 @@ class Reopened(Opened):
         return FileHandle(self.origin, name, shape, type_name, bool(self.meta[name].get(".missing", True)))
 
 
+class HeldSource(Reopened):
+    """A source that holds all values in memory as soon as it is open.
+
+    Attributes
+    ----------
+    meta : Metadata
+        Empty at first, as `arrays` is: who opens a file fills both.
+    arrays : dict
+        Key of a variable → ndarray or MaskedArray; None: no data.
+    """
+
+    is_watched_by_path = False
+
+    def __init__(self, path: Any):
+        self.path = os.fsdecode(path)
+        self.faults: dict[str, DsError] = {}
+        self.meta: Metadata = {}
+        self.arrays: dict[str, Any] = {}
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or a part of it; see `drivers.base.Source`."""
+        array = self._array(name)
+        if array is None:
+            return None
+        part = array if index is None else take(array, index)
+        masked = isinstance(part, np.ma.MaskedArray)
+        if masked and not np.ma.getmaskarray(part).any():
+            part, masked = np.ma.getdata(part), False
+        return part.copy() if part.ndim or masked else part[()]
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks; see `drivers.base.Source`."""
+        array = self._array(name)
+        if array is None:
+            return
+        item_size = STRING_SIZE if array.dtype.kind == "O" else array.itemsize
+        for slices in block_slices(array.shape, item_size, budget):
+            yield array[slices].copy() if slices else array.copy()
+
+    def close(self) -> None:
+        """Release the memory."""
+        self.arrays = {}
+
+    def _array(self, name: str) -> Any:
+        if name not in self.arrays:
+            raise MissingError("variable not found", path=self.path, variable=unescape(name))
+        return self.arrays[name]
+
+
 def _properties(meta: Entries, key: str) -> tuple[tuple[int, ...] | None, str | None]:
     """Return shape and type of a variable; those that no variable has, if there is none."""
     entry = meta.get(key, {".size": [-1]})
     size = entry.get(".size")
     return None if size is None else tuple(size), entry.get(".type")
+
+
+def digest(line: Any) -> bytes:
+    """Return the digest of the bytes of a file before its data."""
+    return hashlib.blake2b(line, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class PositionedHandle(Indexed):
+    """A variable of a file; see `drivers.base.Handle`.
+
+    Attributes
+    ----------
+    path, key, stamp
+        See `drivers.base.Handle`.
+    body : int
+        Bytes of the header, from the start of the file.
+    """
+
+    path: str
+    key: str
+    stamp: Stamp
+    body: int
+
+    @staticmethod
+    def stamp_of(path: str, watch: Watch, header: Any) -> Stamp:
+        """Return what tells whether a file is still the one that was opened.
+
+        A small file is closed by then. If another one has its name, that one's header has another digest, or else is
+        this header, too, and what it says of the data holds for both.
+
+        Parameters
+        ----------
+        path : str
+        watch : Watch
+            Of the file, if it is open.
+        header : buffer
+            Its bytes before the data.
+        """
+        if watch.stamp is None:
+            return Stamp.of(os.stat(path), digest(header))
+        return watch.stamp._replace(digest=digest(header))
+
+    @abstractmethod
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        """Read the variable or a part of it from the open file."""
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Read the variable or a part of it; see `drivers.base.Handle`."""
+        try:
+            fd, status = open_file(self.path)
+        except OSError as error:
+            raise self.stamp.gone(error, self.path, self.key) from None
+        file = FileBody.of(self.path, fd, status)
+        try:
+            self.stamp.compare(Stamp.of(status, self._digest(file, status)), self.path)
+            with file.watch:
+                return self._read(file, index)
+        except DsError as error:
+            raise error.at(path=self.path, variable=unescape(self.key))
+
+    def _digest(self, file: Body, status: os.stat_result) -> bytes:
+        """Return the digest of the first bytes of the file, as many as its header had."""
+        known = Stamp.of(status), status.st_ctime_ns, self.body
+        found = _known.get(known)
+        if found is None:
+            found = digest(file.head(self.body))
+            if len(_known) >= MAX_KNOWN:
+                _known.clear()
+            _known[known] = found
+        return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ..packing import RECORDS
+from ..model.packing import RECORDS
 from .base import Metadata
 
 NETCDF, HDF5 = RECORDS

@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from ..base.names import unescape
 from ..body import Opened
 from ..body.target import Target, naming
 from ..errors import DsError, MissingError
-from ..names import unescape
 from .base import Metadata
 
 
@@ -111,3 +113,22 @@ class FileSink(BaseSink):
     @abstractmethod
     def _close(self) -> None:
         """Close what is open, finished or not; it may be called again."""
+
+
+def count_payloads(array: Any) -> int:
+    """Return how many present values are NaN of other bits than the usual ones, which text cannot tell.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+        Of any dtype. The sign of a NaN does not count: it has no meaning, and processors make both.
+    """
+    data, mask = np.ma.getdata(array), np.ma.getmask(array)
+    if data.dtype.kind != "f":
+        return 0
+    flags = np.isnan(data)
+    found = data[flags if mask is np.ma.nomask else flags & ~mask]
+    found = found.astype(found.dtype.newbyteorder("="), copy=False)
+    bits = found.view(f"u{found.itemsize}")
+    usual = np.array(np.nan, found.dtype).view(bits.dtype)
+    return int(np.count_nonzero(bits << 1 != usual << 1))

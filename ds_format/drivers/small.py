@@ -64,7 +64,7 @@ class AlikeFiles(Piece, Protocol):
 
 
 class SmallFiles(Protocol):
-    """What the module of a driver has for small files, if its `Driver.holds` says so: they are held in memory."""
+    """What a driver has for small files, which are held in memory; see `formats.Driver`."""
 
     WHOLE_SIZE: int
     """Bytes up to which a file is small."""

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.dtypes import TYPES
+from ..base.names import unescape
 from ..dataset import as_array
-from ..dtypes import TYPES
 from ..errors import DsError
 from ..merging import Convert, Target, joined
-from ..names import unescape
 from ..selection import Index, shape_of, take
 from .pieces import SourcePiece, name_of
 from .reading import no_collection, opened, pieces

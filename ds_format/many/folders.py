@@ -14,14 +14,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import drivers, modes
+from .. import drivers
+from ..api.files import read
+from ..base import modes
+from ..base.messages import NOT_RECOGNISED
+from ..base.names import keys_of
+from ..base.wording import counted, on_one_line
 from ..dataset import META, Dataset
 from ..drivers.small import Piece
 from ..errors import explained
-from ..files import read
-from ..messages import NOT_RECOGNISED
-from ..subset import Path, keys_of
-from ..visible import counted, on_one_line
+from ..views.subset import Path
 from .pieces import DatasetPiece, merge_pieces, sizes_along
 from .reading import Skip, contents, datasets, no_collection, opened, pieces
 

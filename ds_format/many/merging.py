@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import drivers, modes
-from ..advance import Progress
+from .. import drivers
+from ..api.conversion import counted
+from ..api.creation import created
+from ..base import modes
+from ..base.names import escape, unescape
+from ..base.progress import Progress
+from ..base.wording import on_one_line
 from ..body.body import Body
-from ..conventions import BOUNDS, coordinates, named
-from ..conversion import counted
-from ..creation import created
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
 from ..merging import DECIDING, Input, MergePlan, Part, Way, blank, converted, make, size_along
-from ..names import escape, unescape
-from ..packing import is_packed
-from ..subset import Path, Selector, Subset, item_size, memory_size, open_subset
-from ..visible import on_one_line
+from ..model.conventions import BOUNDS, coordinates, named
+from ..model.packing import is_packed
+from ..selection import Selection, Selector
+from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .opened_files import OpenFiles
 
 
@@ -82,11 +84,12 @@ def merge_files(
     array([1, 2, 3])
     """
     decodes = not drivers.TIMES.isdisjoint(options)
+    selection = Selection(None, sel, range_, at, between, decodes)
     empty: dict[str, UnsupportedError] = {}
 
     def opening(path: Path) -> Subset:
         with modes.collecting_empty() as found:
-            subset = open_subset(path, None, sel, range_, at, between, decodes)
+            subset = open_subset(path, selection)
         empty.update(found)
         return subset
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..subset import Path, Subset
+from ..views.subset import Path, Subset
 
 MAX_OPEN = 64
 """Files that are open at the same time."""

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.names import unescape
 from ..codec.encode import describe
-from ..conventions import parents_bounds
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
 from ..merging import UNWRITTEN, Filler, MergePlan, Target, Way, make, reconcile
-from ..names import unescape
-from ..packing import is_packed, unpacked_meta
+from ..model.conventions import parents_bounds
+from ..model.packing import is_packed, unpacked_meta
 from .concatenation import ABSENT, AS_IT_IS, Concatenation, One
 from .pieces import name_of
 from .scanning import Scanned, Wanted, scan

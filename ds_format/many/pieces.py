@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any
 
-from .. import drivers, modes, packing
+from .. import drivers
+from ..base import modes
+from ..base.names import unescape
 from ..codec.encode import describe
-from ..conventions import parents_bounds, with_parents
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
 from ..drivers.library.missing import settled
 from ..drivers.small import Piece
 from ..errors import UnsupportedError
 from ..merging import Input, assemble, size_along
-from ..names import unescape
+from ..model import packing
+from ..model.conventions import parents_bounds, with_parents
 from .opened_files import OpenFiles
 
 

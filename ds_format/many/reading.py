@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import drivers
+from ..api.files import read
+from ..base.names import keys_of, unescape
 from ..dataset import META, Dataset
 from ..drivers import HELD
 from ..drivers.small import AlikeFiles, Piece, SmallFiles
 from ..errors import explained
-from ..files import read
-from ..groups import open_group
 from ..kernels.files import batch, files
 from ..kernels.files.portable import signed
-from ..names import unescape
-from ..subset import Path, keys_of, say_missing
+from ..views.groups import open_group
+from ..views.subset import Path, say_missing
 from .opened_files import OpenFiles
 from .pieces import SourcePiece, merge_pieces
 

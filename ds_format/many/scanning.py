@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import modes
-from ..conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
+from ..base import modes
+from ..base.names import unescape
+from ..base.wording import hint
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
-from ..groups import open_group
 from ..merging import Input, reconcile, size_along
-from ..names import unescape
-from ..nearest import hint
-from ..subset import say_missing
+from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
+from ..views.groups import open_group
+from ..views.subset import say_missing
 from .pieces import SourcePiece
 from .reading import no_collection, opened, pieces
 from .schemas import Schema

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.names import unescape
 from ..dataset import META, dims
 from ..drivers.base import Metadata
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.alike import are_alike
 from ..merging import DECIDING
-from ..names import unescape
-from ..packing import is_packed
+from ..model.packing import is_packed
 from ..timeaxis import is_time
 
 KEPT = (*DECIDING, ".missing")

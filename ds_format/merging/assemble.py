@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.dtypes import TYPES
 from ..dataset import META, Dataset, as_masked
-from ..dtypes import TYPES
 from .plan import Input, MergePlan, Part, Way, converted, make
 
 Read = Callable[[str], Any]

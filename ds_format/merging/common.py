@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import timeaxis
-from ..conventions import BOUNDS
-from ..dtypes import TYPE_OF_CODE, TYPES
+from ..base.dtypes import TYPE_OF_CODE, TYPES
+from ..base.names import unescape
+from ..base.wording import on_one_line
 from ..errors import UnsupportedError
-from ..names import unescape
-from ..packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
-from ..visible import on_one_line
+from ..model.conventions import BOUNDS
+from ..model.packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
 
 Convert = Callable[[Any], Any]
 """Values as they are stored → values as they are merged. It can be pickled."""

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .. import modes
-from ..conventions import PACKING, TIME, parents_bounds, with_parents
+from ..base import modes
+from ..base.names import escape, unescape
 from ..dataset import META, dims
 from ..errors import UnsupportedError
-from ..names import escape, unescape
-from ..packing import RECORDS
+from ..model.conventions import PACKING, TIME, parents_bounds, with_parents
+from ..model.packing import RECORDS
 from .common import Convert, merged_type, reconcile
 
 Metadata = Mapping[str, Mapping[str, Any]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.names import escape
 from ..dataset import META
-from ..names import escape
 
 
 def check(value: object, name: str, *kinds: type) -> None:

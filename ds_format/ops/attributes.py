@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dataset, modes
+from .. import dataset
+from ..base import modes
+from ..base.names import escape
 from ..dataset import META
-from ..names import escape
 from .arguments import (
     check,
     check_mapping,

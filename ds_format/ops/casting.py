@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dtypes import TYPES
+from ..base.dtypes import TYPES
+from ..base.names import unescape
 from ..errors import UnsupportedError
-from ..names import unescape
 from .values import checked, fixed, normal
 
 

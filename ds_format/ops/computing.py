@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import modes
+from ..base import modes
+from ..base.names import escape, unescape
 from ..codec.encode import type_of
 from ..dataset import META, as_array, as_masked
 from ..errors import UnsupportedError
-from ..names import escape, unescape
 from .arguments import all_keys, check, check_callable, created_entry, name_list
 from .dimensions import all_sizes, names_of
 from .values import array_of, checked, put, stored

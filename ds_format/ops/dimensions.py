@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .. import dataset, modes
+from .. import dataset
+from ..base import modes
+from ..base.names import escape
 from ..dataset import META
-from ..names import escape
 from .arguments import all_keys, check, check_var_or_none, created_entry, entry_of, exists, name_list, only
 from .values import shape_of
 

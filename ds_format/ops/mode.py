@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..modes import use
+from ..base.modes import use
 
 
 def with_mode(mode: str) -> use:

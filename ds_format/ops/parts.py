@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import modes
+from ..base import modes
+from ..base.names import unescape
 from ..dataset import META, Dataset
-from ..names import unescape
-from ..selection import normalize, resolve, shape_of, take
+from ..selection import Selection, normalize, resolve, shape_of, take
 from .arguments import all_keys, check, created_entry, entry_of, name_list
 from .dimensions import all_sizes, names_of
 from .values import array_of, normal, put, stored
@@ -104,7 +104,7 @@ def select(
     for name, selector in (("sel", sel), ("range_", range_), ("at", at), ("between", between)):
         if selector is not None:
             check(selector, name, Mapping)
-    indexes = resolve(sel, range_, at, between, _described(d), _reader(d))
+    indexes = resolve(Selection(None, sel, range_, at, between), _described(d), _reader(d))
     parts = {key: _part(d, key, indexes) for key in all_keys(d)}
     for key, part in parts.items():
         if part is not None:

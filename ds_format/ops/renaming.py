@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
-from .. import modes
-from ..conventions import follow
+from ..base import modes
+from ..base.names import escape, unescape
 from ..dataset import META
-from ..names import escape, unescape
+from ..model.conventions import follow
 from .arguments import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found
 from .dimensions import names_by_key
 

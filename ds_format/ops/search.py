@@ -5,8 +5,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any
 
-from .. import dataset, modes
-from ..names import escape, unescape
+from .. import dataset
+from ..base import modes
+from ..base.names import escape, unescape
 from .arguments import all_keys, check, check_var_or_none, entry_of, exists, meta_key
 from .dimensions import all_sizes, names_of
 

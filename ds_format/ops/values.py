@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import TYPE_OF_CODE
+from ..base.names import unescape
 from ..codec.encode import type_of
 from ..dataset import as_array
-from ..dtypes import TYPE_OF_CODE
 from ..errors import DsError, UnsupportedError
-from ..names import unescape
 from .arguments import entry_of
 
 NUMBERS = {np.dtype(order + code): row.name for code, row in TYPE_OF_CODE.items() for order in ("<", ">")}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import modes
+from ..base import modes
+from ..base.dtypes import TYPES
+from ..base.names import escape, unescape
 from ..dataset import META
-from ..dtypes import TYPES
-from ..names import escape, unescape
 from . import casting
 from .arguments import all_keys, check, check_var, created_entry, entry_of, exists, only
 from .values import normal, put, shape_of, stored, type_name_of

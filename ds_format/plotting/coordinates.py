@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import timeaxis
-from ..conventions import COORDINATES, kind_of, named
+from ..base.dtypes import TYPES
+from ..base.names import escape, unescape
 from ..dataset import META, dims
 from ..drivers.base import Entries, Source
-from ..dtypes import TYPES
 from ..errors import UnsupportedError
-from ..names import escape, unescape
+from ..model.conventions import COORDINATES, kind_of, named
 from . import times
 from .scene import Axis, Grid
 

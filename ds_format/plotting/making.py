@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.names import unescape
 from ..dataset import META, dims
 from ..drivers.base import Source, check_faults
 from ..errors import UnsupportedError
-from ..names import unescape
 from . import coordinates, lines, times
 from .coordinates import floats
 from .scene import Axis, Line, Map

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.optional import library
+from ..base.wording import hint, visible
 from ..body.target import Target, naming
 from ..errors import DriverError
-from ..nearest import hint
-from ..optional import library
-from ..visible import visible
 from . import lines, maps, times
 from .scene import Axis, Line, Look, Map
 

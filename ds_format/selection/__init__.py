@@ -1,6 +1,6 @@
-"""What part of a variable is wanted.
+"""Which part of a dataset, and of a variable.
 
-wanted      `sel`, `range_`, `at`, `between` → one index for each dimension
+selection   `sel`, `range_`, `at`, `between` → one index for each dimension
 index       what an index selects, checked and applied
 """
 
@@ -17,10 +17,13 @@ from .index import (
     split_axis,
     take,
 )
-from .wanted import resolve
+from .selection import ALL, Selection, Selector, resolve
 
 __all__ = [
+    "ALL",
     "Index",
+    "Selection",
+    "Selector",
     "as_slice",
     "bounds",
     "count",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import Dataset
 
-from ..optional import library
+from ..base.optional import library
 
 DASK = ("ds-format-cython[dask]", "arrays of dask")
 """What pip installs, and what for."""

@@ -16,11 +16,11 @@ from xarray import Variable, conventions
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 from xarray.core.common import contains_cftime_datetimes
 
+from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
+from ..base.wording import on_one_line
 from ..drivers.library import missing
 from ..drivers.settings import NETCDF, setting
-from ..dtypes import TYPE_OF_CODE, TYPES, Type
 from ..errors import UnsupportedError
-from ..visible import on_one_line
 from . import objects
 from .missing import MARK
 from .times import give_calendar, is_time_like, keep_words

@@ -10,11 +10,11 @@ import xarray
 from xarray import Dataset, Variable
 from xarray.core.utils import equivalent
 
-from ..conventions import named
+from ..base.names import escape, unescape
+from ..base.wording import hint
 from ..errors import MissingError, UnsupportedError
 from ..many.scanning import NAMING, Wanted
-from ..names import escape, unescape
-from ..nearest import hint
+from ..model.conventions import named
 from .chunks import lengths_of_chunks
 from .refusals import refusal
 

@@ -13,14 +13,13 @@ import xarray as xr
 from xarray import Variable, conventions
 from xarray.backends.common import NONE_VAR_NAME
 
+from ..base.names import escape
+from ..base.wording import hint, on_one_line
 from ..codec.attributes import to_json
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import MissingError, UnsupportedError
-from ..names import escape
-from ..nearest import hint
-from ..packing import RECORDS
-from ..visible import on_one_line
+from ..model.packing import RECORDS
 from .coding import Coded, Prepared, finish, prepare
 from .reading import NO_DATA
 from .refusals import REFUSALS, naming, refusal

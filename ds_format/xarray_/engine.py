@@ -13,9 +13,9 @@ from xarray import Dataset, DataTree
 from xarray.namedarray.daskmanager import DaskManager
 from xarray.namedarray.parallelcompat import list_chunkmanagers
 
-from .. import groups
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
+from ..views import groups
 from . import reading
 from .missing import OBJECTS
 from .refusals import refusal

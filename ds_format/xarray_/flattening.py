@@ -8,12 +8,12 @@ from typing import Any
 import xarray as xr
 from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
 
+from ..base.names import escape, unescape
+from ..base.wording import hint
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
-from ..names import escape, unescape
-from ..nearest import hint
-from ..packing import RECORDS
+from ..model.packing import RECORDS
 from .encoding import encode
 
 

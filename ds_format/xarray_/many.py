@@ -13,16 +13,16 @@ import numpy as np
 from xarray import Dataset
 from xarray.core import indexing
 
-from .. import groups
+from ..base.names import escape, keys_of, unescape
+from ..base.optional import library
+from ..base.wording import hint
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
 from ..many.scanning import Wanted
-from ..names import escape, unescape
-from ..nearest import hint
-from ..optional import library
-from ..subset import Path, keys_of
+from ..views import groups
+from ..views.subset import Path
 from . import combining
 from .arrays import Held
 from .chunks import DASK, lengths_of_chunks

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xarray import Variable
 from xarray.coding.variables import CFMaskCoder
 
+from ..base.dtypes import TYPES
 from ..dataset import as_array
 from ..drivers.library.missing import (
     FILL_ATTRIBUTE,
@@ -26,9 +27,8 @@ from ..drivers.library.missing import (
     sentinels,
 )
 from ..drivers.settings import NETCDF, setting
-from ..dtypes import TYPES
 from ..errors import UnsupportedError
-from ..packing import ATTRIBUTES
+from ..model.packing import ATTRIBUTES
 
 MARK = "ds_missing"
 """Key of the encoding of a variable whose mask no attribute tells of: the ds type of the values."""

@@ -23,13 +23,12 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.dtypes import TYPES
+from ..base.names import unescape
 from ..codec.encode import properties_of, type_of
 from ..drivers.base import Metadata
-from ..drivers.ds.regions import Part, Region, are_apart
-from ..drivers.ds.shared import Appended, Made, SharedFile
-from ..dtypes import TYPES
+from ..drivers.ds.shared import Appended, Made, Part, Region, SharedFile, are_apart
 from ..errors import DsError, UnsupportedError
-from ..names import unescape
 
 STRINGS = "OUST"
 """Kinds of dtypes that text may have."""

@@ -13,17 +13,17 @@ from xarray.backends import AbstractDataStore, StoreBackendEntrypoint
 from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
+from ..base.dtypes import TYPES
+from ..base.names import escape, unescape
+from ..base.wording import hint
 from ..codec.encode import describe
 from ..dataset import META, attrs, checked, dims
 from ..drivers.base import Metadata, Readable
 from ..drivers.library.missing import FILL_ATTRIBUTE
 from ..drivers.settings import setting
-from ..dtypes import TYPES
 from ..errors import DsError, UnsupportedError
-from ..groups import Group, group
-from ..names import escape, unescape
-from ..nearest import hint
-from ..packing import RECORDS
+from ..model.packing import RECORDS
+from ..views.groups import Group, group
 from . import records
 from .arrays import Characters, Held, LazyArray
 from .missing import MARK, view

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..drivers.settings import names, setting
-from ..packing import RECORDS
+from ..model.packing import RECORDS
 
 COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "zstd", "bzip2": "bzip2", "lzf": "lzf"}
 """Name in a record → in an encoding, where the engine netcdf4 has a flag of this name, or h5netcdf a `compression`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import TYPES
+from ..base.dtypes import TYPES
 from ..errors import DsError, UnsupportedError
 
 SCALES = ("scale_factor", "add_offset")

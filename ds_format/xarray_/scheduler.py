@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 
-from ..optional import library
+from ..base.optional import library
 
 TIMEOUT = 10
 """Seconds that a scheduler has to answer."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import PACKED
 from ..drivers.settings import COMPRESSIONS, HDF5, NETCDF
-from ..dtypes import PACKED
-from ..packing import is_packed
+from ..model.packing import is_packed
 from .missing import MARK
 from .reading import NO_DATA
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .. import drivers, files
-from ..creation import created
+from .. import drivers
+from ..api import files
+from ..api.creation import created
 from ..dataset import META, Dataset
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
-from ..subset import Path
+from ..views.subset import Path
 from .flattening import encode_any
 
 Objects = xr.Dataset | xr.DataArray | xr.DataTree
@@ -108,27 +109,27 @@ def _write(
     if mode != "w":
         what = "to append does not apply, since a file is written once" if mode == "a" else "there is no such mode"
         raise UnsupportedError(f'mode: found {mode!r}, expected "w": {what}')
-    driver = drivers.find(path)
+    format = drivers.find(path)
     path = path if compute else os.path.abspath(os.fsdecode(path))  # who computes it may be in another folder
-    is_ds = driver is drivers.DRIVERS["ds"]
+    is_ds = format.name == "ds"
     # only in a ds file masks have to be known beforehand
     meta, arrays = encode_any(x, encoding, unlimited_dims, mask or not is_ds)
-    given = drivers.creation_options(driver, path, options)
+    given = drivers.creation_options(format, path, options)
     if not any(map(_is_chunked, arrays.values())):
         whole = functools.partial(files.write, path, _dataset(meta, arrays), **given)
         return whole() if compute else _chunked().later(whole)
     if is_ds and given.pop("atomic", True):
         parallel = importlib.import_module(".parallel", __package__)
         return parallel.write(path, meta, arrays, compute=compute, **given)
-    blockwise = functools.partial(_write_blocks, path, driver, meta, arrays, given)
+    blockwise = functools.partial(_write_blocks, path, format, meta, arrays, given)
     return blockwise() if compute else _chunked().later(blockwise)
 
 
 def _write_blocks(
-    path: Path, driver: drivers.Driver, meta: Metadata, arrays: Mapping[str, Any], options: Mapping[str, Any]
+    path: Path, format: drivers.Format, meta: Metadata, arrays: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
     """Write arrays of dask one after another, of which no more than a row of chunks is in memory."""
-    with created(path, meta, driver, **options) as sink:
+    with created(path, meta, format, **options) as sink:
         for key, array in arrays.items():
             sink.write(key, _blocks(array))
 

@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..base.wording import on_one_line
 from ..errors import FormatError, UnsupportedError
 from ..kernels.json.check import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
-from ..visible import on_one_line
 from . import format
 from .faults import ZdsWarning
 

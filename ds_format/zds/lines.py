@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..advance import Advance
+from ..base.progress import Advance
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
 from .faults import SHOWN, Faults

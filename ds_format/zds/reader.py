@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from ..base.forks import renew_lock
 from ..errors import FormatError
-from ..forks import renew_lock
 from ..kernels.zds.zdx import Table
 from . import format, index, scanning
 from .documents import Document, decoder

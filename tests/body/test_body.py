@@ -21,6 +21,7 @@ from ds_format.body.stream import Stream
 from ds_format.drivers.ds.source import DsSource
 from ds_format.errors import TruncatedError
 from ds_format.kernels.files import ranges
+from tests.descriptors import n_open, needs_proc
 
 SIZE = 5000
 DATA = bytes(np.random.default_rng(1).integers(0, 256, SIZE, "u1"))
@@ -123,19 +124,18 @@ def test_a_changed_map_leaves_the_file(tmp_path: Path) -> None:
     assert path.read_bytes() == DATA
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@needs_proc
 def test_a_file_is_closed_when_nobody_holds_it(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(DATA)
-    before = len(os.listdir("/proc/self/fd"))
     part = FileBody.open(path).section(10, 20)
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert n_open(path) == 1
     assert part.read(0, 3) == DATA[10:13]
     watch = part.watch
     del part
     watch.check()
     del watch
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not n_open(path)
 
 
 def test_memory_in_other_memory() -> None:

@@ -15,12 +15,13 @@ import pytest
 from numpy.typing import NDArray
 
 from ds_format import classic
+from ds_format.body.body import Body, FileBody, MemoryBody
 from ds_format.errors import TruncatedError
 from ds_format.kernels.classic import portable, slabs
 from ds_format.kernels.classic.arrays import decode
 
 from .files import CODES, NUMBERS, File, Variable, drawn, encode, values
-from .same import exact
+from .same import exact, in_memory
 
 Read = Callable[..., tuple[NDArray[Any], bool]]
 
@@ -29,25 +30,48 @@ Read = Callable[..., tuple[NDArray[Any], bool]]
 def test_whole_variables(seed: int) -> None:
     file = drawn(Random(seed))
     data = encode(file)
-    for variable, found in zip(file.variables, classic.parse(data, len(data)).variables, strict=True):
-        assert exact(classic.decode(data, found)) == exact(values(file, variable))
+    for variable, found in zip(file.variables, classic.read_header(in_memory(data)).variables, strict=True):
+        assert exact(classic.values(in_memory(data), found)[0]) == exact(values(file, variable))
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_parts_of_variables(tmp_path: Path, seed: int) -> None:
+    """A file on disk and in memory, and one inside of another file and of other memory."""
     random = Random(seed)
     file = drawn(random)
     data = encode(file)
     path = tmp_path / "x.nc"
     path.write_bytes(data)
-    with path.open("rb") as stream:
-        header = classic.read_header(stream.fileno(), len(data))
-        for variable, found in zip(file.variables, header.variables, strict=True):
-            expected = values(file, variable)
-            for _ in range(10):
-                pairs = [sorted(random.choices(range(n + 1), k=2)) for n in found.shape]
-                slices = tuple(slice(start, stop) for start, stop in pairs)
-                assert exact(classic.read(stream.fileno(), found, slices)) == exact(np.array(expected[slices]))
+    around = tmp_path / "around"
+    around.write_bytes(b"before!" + data + b"after")
+    bodies: list[Body] = [
+        FileBody.open(path),
+        in_memory(data),
+        FileBody.open(around).section(7, len(data)),
+        MemoryBody("around", around.read_bytes()).section(7, len(data)),
+    ]
+    header = classic.read_header(bodies[0])
+    assert all(exact(classic.read_header(body)) == exact(header) for body in bodies)
+    for variable, found in zip(file.variables, header.variables, strict=True):
+        expected = values(file, variable)
+        for body in bodies:
+            assert exact(classic.values(body, found)[0]) == exact(expected)
+        for _ in range(10):
+            pairs = [sorted(random.choices(range(n + 1), k=2)) for n in found.shape]
+            slices = tuple(slice(start, stop) for start, stop in pairs)
+            for body in bodies:
+                assert exact(classic.values(body, found, slices)[0]) == exact(np.array(expected[slices]))
+
+
+def test_a_file_that_ends_inside_of_another_one_ends_there(tmp_path: Path) -> None:
+    data = encode(File(1, [(b"x", 100)], [], [Variable(b"a", [0], 4, [bytes(400)])]))
+    (tmp_path / "around").write_bytes(data + bytes(1000))
+    (variable,) = classic.read_header(in_memory(data)).variables
+    for whole in (FileBody.open(tmp_path / "around"), MemoryBody("around", data + bytes(1000))):
+        part = whole.section(0, len(data) - 1)
+        for slices in (None, (slice(0, 5),)):
+            with pytest.raises(TruncatedError, match=f"found {len(data) - 1} bytes in the file, expected at least"):
+                classic.values(part, variable, slices)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -55,7 +79,7 @@ def test_the_library_reads_the_same(tmp_path: Path, seed: int) -> None:
     data = encode(drawn(Random(seed)))
     path = tmp_path / "x.nc"
     path.write_bytes(data)
-    header = classic.parse(data, len(data))
+    header = classic.read_header(in_memory(data))
     with netCDF4.Dataset(path) as file:
         file.set_auto_maskandscale(False)
         file.set_auto_chartostring(False)
@@ -70,7 +94,7 @@ def test_the_library_reads_the_same(tmp_path: Path, seed: int) -> None:
                 if not isinstance(value, str):
                     assert exact(value) == exact(known.getncattr(name))
             if 0 not in variable.shape:
-                assert exact(classic.decode(data, variable)) == exact(np.array(known[...]))
+                assert exact(classic.values(in_memory(data), variable)[0]) == exact(np.array(known[...]))
 
 
 @pytest.mark.parametrize("code", NUMBERS)
@@ -188,14 +212,13 @@ def test_a_file_that_is_cut_meanwhile(tmp_path: Path) -> None:
     data = encode(File(1, [(b"x", 100)], [], [Variable(b"a", [0], 4, [bytes(400)])]))
     path = tmp_path / "x.nc"
     path.write_bytes(data)
-    (variable,) = classic.parse(data, len(data)).variables
-    with path.open("rb") as file:
-        os.truncate(path, 200)
+    (variable,) = classic.read_header(in_memory(data)).variables
+    body = FileBody.open(path)
+    os.truncate(path, 200)
+    for slices in (None, (slice(0, 100),)):
         with pytest.raises(TruncatedError, match='variable "a": found 200 bytes in the file, expected at least'):
-            classic.read(file.fileno(), variable, (slice(0, 100),))
-        assert classic.read(file.fileno(), variable, (slice(0, 5),)).tolist() == [0] * 5
-        with pytest.raises(OSError, match="descriptor"):
-            classic.read(-1, variable, (slice(0, 5),))
+            classic.values(body, variable, slices)
+    assert classic.values(body, variable, (slice(0, 5),))[0].tolist() == [0] * 5
 
 
 def test_every_type_has_a_code() -> None:

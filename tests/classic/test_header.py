@@ -7,15 +7,18 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ds_format import classic
+from ds_format.body.body import Body, FileBody, MemoryBody
+from ds_format.classic import header as headers
 from ds_format.errors import FormatError, TruncatedError
 
 from .files import Attribute, File, Variable, drawn, encode
-from .same import at_once, compare, exact, slowly
+from .same import at_once, compare, exact, in_memory, slowly
 
 VERSIONS = [1, 2, 5]
 X = (b"x", 3)
@@ -32,12 +35,17 @@ R = Variable(b"r", [0], 4, [ints(1), ints(2), ints(3)])
 """A variable of the dimension T."""
 
 
+def every_value(data: bytes) -> list[Any]:
+    body = in_memory(data)
+    return [classic.values(body, variable)[0].tolist() for variable in classic.read_header(body).variables]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_header_says_what_there_is(version: int) -> None:
     attributes = [Attribute(b"title", 2, b"an \xc3\xa4\0\0"), Attribute(b"n", 3, b"\1\0"), Attribute(b"e", 6, b"")]
     file = File(version, [T, X], attributes, [Variable(b"v", [0, 1], 3, [bytes(6)] * 3, attributes[:1]), R])
     data = encode(file)
-    header = classic.parse(data, len(data))
+    header = classic.read_header(in_memory(data))
     assert header.format == {1: "NETCDF3_CLASSIC", 2: "NETCDF3_64BIT_OFFSET", 5: "NETCDF3_64BIT_DATA"}[version]
     assert header.dimensions == (("t", 3, True), ("x", 3, False))
     assert exact(header.attributes) == exact({"title": "an ä", "n": np.int16(256), "e": np.array([], "f8")})
@@ -71,28 +79,33 @@ def test_of_mutated_headers_kernel_and_grammar_say_the_same(seed: int) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_part_of_a_header_asks_for_more(version: int) -> None:
     data = encode(File(version, [T, X], [Attribute(b"title", 2, b"text")], [A._replace(dims=[1]), R]))
-    size = classic.parse(data, len(data)).size
+    size = classic.read_header(in_memory(data)).size
     for n in range(size):
         with pytest.raises(classic.Incomplete) as caught:
-            classic.parse(data[:n], len(data))
+            headers._parse(data[:n], len(data), False)
         assert n < caught.value.size <= size
     for n in range(size):
         with pytest.raises(FormatError):
-            classic.parse(data[:n], n)
+            classic.read_header(in_memory(data[:n]))
 
 
-@pytest.mark.parametrize("prefix", [0, 4, 100, 40_000])
+@pytest.mark.parametrize("prefix", [0, 4, 100, 40_000, 200_000])
 def test_a_long_header_is_read_on(tmp_path: Path, prefix: int) -> None:
-    attributes = [Attribute(f"a{i}".encode(), 2, b"text" * 20) for i in range(500)]
+    attributes = [Attribute(f"a{i}".encode(), 2, b"text" * 20) for i in range(4000)]
     data = encode(File(1, [X], attributes, [A]))
     path = tmp_path / "x.nc"
     path.write_bytes(data)
-    with path.open("rb") as file:
-        header = classic.read_header(file.fileno(), len(data), data[:prefix])
-        assert exact(header) == exact(classic.parse(data, len(data)))
-        os.truncate(path, 10_000)
-        with pytest.raises(TruncatedError):
-            classic.read_header(file.fileno(), len(data))
+    bodies: list[Body] = [
+        FileBody.of("x.nc", os.open(path, os.O_RDONLY), head=data[:prefix]),
+        MemoryBody("x.nc", bytes(9) + data, 9),
+    ]
+    expected = exact(classic.read_header(in_memory(data)))
+    for body in bodies:
+        assert exact(classic.read_header(body)) == expected
+    cut = FileBody.open(path)
+    os.truncate(path, 100_000)
+    with pytest.raises(TruncatedError, match="header: found the end of the file at byte 100000, expected 262144 bytes"):
+        classic.read_header(cut)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -101,20 +114,20 @@ def test_streaming_means_as_many_records_as_there_are(version: int, cut: int, n:
     streaming = 2**64 - 1 if version == 5 else 2**32 - 1
     data = encode(File(version, [T], [], [R], streaming))
     data = data[: len(data) - cut]
-    assert classic.parse(data, len(data)).variables[0].shape == (n,)
+    assert classic.read_header(in_memory(data)).variables[0].shape == (n,)
     none = encode(File(version, [T], [], [], streaming))
-    assert classic.parse(none, len(none)).dimensions == (("t", 0, True),)
+    assert classic.read_header(in_memory(none)).dimensions == (("t", 0, True),)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_too_many_records_are_missed_and_fewer_believed(version: int) -> None:
     data = encode(File(version, [T, X], [], [R, A._replace(dims=[1])], 5))
-    header = classic.parse(data, len(data))
+    header = classic.read_header(in_memory(data))
     with pytest.raises(TruncatedError, match=f'variable "r": found {len(data)} bytes in the file, expected at least'):
-        classic.decode(data, header.variables[0])
-    assert classic.decode(data, header.variables[1]).tolist() == [1, 2, 3]
+        classic.values(in_memory(data), header.variables[0])
+    assert classic.values(in_memory(data), header.variables[1])[0].tolist() == [1, 2, 3]
     data = encode(File(version, [T], [], [R], 2))
-    assert classic.decode(data, classic.parse(data, len(data)).variables[0]).tolist() == [1, 2]
+    assert every_value(data) == [[1, 2]]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -126,22 +139,22 @@ def test_one_record_variable_needs_no_padding(version: int, n: int, step: int, t
     data = encode(
         File(version, [T], [], [Variable(b"v%d" % i, [0], t, [bytes(size[t])] * 3) for i, t in enumerate(types)])
     )
-    header = classic.parse(data, len(data))
+    header = classic.read_header(in_memory(data))
     assert [v.step for v in header.variables] == [step] * n
 
 
 def test_vsize_is_not_believed() -> None:
     data = encode(File(1, [T, X], [], [R._replace(vsize=77), A._replace(dims=[1], vsize=0), R._replace(name=b"s")]))
-    assert [classic.decode(data, v).tolist() for v in classic.parse(data, len(data)).variables] == [[1, 2, 3]] * 3
+    assert every_value(data) == [[1, 2, 3]] * 3
 
 
 def test_offsets_come_in_any_order() -> None:
     data = encode(File(1, [X], [], [A, A._replace(name=b"b", data=[ints(4, 5, 6)])]))
-    first, second = (v.begin for v in classic.parse(data, len(data)).variables)
+    first, second = (v.begin for v in classic.read_header(in_memory(data)).variables)
     data = encode(
         File(1, [X], [], [A._replace(begin=second), A._replace(name=b"b", data=[ints(4, 5, 6)], begin=first)])
     )
-    assert [classic.decode(data, v).tolist() for v in classic.parse(data, len(data)).variables] == [
+    assert every_value(data) == [
         [4, 5, 6],
         [1, 2, 3],
     ]
@@ -149,12 +162,12 @@ def test_offsets_come_in_any_order() -> None:
 
 def test_dimensions_may_be_large_where_nothing_has_them() -> None:
     data = encode(File(5, [T, (b"x", 2**40)], [], [Variable(b"a", [0, 1], 6, [])]))
-    (variable,) = classic.parse(data, len(data)).variables
-    assert classic.decode(data, variable).shape == variable.shape == (0, 2**40)
+    (variable,) = classic.read_header(in_memory(data)).variables
+    assert classic.values(in_memory(data), variable)[0].shape == variable.shape == (0, 2**40)
     data = encode(File(5, [(b"x", 2**40)], [], [Variable(b"a", [0], 6, [], vsize=0)]))
-    (variable,) = classic.parse(data, len(data)).variables
+    (variable,) = classic.read_header(in_memory(data)).variables
     with pytest.raises(TruncatedError, match='variable "a"'):
-        classic.decode(data, variable)
+        classic.values(in_memory(data), variable)[0]
 
 
 def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
@@ -219,7 +232,7 @@ def test_a_damaged_header_is_refused(title: str) -> None:
     data = encode(file)
     data = data if change is None else change(data)
     with pytest.raises(FormatError, match=message):
-        classic.parse(data, len(data))
+        classic.read_header(in_memory(data))
 
 
 UNUSUAL = {
@@ -243,14 +256,14 @@ UNUSUAL = {
 def test_an_unusual_header_is_left_to_the_library(title: str) -> None:
     data = encode(UNUSUAL[title])
     with pytest.raises(classic.Unusual):
-        classic.parse(data, len(data))
+        classic.read_header(in_memory(data))
 
 
 @pytest.mark.parametrize("name", ["x", "ä", "a b", "a.b-c+d", "x" * 255, "ж" * 127])
 def test_names(name: str) -> None:
     raw = name.encode()
     data = encode(File(1, [(raw, 3)], [Attribute(raw, 1, b"1")], [A._replace(name=raw)]))
-    header = classic.parse(data, len(data))
+    header = classic.read_header(in_memory(data))
     assert header.dimensions[0].name == header.variables[0].name == next(iter(header.attributes)) == name
 
 
@@ -258,5 +271,5 @@ def test_a_hole_full_of_zeros_takes_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
     path.write_bytes(b"CDF\1" + ints(0, 10, 2**30))
     os.truncate(path, 2**34)
-    with path.open("rb") as file, pytest.raises(classic.Unusual):
-        classic.read_header(file.fileno(), 2**34)
+    with pytest.raises(classic.Unusual):
+        classic.read_header(FileBody.open(path))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 from ds_format.cli import main
 from ds_format.dataset import dims
 

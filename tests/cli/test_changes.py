@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 
 from ..same import same_data
 

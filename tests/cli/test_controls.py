@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format import display, messages
+from ds_format import display
+from ds_format.base import messages
+from ds_format.base.wording import visible
 from ds_format.cli import output
-from ds_format.visible import visible
 
 ROOT = Path(__file__).parents[2]
 DS = [sys.executable, "-m", "ds_format"]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ds_format import files, stats
+from ds_format.api import files
 from ds_format.cli import cat
+from ds_format.model import stats
 
 if TYPE_CHECKING:
     from .conftest import Run

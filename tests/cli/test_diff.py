@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ds_format import cmd, files
+from ds_format import cmd
+from ds_format.api import files
 from ds_format.cli import man
 from tests import golden_ds as golden
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ds_format
-from ds_format import files
+from ds_format.api import files
 from ds_format.cli import commands
 from ds_format.cli import help as explain
 from ds_format.datadings.writer import FileWriter

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 
 from .conftest import Run
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ds_format.base.messages import describe, meant, with_meant
 from ds_format.errors import FormatError, MissingError
-from ds_format.messages import describe, meant, with_meant
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 
 from .lines import CHANGES, SETUPS, Lines
 from .test_cases import run, same

@@ -87,7 +87,7 @@ def run(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
 def test_neither_numpy_nor_netcdf4_is_imported(words: list[str], base: str) -> None:
     code = (
         "import sys; from ds_format.cli import main; main(sys.argv[1:]);"
-        "print({'numpy', 'netCDF4', 'ds_format.conversion'} & set(sys.modules), file=sys.stderr)"
+        "print({'numpy', 'netCDF4', 'ds_format.api.conversion'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, timeout=60, check=True)
     assert done.stderr.endswith(b"set()\n")

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from ds_format.amounts import bytes_of
+from ds_format.base.wording import bytes_of
 from ds_format.cli import progress
 from ds_format.cli.progress import Progress, render
 

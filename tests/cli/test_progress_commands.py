@@ -16,7 +16,7 @@ import pytest
 
 import ds_format
 from ds_format import binpickle
-from ds_format.advance import Advance, share_of
+from ds_format.base.progress import Advance, share_of
 from ds_format.cli import arguments, commands, large
 from ds_format.cli.progress import between
 from ds_format.datadings.writer import FileWriter

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 from ds_format.cli.arguments import Request
 from ds_format.cli.records import copying
 from ds_format.cli.records.showing import shown

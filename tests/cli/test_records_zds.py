@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds.store import ZDSStore
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 from ds_format.cli import selecting
+from ds_format.selection import Selection
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -27,7 +28,7 @@ Call = tuple[str, str, list[str] | None, dict[str, Any] | None]
 class Whole:
     """A file of which no more than the metadata is known."""
 
-    def __init__(self, path: str, *, skip_unsupported: bool, driver: None = None):
+    def __init__(self, path: str, *, skip_unsupported: bool, format: None = None):
         self.path = path
         self.meta = META
 
@@ -37,8 +38,8 @@ class Whole:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def part(self, variables: list[str] | None, *, sel: dict[str, Any], jd: bool) -> tuple[str, Any, Any]:
-        return self.path, variables, sel
+    def part(self, selection: Selection) -> tuple[str, Any, Any]:
+        return self.path, selection.variables, selection.sel
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_missing_names_by_mode(line: str, what: str, ds: Run, calls: list[Call])
 def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
-    def opened(path: str, *, skip_unsupported: bool, driver: None = None) -> Whole:
+    def opened(path: str, *, skip_unsupported: bool, format: None = None) -> Whole:
         seen.append(skip_unsupported)
         return Whole(path, skip_unsupported=skip_unsupported)
 

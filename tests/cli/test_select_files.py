@@ -12,7 +12,8 @@ import netCDF4
 import numpy as np
 import pytest
 
-from ds_format import drivers, files
+from ds_format import drivers
+from ds_format.api import files
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -133,8 +134,8 @@ def test_the_input_is_opened_once(
     if suffix == "ds":
         files.write(path, files.read(netcdf))
     driver = drivers.load(drivers.find(path))
-    opened, found = Mock(wraps=driver.open), Mock(wraps=drivers.find)
-    monkeypatch.setattr(driver, "open", opened)
+    load, opened, found = drivers.load, Mock(wraps=driver.open), Mock(wraps=drivers.find)
+    monkeypatch.setattr(drivers, "load", lambda one: load(one)._replace(open=opened))
     monkeypatch.setattr(drivers, "find", found)
     monkeypatch.setattr(drivers, "meta", None)
     assert ds("select", *words, path, "output.json").status == 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ds_format import files
+from ds_format.api import files
 
 if TYPE_CHECKING:
     from .conftest import Run

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format.base.names import escape
 from ds_format.dataset import as_array, attrs
-from ds_format.names import escape
 
 from .. import golden_ds as golden
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ds_format.api.files import read
 from ds_format.codec import line
 from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
 from ds_format.errors import DsError
-from ds_format.files import read
 
 from ..same import same_value
 

@@ -17,6 +17,7 @@ from ds_format.datadings.index import Index
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import RawWriter
 from ds_format.errors import FormatError, MissingError, TruncatedError, UnsupportedError
+from tests.descriptors import n_open
 
 from .made import write_numbers
 
@@ -373,9 +374,7 @@ def test_equal_keys_in_a_legacy_index(tmp_path: Path) -> None:
 
 def test_few_files_are_kept_open(tmp_path: Path) -> None:
     path = write_numbers(tmp_path / "a", 100)
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     found = [Index(path) for _ in range(20)]
     assert all("k5" in one for one in found)
-    if before:
-        assert len(os.listdir("/proc/self/fd")) == before
+    assert not n_open(*tmp_path.iterdir())
     assert index.SMALL >= 100

@@ -18,8 +18,8 @@ import ds_format as ds
 from ds_format.codec.encode import properties_of
 from ds_format.dataset import as_array
 from ds_format.drivers import csv_
+from ds_format.drivers.base import LossWarning
 from ds_format.drivers.csv_ import rows, sink, source
-from ds_format.drivers.loss import LossWarning
 
 from .. import golden_ds, golden_text
 from ..same import same_data
@@ -247,7 +247,7 @@ def test_a_warning_that_is_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.filterwarnings("ignore::ds_format.drivers.loss.LossWarning")
+@pytest.mark.filterwarnings("ignore::ds_format.drivers.base.LossWarning")
 def test_single_precision_is_written_short(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.csv", {"x": np.array([0.1, 1e10, 1e-5, np.nan, -0.0], "f4")})
     assert (tmp_path / "a.csv").read_bytes() == b"x\r\n0.1\r\n1e+10\r\n1e-05\r\nnan\r\n-0.0\r\n"

@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import creation, drivers
+from ds_format import drivers
+from ds_format.api import creation
 from ds_format.cli import main
 from ds_format.datadings.reader import MsgpackReader
-from ds_format.drivers.loss import LossWarning
+from ds_format.drivers.base import LossWarning
 from ds_format.errors import DriverError, IntegrityError, UnsupportedError
 from ds_format.many.converting import comparing
-from ds_format.subset import open_subset
+from ds_format.views.subset import open_subset
 from ds_format.zds.store import ZDSStore
 
-pytestmark = pytest.mark.filterwarnings("ignore::ds_format.drivers.loss.LossWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ds_format.drivers.base.LossWarning")
 
 RECORDS = [".msgpack", ".zds"]
 FORMS = [".csv", ".tsv", *RECORDS]
@@ -121,7 +122,7 @@ def test_two_months_with_two_scales_in_one_container(suffix: str, tmp_path: Path
 
 
 def test_other_formats_keep_the_scale(packed: Path, tmp_path: Path) -> None:
-    for name, driver in drivers.DRIVERS.items():
+    for name, driver in drivers.FORMATS.items():
         if driver.unpack is None or name == "hdf5":
             continue
         path = tmp_path / f"a{driver.suffixes[0]}"
@@ -157,7 +158,7 @@ def test_a_folder_is_verified_against_unpacked_values(packed: Path, tmp_path: Pa
 def test_blocks_are_cut_to_the_size_of_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(creation, "BLOCK_SIZE", 80)
     entry = {".dims": ["i"], ".size": [25], ".type": "int8", "scale_factor": 0.5, ".netcdf": {"packed": True}}
-    coding = creation.Coding({"x": entry}, drivers.DRIVERS["zds"])
+    coding = creation.Coding({"x": entry}, drivers.FORMATS["zds"])
     found = list(coding.blocks("x", [np.arange(25, dtype="i1")]))
     assert [len(block) for block in found] == [10, 10, 5]
     assert np.concatenate(found).tolist() == (np.arange(25) / 2).tolist()

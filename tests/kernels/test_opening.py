@@ -12,6 +12,7 @@ import pytest
 
 from ds_format.kernels.files import opening as compiled
 from ds_format.kernels.files import portable
+from tests.descriptors import n_open
 
 pytestmark = pytest.mark.parametrize("opening", [compiled, portable], ids=["compiled", "portable"])
 
@@ -55,14 +56,13 @@ def test_what_is_no_file(opening: Any, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as end:
         end.bind(os.path.relpath(tmp_path / "socket"))
         kinds = {"": errno.EISDIR, "pipe": errno.ESPIPE, "link": errno.ENOENT, "nope": errno.ENOENT}
-        before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
         for name, number in kinds.items():
             with pytest.raises(OSError) as caught:  # noqa: PT011 - its number and name are looked at
                 opening.open_first(tmp_path / name, 9)
             assert (caught.value.errno, str(caught.value.filename)) == (number, str(tmp_path / name))
         with pytest.raises(OSError, match="socket"):
             opening.open_first(tmp_path / "socket", 9)
-        assert len(before) in (0, len(os.listdir("/proc/self/fd")))
+        assert not n_open(tmp_path, tmp_path / "pipe", tmp_path / "socket")
     with pytest.raises(ValueError, match="null"):
         opening.open_first("a\0b", 9)
     with pytest.raises(TypeError):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.drivers.ds import AlikeFiles
+from ds_format.drivers.ds.alike import AlikeFiles
 from ds_format.errors import DsError
 
 from ..same import same_data, same_value

@@ -19,6 +19,7 @@ from ds_format.errors import DsError, MissingError, ReplacedError, UnsupportedEr
 from ds_format.many import concatenation, reading
 from ds_format.many.opening import ManyFiles
 from ds_format.selection import normalize, shape_of
+from tests.descriptors import n_open
 
 from .files_as_one import NAMES, SIZES, expected, make, opened, same, values, write
 
@@ -80,19 +81,18 @@ def test_only_files_that_are_needed_are_opened(paths: list[str]) -> None:
 
 
 def test_never_many_files_are_open(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    before = set(os.listdir("/proc/self/fd"))
     most = 0
 
     def again(*args: Any, **options: Any) -> Iterator[Any]:
         nonlocal most
         for piece in reading.pieces(*args, **options):
-            most = max(most, len(set(os.listdir("/proc/self/fd")) - before))
+            most = max(most, n_open(*paths))
             yield piece
 
     monkeypatch.setattr(concatenation, "pieces", again)
     values(opened(paths), "x")
     assert most <= 3
-    assert not set(os.listdir("/proc/self/fd")) - before
+    assert not n_open(*paths)
 
 
 @pytest.mark.parametrize("at_once", [frozenset(), None])

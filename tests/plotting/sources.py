@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import ds_format as ds
-from ds_format.names import escape
+from ds_format.base.names import escape
 from ds_format.plotting import making
-from ds_format.subset import open_subset
+from ds_format.views.subset import open_subset
 
 
 def make(folder: Path, dataset: dict[str, Any], name: str, limits: tuple[int, int, int] = (100, 50, 20)) -> Any:

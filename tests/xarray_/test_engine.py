@@ -13,6 +13,7 @@ xr = pytest.importorskip("xarray", reason="xarray is not installed")
 
 import ds_format as ds  # noqa: E402
 from ds_format.xarray_ import arrays, engine  # noqa: E402
+from tests.descriptors import n_open  # noqa: E402
 from tests.xarray_ import nc_files  # noqa: E402
 
 ENCODED = ("dtype", "_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar", "chunksizes")
@@ -134,11 +135,10 @@ def test_nothing_is_read_before_it_is_asked_for(path):
 
 
 def test_no_descriptor_stays_open(path):
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     opened = [xr.open_dataset(path, engine="ds") for _ in range(20)]
     for one in opened:
         one["x"][0].load()
-    assert not before or len(os.listdir("/proc/self/fd")) == before
+    assert not n_open(path)
 
 
 def test_one_dataset_in_many_threads(path):

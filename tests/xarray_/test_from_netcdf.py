@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.drivers import DRIVERS, open_source
+from ds_format.drivers import FORMATS, open_source
 from tests.fetch_ncarg import VARIABLE, folder, netcdf_files
 
 xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
@@ -54,7 +54,7 @@ def check_as_selected(path: Path, **options: Any) -> None:
         opened = xr.open_dataset(path, engine="netcdf4", **options)
     except (OSError, ValueError) as error:
         pytest.skip(f"xarray cannot open it: {error}")
-    with opened, closing(open_source(path, DRIVERS["netcdf"])) as source:
+    with opened, closing(open_source(path, FORMATS["netcdf"])) as source:
         bounds = {variable.attrs.get("bounds") for variable in opened.variables.values()}
         meta, arrays = encode(opened)
         for key, array in arrays.items():

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.drivers import BY_SUFFIX
-from ds_format.writing import is_xarray
+from ds_format.api.writing import is_xarray
+from ds_format.drivers import BUILT_IN, BY_SUFFIX
 
 xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
 dask_array = pytest.importorskip("dask.array", reason="needs dask (extra dask)")
@@ -74,7 +74,7 @@ def test_records(tmp_path: Path, suffix: str, lazy: bool) -> None:
 
 
 def test_all_formats_are_tested() -> None:
-    assert {BY_SUFFIX[suffix].module for suffix in HOLDS_ALL + RECORDS} == {row.module for row in BY_SUFFIX.values()}
+    assert {BY_SUFFIX[suffix].name for suffix in HOLDS_ALL + RECORDS} == BUILT_IN.keys()
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -168,6 +168,6 @@ def test_an_absent_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     def absent(name: str) -> None:
         raise ModuleNotFoundError(name, name=name)
 
-    monkeypatch.setattr("ds_format.optional.importlib.import_module", absent)
+    monkeypatch.setattr("ds_format.base.optional.importlib.import_module", absent)
     with pytest.raises(DriverError, match=r"cannot import duckdb: pip install 'ds-format-cython\[duckdb\]'"):
         sql("s", "SELECT 1")

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.messagepack import unpackb
 from ...errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
 from ...kernels.msgpack import walk
 from ...kernels.pickle.adler import adler32
-from ...messagepack import unpackb
 from . import lists
 from .libraries import decompress_blosc, numcodecs
 from .steps import FRAMES, Step, shown

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...base.messagepack import packb
 from ...errors import UnsupportedError
-from ...messagepack import packb
 from . import decoders, lists
 from .libraries import compress_blosc, numcodecs
 from .steps import Step, parse

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.messagepack import unpackb
 from ...errors import FormatError
 from ...kernels.msgpack import walk
-from ...messagepack import unpackb
 from .steps import shown
 
 IDS = ("json2", "msgpack2")

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...base.forks import renew_lock
 from ...errors import UnsafeError
-from ...forks import renew_lock
 from ...kernels.pickle.stack import Global
 from . import containers, numpy_, pandas_, pandas_arrays, scipy_, stdlib_
 from .known import Known, shown

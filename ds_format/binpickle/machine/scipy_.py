@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.optional import library
 from ...errors import FormatError
 from ...kernels.pickle.stack import Pending
-from ...optional import library
 from .known import Known, check, check_ints, check_state, wrong
 
 COMPRESSED = ("csr", "csc", "bsr")

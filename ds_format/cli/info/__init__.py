@@ -18,9 +18,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ... import messages
+from ...base import messages
+from ...base.wording import on_one_line
 from ...errors import DsError
-from ...visible import on_one_line
 from .. import output
 from ..arguments import FORMAT, Request, count, read_format, text
 from ..commands import Command, Option

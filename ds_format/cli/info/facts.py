@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import drivers
-from ...conventions import coordinates
-from ...dtypes import PACKED, TYPES
-from ...names import escape, unescape
+from ...base.dtypes import PACKED, TYPES
+from ...base.names import escape, unescape
+from ...model.conventions import coordinates
 from .. import metadata
 from . import formats
 
@@ -44,8 +44,8 @@ def of(path: str, format: str | None = None) -> dict[str, Any]:
     DsError, OSError
         If the file cannot be read.
     """
-    driver = drivers.find_existing(path) if format is None else drivers.of_format(format)
-    name = next(name for name, one in drivers.DRIVERS.items() if one is driver)
+    known = drivers.find_existing(path) if format is None else drivers.of_format(format)
+    name = known.name
     found: dict[str, Any] = {"path": path, "driver": name}
     if name == "ds":
         found["format"], meta, errors = formats.of_ds(path)
@@ -55,10 +55,10 @@ def of(path: str, format: str | None = None) -> dict[str, Any]:
         found.update(told)
         if not is_dataset:
             return found
-    source = drivers.open_source(path, driver)
+    source = drivers.open_source(path, known)
     try:
         if name not in CONTAINERS:
-            found.update(format=formats.named(name, source), size=os.stat(path).st_size)
+            found.update(format=formats.titled(known, source), size=os.stat(path).st_size)
         meta, errors = dict(source.meta), {key: error.message for key, error in source.faults.items()}
     finally:
         source.close()

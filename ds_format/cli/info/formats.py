@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import drivers
 from ...drivers import ds_header
 from ...drivers.base import Source
 
-NETCDF = {
-    "NETCDF3_CLASSIC": "NetCDF classic",
-    "NETCDF3_64BIT_OFFSET": "NetCDF 64-bit offset",
-    "NETCDF3_64BIT_DATA": "NetCDF CDF-5",
-    "NETCDF4_CLASSIC": "netCDF-4 classic model",
-    "NETCDF4": "netCDF-4",
-}
-"""By the names that the library has for them."""
-NAMES = {"csv": "CSV", "hdf5": "HDF5", "json": "JSON"}
 LENGTH = ".stored"
 """Bytes of a variable in a ds file."""
 
 
-def named(driver: str, source: Source) -> str:
-    """Return the usual name of the format of an open file of a driver."""
-    if driver == "netcdf":
-        record = source.meta.get(".", {}).get(".netcdf")
-        return NETCDF[record.get("format", "NETCDF4") if isinstance(record, dict) else "NETCDF4"]
-    return "TSV" if getattr(source, "delimiter", ",") == "\t" else NAMES[driver]
+def titled(format: drivers.Format, source: Source) -> str:
+    """Return the usual name of the format of an open file."""
+    title = drivers.load(format).title
+    return title(source) if title is not None else format.title or format.name
 
 
 def of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:

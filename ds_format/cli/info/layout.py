@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TextIO
 
-from ...amounts import bytes_of
-from ...visible import on_one_line
+from ...base.wording import bytes_of, on_one_line
 from . import records
 from .values import shown
 from .wrapping import Cell, Line, size_of, wrapped

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...amounts import bytes_of
-from ...visible import on_one_line
+from ...base.wording import bytes_of, on_one_line
 from .wrapping import Cell
 
 ENTRIES = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...visible import on_one_line
+from ...base.wording import on_one_line
 
 MAX_TEXT = 120
 """Characters of a value, unless all are wanted."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...nearest import hint
+from ...base.wording import hint
 from ..arguments import GENERAL as GENERAL
 from ..arguments import Request, UsageError, check, text
 from ..commands import Command, Option

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from ...advance import Advance
+from ...base.progress import Advance
+from ...base.wording import on_one_line
 from ...datadings.order import QuasiShuffler, Shuffler
-from ...drivers.loss import LossWarning
-from ...visible import on_one_line
+from ...drivers.base import LossWarning
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, names, text
 from . import formats

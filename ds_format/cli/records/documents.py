@@ -9,14 +9,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
 from ... import drivers
+from ...base.wording import on_one_line
 from ...datadings.base import Reader
-from ...drivers.loss import LossWarning
+from ...drivers.base import LossWarning
 from ...drivers.records.zds import companion_member
 from ...drivers.records.zds.reading import InOrder, open_place
 from ...drivers.records.zds.writing import packed
 from ...errors import MissingError, UnsupportedError
 from ...kernels.json.values import dumps
-from ...visible import on_one_line
 from ...zds.docfiles import DocFiles
 from ...zds.faults import Silence
 from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name, docs_name

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from ...advance import Advance
+from ...base.progress import Advance
 from ...body.target import Target, naming
 from ...errors import DsError, MissingError
 from ...kernels.files.presence import exists, is_file

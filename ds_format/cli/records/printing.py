@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...advance import Progress
+from ...base.progress import Progress
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, text
 from . import formats

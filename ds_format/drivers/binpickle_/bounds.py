@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.nesting import CONTAINERS, DEPTH
 from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
 from ...errors import UnsupportedError
-from ...nesting import CONTAINERS, DEPTH
 
 REPEATED = 1 << 20
 """Values that may come of repeated parts, in all."""

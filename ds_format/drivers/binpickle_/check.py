@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ...advance import Progress
+from ...base.progress import Progress
 from ...binpickle.reader import BinPickleFile
 from ...errors import DsError, UnsafeError
 from ..base import ERROR, WARNING, Problem, Report

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.dtypes import TYPES
+from ...base.names import escape, unescape
 from ...binpickle.machine.postponed import PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
 from ...codec.header import PRIVATE, check_dims
 from ...dataset import META, as_array
-from ...dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
-from ...names import escape, unescape
 from ..base import Metadata
 from ..strings import check_kind
 from .bounds import POSTPONED, Measure

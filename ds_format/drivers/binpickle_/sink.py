@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.dtypes import TYPES, Type
+from ...base.names import unescape
 from ...binpickle.body import Body, Piecewise
 from ...binpickle.format import VERSIONS, IndexEntry
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import type_of
 from ...codec.header import PRIVATE
 from ...dataset import META, as_array
-from ...dtypes import TYPES, Type
 from ...errors import DsError, VersionError
-from ...names import unescape
 from ..base import Metadata
 from ..sink import FileSink
 from ..strings import as_objects, as_text, check_kind

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ...base.names import unescape
 from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META
 from ...errors import DsError, MissingError
-from ...names import unescape
 from ...selection import take
-from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
+from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..handle import Reopened
-from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
 from .bounds import POSTPONED
 from .foreign import variables

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ... import signatures
+from ...base import signatures
 from ...body.body import FileBody
 from ...body.stamp import Stamp
 from ..library.extents import clipped, read_filled

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base import parallel
 from ...body.body import Body
-from ...codec import parallel
 from ...errors import FormatError
 from ...kernels.hdf5 import place
 from .filters import decode

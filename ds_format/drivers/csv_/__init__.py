@@ -12,7 +12,14 @@ value. What type a column has, its cells tell, see `ds_format.drivers.csv_.cells
 
 from __future__ import annotations
 
+from typing import Any
+
 from .sink import CsvSink as create
 from .source import CsvSource as open
 
-__all__ = ["create", "open"]
+__all__ = ["create", "open", "title"]
+
+
+def title(source: Any) -> str:
+    """Return the usual name of the format of an open file."""
+    return "TSV" if source.delimiter == "\t" else "CSV"

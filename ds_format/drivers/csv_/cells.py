@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import Type
+from ...base.dtypes import Type
 from ..strings import as_text
 
 DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...base.names import unescape
 from ...codec.header import DTYPES, PRIVATE
-from ...names import unescape
 from ...timeaxis import JD_CALENDAR, JD_UNITS, claims_time
 from ..base import Metadata
-from ..loss import count_payloads
+from ..sink import count_payloads
 from .source import DIMENSION
 
 SHOWN = 5

@@ -10,14 +10,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
+from ...base.dtypes import TYPES, Type
+from ...base.names import unescape
 from ...body.target import naming
 from ...codec.encode import type_of
 from ...dataset import as_array
-from ...dtypes import TYPES, Type
 from ...errors import DsError, UnsupportedError
-from ...names import unescape
-from ..base import BLOCK_SIZE, Metadata
-from ..loss import warn
+from ..base import BLOCK_SIZE, Metadata, warn
 from ..sink import FileSink
 from .cells import Column, cells_of
 from .losses import Losses

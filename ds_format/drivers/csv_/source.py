@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.names import escape, unescape
 from ...body import open_file
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
-from ...names import escape, unescape
 from ...selection import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import Reopened

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ...advance import Progress
+from ...base.names import unescape
+from ...base.progress import Progress
 from ...codec.decode import Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import locate
 from ...errors import DsError, IntegrityError
-from ...names import unescape
 from ..base import ERROR, WARNING, Problem, Report
 from .source import DsSource
 from .variables import all_headers

@@ -1,18 +1,87 @@
-"""A whole dataset → the buffers of a file."""
+"""A whole dataset → the buffers of a file, which is written in one piece; its metadata alone → a header."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from ...base.dtypes import TYPES
+from ...base.names import unescape
+from ...body.target import Target, naming, resolve
+from ...codec.attributes import to_json
 from ...codec.encode import STORED_AS_IS, Buffer, Encoded, encode
-from ...codec.header import ALIGNMENT, LARGE_SIZE, Entry, VarHeader, properties
+from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, PRIVATE, VERSIONS, Entry, VarHeader, properties
 from ...codec.line import build
-from ...dtypes import TYPES
-from ...errors import DsError
+from ...errors import DsError, UnsupportedError, explained
 from ...kernels.ds import compose as kernel
-from ...names import unescape
-from .entries import STORED, dataset_entry, entry_of, header_key
+from ...kernels.files import files, ranges
+from ..base import Metadata
+from .checksums import of_buffers
+
+LOCKED_SIZE = 4 << 20
+"""Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
+STORED = PRIVATE | {".size", ".type", DTYPES}
+"""Properties that are made from the data."""
+
+
+def entry_of(key: str, meta: Mapping[str, Any], var: VarHeader, version: str) -> dict[str, Any]:
+    """Return the entry of one variable.
+
+    Parameters
+    ----------
+    key : str
+        Key of the variable in the dataset.
+    meta : dict
+        Its metadata.
+    var : VarHeader
+    version : str
+        `1.0` or `2.0.1`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the header cannot hold it; the message names variable and attribute.
+    """
+    if version == "2.0.1" and var.size is None:
+        raise UnsupportedError("the 2.0.1 format has no variables without data", variable=unescape(key))
+    entry = _attributes(meta, version, key)
+    entry.update(properties(var, version))
+    return entry
+
+
+def dataset_entry(meta: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Return the entry `"."` from the metadata of the dataset itself.
+
+    Raises
+    ------
+    UnsupportedError
+        If the header cannot hold it, or there is no such version.
+    """
+    if version not in VERSIONS:
+        expected = " or ".join(f'"{known}"' for known in VERSIONS)
+        raise UnsupportedError(f"version: found {version!r}, expected {expected}")
+    return _attributes(meta, version, None)
+
+
+def _attributes(meta: Mapping[str, Any], version: str, key: str | None) -> dict[str, Any]:
+    try:
+        out = to_json(meta, STORED)
+        return out if version == "1.0" else {header_key(name, version): value for name, value in out.items()}
+    except DsError as error:
+        raise error.at(variable=None if key is None else unescape(key))
+
+
+def header_key(key: str, version: str) -> str:
+    """Return the key of a dataset as a header has it; names of the 2.0.1 format are not escaped."""
+    if version != "2.0.1" or not key.startswith("\\"):
+        return key
+    name = unescape(key)
+    if name.startswith("."):
+        raise UnsupportedError(f'the 2.0.1 format has no names that begin with ".": found "{name}"')
+    return name
+
 
 NAMES = {dtype: ds_type.name for dtype, ds_type in STORED_AS_IS.items()}
 
@@ -84,3 +153,133 @@ def aligned(offset: int, encoded: Encoded) -> int:
     """Return the first offset from `offset` on at which a variable may start."""
     step = ALIGNMENT if encoded.size >= LARGE_SIZE else max(encoded.type.size, 1)
     return offset + -offset % step
+
+
+LARGEST = (1 << 63) - 1
+"""Stands for an offset or a length that is not known yet: no number takes more digits."""
+
+
+class Plan:
+    """A header that comes first in the file, but is known last.
+
+    Room for it is left, and what it does not need is filled with spaces.
+
+    Parameters
+    ----------
+    meta : Metadata
+        Each variable with `.size`, and `.type` unless it has no data.
+    version : str
+        Of the format: `1.0` or `2.0.1`.
+
+    Attributes
+    ----------
+    body : int
+        Start of the body, in bytes from the start of the file.
+
+    Raises
+    ------
+    UnsupportedError
+        If the header cannot hold the metadata; the message names variable and attribute.
+    """
+
+    def __init__(self, meta: Metadata, version: str):
+        self.meta = meta
+        self.version = version
+        self.body = len(self._build({key: self._largest(key) for key in meta if key != "."}))
+
+    def _largest(self, key: str) -> VarHeader:
+        size = self.meta[key].get(".size")
+        shape = None if size is None else tuple(size)
+        ds_type = TYPES.get(self.meta[key].get(".type") or "unicode", TYPES["unicode"])
+        return VarHeader(ds_type, shape, LARGEST, LARGEST, False, False)
+
+    def _build(self, variables: Mapping[str, VarHeader], room: int = 0) -> bytes:
+        entries = {}
+        for key, var in variables.items():
+            entries[header_key(key, self.version)] = entry_of(key, self.meta[key], var, self.version)
+        return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, room)
+
+    def header(self, variables: Mapping[str, VarHeader]) -> bytes:
+        """Return the first `body` bytes of the file, of all variables in any order."""
+        return self._build({key: variables[key] for key in self.meta if key != "."}, room=self.body)
+
+    def place(self, name: str, type_name: str, end: int) -> VarHeader:
+        """Return where numbers or booleans without a mask lie behind what a file has already.
+
+        Parameters
+        ----------
+        name : str
+            Key of a variable with `.size`.
+        type_name : str
+        end : int
+            Of what is there or planned already, in bytes from the start of the file.
+        """
+        ds_type = TYPES[type_name]
+        size = tuple(self.meta[name][".size"])
+        start = end + -end % ALIGNMENT
+        length = (math.prod(size) * ds_type.bits + 7) // 8
+        return VarHeader(ds_type, size, start - self.body, length, not ds_type.ordered)
+
+    def end(self, var: VarHeader) -> int:
+        """Return where a variable ends, in bytes from the start of the file."""
+        return self.body + var.offset + var.length
+
+
+def write(
+    path: Any,
+    arrays: dict[str, Any],
+    meta: Mapping[str, Mapping[str, Any]],
+    *,
+    version: str = "1.0",
+    atomic: bool = True,
+    durable: bool = False,
+    checksum: bool = False,
+) -> None:
+    """Write a whole file in one piece.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    arrays : dict
+        Key → ndarray, MaskedArray, or None for a variable without data.
+    meta : Metadata
+    version : str
+        Of the format: `1.0` or `2.0.1`.
+    atomic, durable : bool
+        As `kernels.files.files.write_file`.
+    checksum : bool
+        Add a trailer with checksums; see `checksums`.
+    """
+    try:
+        buffers, size = compose(arrays, meta, version)
+        if checksum:
+            buffers = [*buffers, of_buffers(buffers)]
+    except DsError as error:
+        raise error.at(path=os.fsdecode(path))
+    if atomic and size >= LOCKED_SIZE:
+        _write_large(path, buffers, durable)
+        return
+    try:
+        if not files.write_file(path, buffers, atomic, durable):
+            with naming(path):
+                files.write_file(resolve(path)[0], buffers, atomic, durable)
+    except FileNotFoundError as error:
+        raise explained(error, is_output=True) from None
+
+
+def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
+    """Write what may take long enough for the writer to be killed meanwhile, so that it is found later."""
+    target = Target(path, durable=durable)
+    try:
+        with naming(path):
+            fd = target.create()
+            try:
+                end = 0
+                for buffer in buffers:
+                    end += ranges.write_at(fd, end, buffer)
+            finally:
+                os.close(fd)
+            target.commit()
+    except BaseException:
+        target.abort()
+        raise

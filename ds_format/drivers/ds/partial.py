@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.names import unescape
 from ...body.body import Body
 from ...codec import legacy
 from ...codec.decode import Decoder
@@ -16,7 +17,6 @@ from ...codec.header import VarHeader
 from ...codec.layout import locate
 from ...dataset import as_array
 from ...errors import DsError
-from ...names import unescape
 from ...selection import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from .variables import decode_variable
 

@@ -2,24 +2,263 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable
-from typing import Any
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...base.dtypes import TYPES, Type
+from ...base.names import unescape
+from ...body import Opened
 from ...body.body import Body
-from ...codec.header import VarHeader
-from ...dtypes import TYPES
-from ...errors import DsError
+from ...body.target import naming
+from ...codec.encode import Encoded, encode, type_of
+from ...codec.header import ALIGNMENT, VarHeader
+from ...dataset import as_array
+from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges
 from ..base import Metadata
 from ..library.missing import FillMark
 from ..settings import NETCDF
 from ..sink import FileSink
-from .appending import Appender
 from .checksums import of_file
-from .plan import Plan
+from .composing import Plan, aligned
+
+
+class BitStream(Opened):
+    """Bits that arrive in any number and go to a file in whole bytes.
+
+    Attributes
+    ----------
+    bit : int
+        Of its byte, 0 to 7, at which the next bits begin.
+    """
+
+    def __init__(self, fd: int, offset: int):
+        self.fd = fd
+        self.offset = offset
+        self.bit = 0
+        self._rest = 0
+
+    def add(self, packed: NDArray[np.uint8], n: int) -> None:
+        """Append n bits, which begin at `bit` of the first byte, behind 0s."""
+        end = self.bit + n
+        packed[:1] |= self._rest
+        self.offset += ranges.write_at(self.fd, self.offset, packed[: end // 8])
+        self.bit = end % 8
+        self._rest = int(packed[-1]) if self.bit else 0
+
+    def skip(self, n: int) -> None:
+        """Append n times 0: bytes of a new file that are not written are 0, and take no space."""
+        end = self.bit + n
+        if end >= 8 and self._rest:
+            ranges.write_at(self.fd, self.offset, bytes([self._rest]))
+            self._rest = 0
+        self.offset += end // 8
+        self.bit = end % 8
+
+    def finish(self) -> int:
+        """Write the last byte, padded with 0, and return where the bits end, in bytes from the start of the file."""
+        if self.bit:
+            self.offset += ranges.write_at(self.fd, self.offset, bytes([self._rest]))
+        return self.offset
+
+
+class VariableStream(Opened):
+    """A variable being written at the end of a file.
+
+    Room for a mask is left in front of the values. If no value turns out to be missing it stays an unused gap, which in
+    most file systems takes no space.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    end : int
+        Of what is written already, in bytes from the start of the file.
+    body : int
+        Start of the body, in bytes from the start of the file.
+    size : tuple of int
+        Shape of the variable.
+    ds_type : Type
+    may_miss : bool
+        Whether values may be missing.
+    folder : str
+        Where a temporary file may be made.
+    """
+
+    def __init__(self, fd: int, end: int, body: int, size: tuple[int, ...], ds_type: Type, may_miss: bool, folder: str):
+        self.fd = fd
+        self.body = body
+        self.size = size
+        self.type = ds_type
+        self.n = int(np.prod(size, dtype=object))
+        mask_size = (self.n + 7) // 8 if may_miss else 0
+        self.may_miss = may_miss
+        self.start = end + -(end + mask_size) % ALIGNMENT
+        self.values = self.start + mask_size
+        self.offset = self.values
+        self.done = 0
+        self.any_missing = False
+        self._mask = BitStream(fd, self.start)
+        self._bits = BitStream(fd, self.values)
+        self._spool: IO[bytes] | None = None
+        if ds_type.is_string:
+            self._spool = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - `close` closes it
+        self._spooled = 0
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Append a block, whose values follow the last ones in C order."""
+        encoded = encode(block, self.type.name, self._mask.bit, self._bits.bit)
+        if encoded.type is not self.type:
+            raise DsError(f"found values of type {encoded.type.name}, expected {self.type.name}")
+        if encoded.missing and not self.may_miss:
+            raise DsError("a value is missing, although the metadata say that none can be")
+        self.done += encoded.n
+        if encoded.missing:
+            self._mask.add(encoded.buffers[0], encoded.n)
+            self.any_missing = True
+        else:
+            self._mask.skip(encoded.n)
+        if self.type.is_string:
+            self._add_strings(encoded)
+        elif self.type.code == "?":
+            self._bits.add(encoded.buffers[-1], encoded.n - encoded.missing)
+        else:
+            self.offset += ranges.write_at(self.fd, self.offset, encoded.buffers[-1])
+
+    def _add_strings(self, encoded: Encoded) -> None:
+        lengths, data = encoded.buffers[-2:]
+        self.offset += ranges.write_at(self.fd, self.offset, lengths)
+        if self._spool is not None:
+            self._spooled += ranges.write_at(self._spool.fileno(), self._spooled, data)
+
+    def finish(self) -> tuple[VarHeader, int]:
+        """Write what is left, and return the header of the variable and where the file ends now.
+
+        Raises
+        ------
+        DsError
+            If more or fewer values came than the variable has.
+        """
+        if self.done != self.n:
+            raise DsError(f"found {self.done} values, expected {self.n} as .size {list(self.size)} says")
+        if self.any_missing:
+            self._mask.finish()
+        if self.type.code == "?":
+            self.offset = self._bits.finish()
+        if self._spool is not None:
+            self.offset += ranges.copy_range(self._spool.fileno(), 0, self.fd, self.offset, self._spooled)
+        start = self.start if self.any_missing else self.values
+        header = VarHeader(
+            self.type, self.size, start - self.body, self.offset - start, not self.type.ordered, self.any_missing
+        )
+        return header, self.offset
+
+    def close(self) -> None:
+        """Release the temporary file."""
+        if self._spool is not None:
+            self._spool.close()
+
+
+class Appender(Opened):
+    """An open file to which variables are appended.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    plan : Plan
+        Of the file.
+    end : int
+        Of what it has already, in bytes from its start.
+    path : str
+        The name that errors of the system get.
+    folder : str
+        Where a temporary file may be made.
+    """
+
+    def __init__(self, fd: int, plan: Plan, end: int, path: str, folder: str):
+        self.fd = fd
+        self.plan = plan
+        self.end = end
+        self.path = path
+        self.folder = folder
+
+    def put(self, name: str, blocks: Iterator[Any]) -> VarHeader:
+        """Append one variable from its blocks, and return where it lies.
+
+        Raises
+        ------
+        DsError
+            If the format cannot hold a value, or there are more or fewer than `.size` says.
+        """
+        entry = self.plan.meta[name]
+        if entry.get(".size") is None:
+            return self._empty(name)
+        size = tuple(entry[".size"])
+        first = next(blocks, None)
+        if first is None:
+            return self._empty(name)
+        first = as_array(first)
+        hint = entry.get(".type")
+        if first.size == np.prod(size, dtype=object):
+            header = self._put_at_once(size, encode(first, hint))
+            if next(blocks, None) is not None:
+                raise DsError(f"found more values than .size {list(size)} says")
+            return header
+        may_miss = entry.get(".missing") is not False
+        return self._put_stream(size, type_of(first, hint), may_miss, itertools.chain([first], blocks))
+
+    def _put_at_once(self, size: tuple[int, ...], encoded: Encoded) -> VarHeader:
+        body = self.plan.body
+        offset = aligned(self.end - body, encoded)
+        self.end = body + offset
+        with naming(self.path):
+            for buffer in encoded.buffers:
+                self.end += ranges.write_at(self.fd, self.end, buffer)
+        return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.missing > 0)
+
+    def _put_stream(self, size: tuple[int, ...], ds_type: Type, may_miss: bool, blocks: Iterable[Any]) -> VarHeader:
+        stream = VariableStream(self.fd, self.end, self.plan.body, size, ds_type, may_miss, self.folder)
+        try:
+            for block in blocks:
+                array = as_array(block)
+                with naming(self.path):
+                    stream.add(array)
+            with naming(self.path):
+                header, self.end = stream.finish()
+        finally:
+            stream.close()
+        return header
+
+    def copy(self, name: str, type_name: str, parts: Iterable[Body]) -> VarHeader:
+        """Append one variable of numbers from parts of other files, without decoding them."""
+        var = self.plan.place(name, type_name, self.end)
+        start = end = self.plan.end(var) - var.length
+        with naming(self.path):
+            for part in parts:
+                if part.fd is None:
+                    raise DsError("its bytes are not in a file on this machine", path=part.name)
+                end += ranges.copy_range(part.fd, part.start, self.fd, end, part.size)
+        if end - start != var.length:
+            raise TruncatedError("a file was cut while it was read", path=self.path, variable=unescape(name))
+        self.end = end
+        return var
+
+    def _empty(self, name: str) -> VarHeader:
+        """Return the header of a variable without bytes: without data, or of zero size."""
+        size = self.plan.meta[name].get(".size")
+        ds_type = TYPES.get(self.plan.meta[name].get(".type") or "")
+        if size is not None and 0 not in size:
+            raise DsError(f"found no values, expected those of .size {list(size)}")
+        if size is not None and ds_type is None:
+            ds_type = TYPES["float64"]
+        return VarHeader(ds_type, None if size is None else tuple(size), 0, 0, ds_type is None or not ds_type.ordered)
 
 
 class DsSink(FileSink):

@@ -1,17 +1,18 @@
-"""Reading a ds file variable by variable, in parts and in blocks."""
+"""Reading a ds file variable by variable, in parts and in blocks, here or elsewhere."""
 
 from __future__ import annotations
 
 import errno
-import functools
-import importlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ...base.names import unescape
+from ...base.once import once
 from ...body import Opened
 from ...body.body import Body
 from ...body.mapped import mapped
@@ -19,22 +20,17 @@ from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec.attributes import from_json
 from ...codec.decode import STEP
 from ...codec.header import VarHeader
-from ...codec.header_line import HeaderLine
 from ...codec.layout import check_numbers, locate
-from ...codec.line import Header
+from ...codec.line import Header, HeaderLine
 from ...dataset import as_array
 from ...errors import DsError, MissingError
-from ...names import unescape
-from ...once import once
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_line
+from ..handle import PositionedHandle
 from . import checksums
 from .checksums import Sums
 from .partial import decoder_of, has_legacy_strings, read_variable
 from .variables import all_headers, faults_of, is_simple, read_headers, source_metadata
-
-if TYPE_CHECKING:
-    from .handle import DsHandle
 
 STRING_OVERHEAD = 64
 """Bytes that a Python string takes besides its characters."""
@@ -130,8 +126,7 @@ class DsSource(Opened):
     def handle(self, name: str) -> DsHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
         version, body = self.header.version, self.header.body
-        handle: DsHandle = _handles().DsHandle(self._absolute, name, self._stamp, body, version, self.variable(name))
-        return handle
+        return DsHandle(self._absolute, name, self._stamp, body, version, self.variable(name))
 
     @once
     def _absolute(self) -> str:
@@ -141,8 +136,7 @@ class DsSource(Opened):
     def _stamp(self) -> Stamp:
         """What tells whether the file is still this one."""
         header = memoryview(self._data)[: self.header.body]
-        found: Stamp = _handles().DsHandle.stamp_of(self.path, self.watch, header)
-        return found
+        return DsHandle.stamp_of(self.path, self.watch, header)
 
     @once
     def sums(self) -> Sums | None:
@@ -259,7 +253,35 @@ class DsSource(Opened):
             vars(self).pop("body", None)
 
 
-@functools.cache
-def _handles() -> Any:
-    """Return the module of handles: who reads a file, and makes none, need not load it."""
-    return importlib.import_module(".handle", __package__)
+@dataclass(frozen=True, slots=True)
+class DsHandle(PositionedHandle):
+    """A variable of a ds file; see `drivers.base.Handle`.
+
+    Attributes
+    ----------
+    version : str
+        Of the format.
+    var : VarHeader
+        What the header says of the variable.
+    """
+
+    version: str
+    var: VarHeader
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """None: no data."""
+        return self.var.size
+
+    @property
+    def type(self) -> str | None:
+        """Name of the ds type."""
+        return None if self.var.type is None else self.var.type.name
+
+    @property
+    def missing(self) -> bool:
+        """Whether values may be missing."""
+        return self.var.missing
+
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        return read_variable(self.version, self.key, self.var, file.section(self.body), False, index)

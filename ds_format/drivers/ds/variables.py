@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...base.names import unescape
 from ...body.body import Body
 from ...codec import legacy
 from ...codec.attributes import from_json
@@ -12,7 +13,6 @@ from ...codec.decode import decode
 from ...codec.header import VarHeader
 from ...codec.line import Header
 from ...errors import DsError, FormatError
-from ...names import unescape
 from ..base import Metadata
 
 

@@ -1,33 +1,27 @@
-"""A whole dataset in one go: small files in one read, any in one write."""
+"""A whole dataset in one go: a small file in one read."""
 
 from __future__ import annotations
 
-import functools
-import importlib
 import os
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...body.body import Body, MemoryBody
-from ...body.target import Target, naming, resolve
 from ...codec.attributes import from_json
 from ...codec.decode import DTYPES
 from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
-from ...errors import DsError, explained
+from ...errors import DsError
 from ...kernels.ds.small import Reader
-from ...kernels.files import files, ranges
-from ...packing import unpack_all
+from ...kernels.files import files
+from ...model.packing import unpack_all
 from ..base import Metadata
 from ..ds_header import open_line
 from ..library.missing import restore
 from ..settings import NETCDF
-from .composing import compose
 from .variables import decode_variable, may_unpack, read_headers, typed
 
-LOCKED_SIZE = 4 << 20
-"""Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
 DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
 """The dtypes of all types, None for those that are no numbers."""
 WHOLE_SIZE = 256 * 1024
@@ -140,69 +134,3 @@ def _complete(
             restore(meta[key], dataset[key])
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)
-
-
-def write(
-    path: Any,
-    arrays: dict[str, Any],
-    meta: Mapping[str, Mapping[str, Any]],
-    *,
-    version: str = "1.0",
-    atomic: bool = True,
-    durable: bool = False,
-    checksum: bool = False,
-) -> None:
-    """Write a whole file in one piece.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-    arrays : dict
-        Key → ndarray, MaskedArray, or None for a variable without data.
-    meta : Metadata
-    version : str
-        Of the format: `1.0` or `2.0.1`.
-    atomic, durable : bool
-        As `kernels.files.files.write_file`.
-    checksum : bool
-        Add a trailer with checksums; see `checksums`.
-    """
-    try:
-        buffers, size = compose(arrays, meta, version)
-        if checksum:
-            buffers = [*buffers, _checksums().of_buffers(buffers)]
-    except DsError as error:
-        raise error.at(path=os.fsdecode(path))
-    if atomic and size >= LOCKED_SIZE:
-        _write_large(path, buffers, durable)
-        return
-    try:
-        if not files.write_file(path, buffers, atomic, durable):
-            with naming(path):
-                files.write_file(resolve(path)[0], buffers, atomic, durable)
-    except FileNotFoundError as error:
-        raise explained(error, is_output=True) from None
-
-
-@functools.cache
-def _checksums() -> Any:
-    """Return the module of checksums, which most who write need not load."""
-    return importlib.import_module(".checksums", __package__)
-
-
-def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
-    """Write what may take long enough for the writer to be killed meanwhile, so that it is found later."""
-    target = Target(path, durable=durable)
-    try:
-        with naming(path):
-            fd = target.create()
-            try:
-                end = 0
-                for buffer in buffers:
-                    end += ranges.write_at(fd, end, buffer)
-            finally:
-                os.close(fd)
-            target.commit()
-    except BaseException:
-        target.abort()
-        raise

@@ -13,9 +13,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.names import escape
 from ...codec.attributes import to_json
 from ...errors import UnsupportedError
-from ...names import escape
 from ..library import missing
 from .calls import Node
 from .names import IMPOSSIBLE

@@ -27,10 +27,10 @@ from typing import Any
 import h5py
 import numpy as np
 
+from ...base.names import escape, unescape
+from ...base.nesting import is_too_deep
 from ...codec.attributes import from_json, to_json
 from ...errors import UnsupportedError
-from ...names import escape, unescape
-from ...nesting import is_too_deep
 from . import attribute_values as values
 from .calls import Node
 from .names import HIDDEN, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, is_attribute, substitute

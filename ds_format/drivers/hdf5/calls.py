@@ -8,8 +8,8 @@ import h5py
 
 from ...body import check_file
 from ...errors import DsError, FormatError
+from ..base import LossWarning
 from ..library import guard
-from ..loss import LossWarning
 
 Node = Any
 """An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""

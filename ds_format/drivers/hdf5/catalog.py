@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import packing
+from ...base.dtypes import PACKED, TYPES
 from ...dataset import escape
-from ...dtypes import PACKED, TYPES
 from ...errors import UnsupportedError
+from ...model import packing
 from ..base import Metadata
 from ..library import missing
 from ..library.catalog import Catalog, FileVariable, joinable

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import h5py
 import numpy as np
 
-from ...dtypes import TYPE_OF_CODE, TYPES
+from ...base.dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 
 Kind = Literal["number", "bool", "fixed", "string", "octets"]

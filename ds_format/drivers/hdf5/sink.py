@@ -8,7 +8,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
 from ...errors import DsError, UnsupportedError
 from ..base import Metadata
 from ..library.guard import Guard

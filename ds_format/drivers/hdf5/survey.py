@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.dtypes import TYPES
 from ...codec.encode import type_of
-from ...dtypes import TYPES
 from .. import strings
 from ..library import missing
 from ..library.encoding import encoded

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
 from .. import strings
 from ..base import BLOCK_SIZE, block_slices

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.dtypes import TYPES, Type
 from ...codec.header import MAX_DIMS, kind_of
 from ...dataset import as_array
-from ...dtypes import TYPES, Type
 from ...errors import DsError, FormatError, UnsupportedError
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}

@@ -12,17 +12,16 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.dtypes import TYPES
+from ...base.names import unescape
 from ...body.target import naming
 from ...codec.attributes import to_json
 from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE
 from ...dataset import as_array
-from ...dtypes import TYPES
 from ...errors import DsError
-from ...names import unescape
-from ..base import Metadata
-from ..loss import count_payloads, warn
-from ..sink import FileSink
+from ..base import Metadata, warn
+from ..sink import FileSink, count_payloads
 from ..strings import as_text
 
 STORED = PRIVATE | {".size", ".type", DTYPES}

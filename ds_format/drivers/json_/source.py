@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ... import signatures
+from ...base import signatures
+from ...base.dtypes import TYPES
+from ...base.names import escape, unescape
+from ...base.nesting import TOO_DEEP, is_too_deep
 from ...body import open_binary
 from ...codec.attributes import from_json
 from ...codec.encode import type_of
 from ...codec.header import PRIVATE, check_dims, kind_of
-from ...dtypes import TYPES
-from ...errors import DsError, FormatError, MissingError
-from ...names import escape, unescape
-from ...nesting import TOO_DEEP, is_too_deep
-from ...selection import take
-from ..base import BLOCK_SIZE, Metadata, block_slices
-from ..handle import Reopened
+from ...errors import DsError, FormatError
+from ..handle import HeldSource
 from .arrays import array_of
 
 BEGINNINGS = b'{["-0123456789tfnNI\xef'
 """First bytes of JSON texts; the last one is that of a byte order mark."""
-STRING_SIZE = 64
-"""Bytes that a short string takes in memory."""
 
 
-class JsonSource(Reopened):
+class JsonSource(HeldSource):
     """An open JSON file; see `ds_format.drivers.base.Source`.
 
     Its values are held in memory as arrays; while it is opened, its text and Python's objects, too.
@@ -46,14 +40,8 @@ class JsonSource(Reopened):
         If it is not JSON, or not a dataset; the message names line and column, or variable and position.
     """
 
-    meta: Metadata
-    is_watched_by_path = False
-
     def __init__(self, path: Any):
-        self.path = os.fsdecode(path)
-        self.faults: dict[str, DsError] = {}
-        self.meta = {}
-        self._arrays: dict[str, Any] = {}
+        super().__init__(path)
         with open_binary(path) as file:
             data = file.read()
         try:
@@ -74,13 +62,13 @@ class JsonSource(Reopened):
             if raw.startswith("."):
                 raise FormatError(f'found the name "{raw}", expected "\\{raw}" for a variable that begins with a dot')
             key = escape(unescape(raw)) if raw.startswith("\\") else raw
-            if key in self._arrays:
+            if key in self.arrays:
                 raise FormatError("occurs twice in one object", variable=unescape(key))
             entry = given.get(raw, {})
             if raw not in root:
                 entry = {**entry, ".size": None}  # what a size says of data that are not there is no missing scalar
             try:
-                self._arrays[key], self.meta[key] = self._variable(key, root.pop(raw, None), entry)
+                self.arrays[key], self.meta[key] = self._variable(key, root.pop(raw, None), entry)
             except DsError as error:
                 raise error.at(variable=unescape(key))
         self.meta["."] = _attributes(attributes)
@@ -97,35 +85,6 @@ class JsonSource(Reopened):
             check_dims(meta[".dims"], None if array is None else array.shape)
         meta[".missing"] = isinstance(array, np.ma.MaskedArray)
         return array, meta
-
-    def _array(self, name: str) -> Any:
-        if name not in self._arrays:
-            raise MissingError("variable not found", path=self.path, variable=unescape(name))
-        return self._arrays[name]
-
-    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or a part of it; see `Source.read`."""
-        array = self._array(name)
-        if array is None:
-            return None
-        part = array if index is None else take(array, index)
-        masked = isinstance(part, np.ma.MaskedArray)
-        if masked and not np.ma.getmaskarray(part).any():
-            part, masked = np.ma.getdata(part), False
-        return part.copy() if part.ndim or masked else part[()]
-
-    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `Source.blocks`."""
-        array = self._array(name)
-        if array is None:
-            return
-        item_size = STRING_SIZE if array.dtype.kind == "O" else array.itemsize
-        for slices in block_slices(array.shape, item_size, budget):
-            yield array[slices].copy() if slices else array.copy()
-
-    def close(self) -> None:
-        """Release the memory."""
-        self._arrays = {}
 
 
 def _attributes(entry: dict[str, Any]) -> dict[str, Any]:

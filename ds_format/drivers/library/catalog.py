@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
+from ...base.names import escape
 from ...errors import DsError, UnsupportedError
-from ...names import escape
 from ..base import Metadata
 from ..strings import OBJECT_SIZE
 from .missing import Sentinels

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from ... import signatures
+from ...base import signatures
 from ...body.target import Target, naming
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..loss import LossWarning
+from ..base import LossWarning
 from .lock import LOCK
 
 ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)

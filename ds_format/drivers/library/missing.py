@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...codec import parallel
-from ...dtypes import TYPES
+from ...base import parallel
+from ...base.dtypes import TYPES
 from ..settings import NETCDF, setting
 
 BLOCK = 256 * 1024

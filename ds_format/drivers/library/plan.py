@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
+from ...base.names import unescape
 from ...errors import UnsupportedError
-from ...names import unescape
 from ..base import Metadata
 from ..settings import setting
 

@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
 from ...errors import FormatError
 from .. import strings
-from ..base import BLOCK_SIZE, block_slices
-from ..loss import LossWarning
+from ..base import BLOCK_SIZE, LossWarning, block_slices
 from ..slabs import Slices, read_part
 from . import ahead, guard, missing
 from .catalog import V

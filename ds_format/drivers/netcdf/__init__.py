@@ -14,10 +14,10 @@ import importlib
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ...advance import Progress
-from ...optional import unavailable
+from ...base.optional import unavailable
+from ...base.progress import Progress
 from ...timeaxis import JD_CALENDAR, JD_UNITS
-from ..base import Report, Source
+from ..base import Metadata, Report, Source
 from .classic import small as classic_small
 from .classic import source as classic_source
 from .classic.alike import AlikeFiles
@@ -26,7 +26,7 @@ from .losses import NetCDFWarning
 
 if TYPE_CHECKING:
     from ...dataset import Dataset
-    from .sink import NetCDFSink as create
+    from .sink import NetCDFSink
 
 __all__ = [
     "JD_CALENDAR",
@@ -42,6 +42,7 @@ __all__ = [
     "is_netcdf4",
     "open",
     "read",
+    "title",
 ]
 
 
@@ -69,6 +70,30 @@ def open(path: Any, *, skip_unsupported: bool = False) -> Source:
         return found
     source: Source = _module(".source").NetCDFSource(path, skip_unsupported=skip_unsupported)
     return source
+
+
+TITLES = {
+    "NETCDF3_CLASSIC": "NetCDF classic",
+    "NETCDF3_64BIT_OFFSET": "NetCDF 64-bit offset",
+    "NETCDF3_64BIT_DATA": "NetCDF CDF-5",
+    "NETCDF4_CLASSIC": "netCDF-4 classic model",
+    "NETCDF4": "netCDF-4",
+}
+"""Usual names of the formats, by those that the library has for them."""
+
+
+def title(source: Source) -> str:
+    """Return the usual name of the format of an open file."""
+    record = source.meta.get(".", {}).get(".netcdf")
+    return TITLES[record.get("format", "NETCDF4") if isinstance(record, dict) else "NETCDF4"]
+
+
+def create(
+    path: Any, meta: Metadata, *, format: str | None = None, atomic: bool = True, durable: bool = False
+) -> NetCDFSink:
+    """Create a file; see `sink.NetCDFSink`. Who only reads need not load what writes."""
+    sink: NetCDFSink = _module(".sink").NetCDFSink(path, meta, format=format, atomic=atomic, durable=durable)
+    return sink
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
@@ -116,11 +141,3 @@ def _module(name: str) -> Any:
         return importlib.import_module(name, __name__)
     except ImportError as error:
         raise unavailable(error, "netCDF4", "netCDF4") from error
-
-
-def __getattr__(name: str) -> Any:
-    # who only reads need not load what writes
-    if name != "create":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = _module(".sink").NetCDFSink
-    return value

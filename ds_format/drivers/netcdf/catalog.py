@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import packing
-from ...dtypes import PACKED, TYPE_OF_CODE
+from ...base.dtypes import PACKED, TYPE_OF_CODE
+from ...base.names import escape
 from ...errors import FormatError
-from ...names import escape
+from ...model import packing
 from ..library import missing
 from ..library.catalog import Catalog, FileVariable, joinable
 from ..settings import LABELS, names

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
 
 Kind = Literal["number", "bool", "char", "string"]
 """How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length

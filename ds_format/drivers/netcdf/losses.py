@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..base import LossWarning
 from ..library import guard
-from ..loss import LossWarning
 
 
 class NetCDFWarning(LossWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...nesting import is_too_deep
+from ...base.nesting import is_too_deep
 
 AROUND = 4
 """Lists and objects of the marker that are around the values of attributes."""

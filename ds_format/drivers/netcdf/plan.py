@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...dtypes import TYPES
+from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
 from ..base import Metadata
 from ..library import plan as library

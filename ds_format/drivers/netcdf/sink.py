@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...base.names import unescape
 from ...errors import DsError, UnsupportedError
-from ...names import unescape
 from ..base import Metadata
 from ..library.groups import split
 from ..library.guard import Guard

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dtypes import TYPE_OF_CODE, TYPES
+from ...base.dtypes import TYPE_OF_CODE, TYPES
 from ...errors import UnsupportedError
 from .. import strings
 from ..library.encoding import encoded

@@ -14,10 +14,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...base.names import unescape
+from ...base.wording import on_one_line
 from ...dataset import META
 from ...errors import DsError, FormatError
-from ...names import unescape
-from ...visible import on_one_line
 from ..base import Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...base.names import escape, unescape
 from ...dataset import META, dims
 from ...errors import UnsupportedError
-from ...names import escape, unescape
 from ..base import Metadata
 from ..settings import HDF5, NETCDF, names, setting
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.names import escape
 from ...codec.header import MAX_DIMS
 from ...errors import UnsupportedError
-from ...names import escape
 from ..base import Metadata
 
 DIM = "n"

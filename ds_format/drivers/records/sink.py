@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.dtypes import TYPES
+from ...base.names import unescape
 from ...body.target import naming
 from ...body.workfolder import WorkFolder
 from ...dataset import as_array
-from ...dtypes import TYPES
 from ...errors import DsError, UnsupportedError
-from ...names import unescape
 from ..base import BLOCK_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource

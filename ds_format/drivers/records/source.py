@@ -9,16 +9,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...base.dtypes import TYPES
+from ...base.names import unescape
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META, as_array
-from ...dtypes import TYPES
 from ...errors import DsError, MissingError, UnsupportedError
-from ...names import unescape
 from ...selection import Index, take
-from ..base import BLOCK_SIZE, Metadata, block_slices, check_faults
+from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened
-from ..loss import LossWarning
 from ..strings import OBJECT_SIZE
 from .companion import Companion
 

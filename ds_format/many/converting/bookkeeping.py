@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import NamedTuple
 
-from ... import drivers, modes
-from ...advance import Progress
+from ... import drivers
+from ...base import modes
+from ...base.messages import describe
+from ...base.progress import Progress
 from ...body.target import resolve
 from ...errors import UnsupportedError
-from ...messages import describe
-from ...subset import Path
+from ...views.subset import Path
 from .execution import execute
 from .journal import Done, Journal
 from .plan import Item, check_absent, check_case

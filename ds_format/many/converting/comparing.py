@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import drivers
+from ...api.creation import Coding
+from ...base.names import unescape
 from ...comparison.attributes import alike, same
 from ...comparison.elements import Rule
 from ...comparison.values import Tally, pairs, tally
-from ...creation import Coding
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError
-from ...names import unescape
-from ...subset import Subset, open_subset
+from ...selection import Selection
+from ...views.subset import Subset, open_subset
 
 DATE_ERROR = 1e-6
 """Days by which Julian dates may differ that were written in other units."""
@@ -47,10 +48,10 @@ def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False
     IntegrityError
         If something differs.
     """
-    driver = drivers.find(written)
-    exact, shaped = driver is drivers.DRIVERS["ds"], driver is not drivers.DRIVERS["csv"]
-    coding = Coding(part.meta, driver, part.source.meta, times=times)
-    with open_subset(written, jd=jd and not exact, driver=driver, verify=exact) as back:
+    format = drivers.find(written)
+    exact, shaped = format.is_exact, format.is_shaped
+    coding = Coding(part.meta, format, part.source.meta, times=times)
+    with open_subset(written, Selection(jd=jd and not exact), format=format, verify="verify" in format.options) as back:
         for key, entry in coding.meta.items():
             found = back.meta.get(key)
             name = None if key == META else unescape(key)

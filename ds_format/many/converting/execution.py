@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from ... import drivers
-from ...messages import describe
+from ...base.messages import describe
 from .lanes import Batch, Lane, ProcessLane, ThreadLane, Work
 from .task import Order, Outcome, Settings, all_of, carried_out
 from .worker import pickled
@@ -62,15 +62,14 @@ def are_threads_enough(orders: Sequence[Order]) -> bool:
 
 def is_read_here(source: str, target: str) -> bool:
     """Whether a file is converted without a library that has a lock."""
-    ds, netcdf = drivers.DRIVERS["ds"], drivers.DRIVERS["netcdf"]
     try:
-        if drivers.find(target) is not ds:
+        if drivers.find(target).name != "ds":
             return False
-        driver = drivers.find_existing(source)
-        if driver is netcdf:
+        format = drivers.find_existing(source)
+        if format.name == "netcdf":
             with open(source, "rb") as file:
-                return file.read(3) == b"CDF"
-        return driver is ds
+                return file.read(4).startswith(format.marks)
+        return format.name == "ds"
     except OSError:
         return True  # there is nothing to read
 

@@ -17,10 +17,10 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from ... import drivers
+from ...base.messages import NOT_RECOGNISED, cause_of, meant
+from ...base.wording import counted
 from ...errors import DriverError, MissingError, is_address
 from ...kernels.files.presence import is_folder
-from ...messages import NOT_RECOGNISED, cause_of, meant
-from ...visible import counted
 
 
 class Input(NamedTuple):
@@ -116,7 +116,7 @@ def _as_it_stands(word: str) -> Input:
 
 
 def _suffixes() -> str:
-    return " ".join(sorted(drivers.BY_SUFFIX))
+    return " ".join(sorted(drivers.all_suffixes()))
 
 
 def _split(pattern: str) -> tuple[str, str, list[str]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ... import drivers
+from ...base.messages import cause_of
+from ...base.wording import hint
 from ...errors import DriverError, UnsupportedError
-from ...messages import cause_of
-from ...nearest import hint
 from .inputs import Input
 
 
@@ -42,8 +42,8 @@ def suffix_of(to: str) -> str:
         If there is no such format.
     """
     suffix = to if to.startswith(".") else f".{to}"
-    if suffix.lower() not in drivers.BY_SUFFIX:
-        known = sorted(name[1:] for name in drivers.BY_SUFFIX)
+    if drivers.of_suffix(suffix.lower()) is None:
+        known = sorted(name[1:] for name in drivers.all_suffixes())
         message = f'unknown file format "{to}": expected one of {" ".join(known)}{hint(suffix[1:], known)}'
         raise DriverError(message)
     return suffix
@@ -103,7 +103,7 @@ def _item(one: Input, outdir: str, place: str, there: _There) -> Item:
 
 def _renamed(place: str, suffix: str) -> str:
     stem, old = os.path.splitext(place)
-    return (stem if old.lower() in drivers.BY_SUFFIX else place) + suffix
+    return (stem if drivers.of_suffix(old.lower()) is not None else place) + suffix
 
 
 def _check_apart(items: Sequence[Item]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...body.target import resolve
 from ...kernels.files import files
-from ...subset import Path
+from ...views.subset import Path
 
 CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED = "converted", "skipped", "failed", "cancelled", "planned"
 STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)

@@ -8,8 +8,9 @@ from concurrent.futures import Executor
 from typing import Any
 
 from ... import drivers
-from ...advance import Progress
-from ...subset import Path, Selector
+from ...base.progress import Progress
+from ...selection import Selection, Selector
+from ...views.subset import Path
 from .bookkeeping import Each, How, Run
 from .inputs import Input, find
 from .journal import Journal
@@ -119,14 +120,13 @@ def convert_many(
     archive/2026/02.ds converted tables/2026/02.csv
     """
     words = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else paths
-    selectors = {"sel": sel, "range_": range_, "at": at, "between": between}
-    given = {name: value for name, value in selectors.items() if value}
     names = (variables,) if isinstance(variables, str) else None if variables is None else tuple(variables)
+    selection = Selection(names, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
     return run(
         [os.fsdecode(word) for word in words],
         os.fsdecode(outdir),
         suffix_of(to),
-        Selected(names, given, jd or not drivers.TIMES.isdisjoint(options), skip_unsupported, options),
+        Selected(selection, skip_unsupported, options),
         How(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
     )
 

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter, sleep, time_ns
 from typing import Any, NamedTuple
 
-from ... import drivers, modes
-from ...advance import Progress
+from ... import drivers
+from ...base import modes
+from ...base.messages import cause_of
+from ...base.progress import Progress
+from ...base.wording import on_one_line
 from ...body.stamp import Stamp
 from ...body.target import Target
 from ...errors import ReplacedError
-from ...messages import cause_of
-from ...visible import on_one_line
 from .comparing import compare
 from .wanted import Wanted
 from .warned import Warned, noticing
@@ -214,11 +215,11 @@ def _published(staged: str, target: str, exists: bool) -> int:
 
     If it consists of several files, its driver exchanges all of them at once.
     """
-    module = drivers.load(drivers.find(target))
-    if hasattr(module, "publish"):
+    publish = drivers.load(drivers.find(target)).publish
+    if publish is not None:
         size = os.stat(staged).st_size
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        module.publish(staged, target, _replace)
+        publish(staged, target, _replace)
     else:
         size = _moved(staged, target, exists)
     shutil.rmtree(os.path.dirname(staged))

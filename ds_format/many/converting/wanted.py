@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from ... import drivers
-from ...advance import Progress
-from ...conversion import convert
-from ...subset import Subset, open_subset
+from ...api.conversion import convert_selection
+from ...base.progress import Progress
+from ...selection import Selection
+from ...views.subset import Subset, open_subset
 
 
 class Wanted(Protocol):
@@ -17,7 +18,7 @@ class Wanted(Protocol):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Of the driver of the target."""
+        """Of the format of the target."""
         ...
 
     @property
@@ -44,30 +45,37 @@ class Wanted(Protocol):
 class Selected(NamedTuple):
     """The same variables and positions of each file; see `ds_format.convert`."""
 
-    variables: tuple[str, ...] | None
-    selectors: Mapping[str, Any]
-    """`sel`, `range_`, `at` and `between`."""
-    jd: bool
+    selection: Selection
     skip_unsupported: bool
     options: Mapping[str, Any]
-    """Of the driver of the target."""
+    """Of the format of the target."""
+
+    @property
+    def jd(self) -> bool:
+        """See `Wanted`."""
+        return self.selection.jd
 
     def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
         """See `Wanted`."""
-        how: dict[str, Any] = {"jd": self.jd, "skip_unsupported": self.skip_unsupported, "progress": progress}
-        convert(source, target, self.variables, **self.selectors, **how, **self.options, **options)
+        how: dict[str, Any] = {"skip_unsupported": self.skip_unsupported, "progress": progress}
+        convert_selection(source, target, self.selection, **how, **self.options, **options)
 
     @contextmanager
     def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
         """See `Wanted`."""
-        how: dict[str, Any] = {"jd": self.jd, "skip_unsupported": self.skip_unsupported}
-        how |= verifying(source) if verify else {}
-        with open_subset(source, self.variables, **self.selectors, **how) as part:
+        how = verifying(source) if verify else {}
+        with open_subset(source, self.selection, skip_unsupported=self.skip_unsupported, **how) as part:
             yield part
 
     def told(self) -> Mapping[str, Any]:
         """See `Wanted`."""
-        return self._asdict()
+        return {
+            "variables": self.selection.variables,
+            "selectors": self.selection.selectors(),
+            "jd": self.jd,
+            "skip_unsupported": self.skip_unsupported,
+            "options": self.options,
+        }
 
 
 def verifying(source: str) -> dict[str, Any]:

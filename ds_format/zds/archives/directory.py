@@ -14,11 +14,11 @@ import zipfile
 from itertools import pairwise
 from typing import NamedTuple
 
-from ... import signatures
+from ...base import signatures
+from ...base.forks import renew_lock
 from ...body.body import FileBody
 from ...body.stream import Stream
 from ...errors import FormatError, UnsupportedError
-from ...forks import renew_lock
 
 ENCRYPTED = 0x2041
 """Flags: encrypted, strongly encrypted, local header masked."""

@@ -9,9 +9,9 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 
+from ...base.forks import renew_lock
 from ...body.body import FileBody
 from ...errors import DsError, FormatError, IntegrityError, TruncatedError, UnsupportedError
-from ...forks import renew_lock
 from ..places import BLOCK_SIZE
 from .directory import Member, data_start, open_zip
 

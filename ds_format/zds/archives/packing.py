@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from ...advance import Advance, Progress
+from ...base.progress import Advance, Progress
 from ...body.target import Target, naming
 from ...body.workfolder import WorkFolder
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...base.optional import library
 from ...errors import UnsupportedError
-from ...optional import library
 from ..documents import Document
 from ..format import DEFAULT_COLLECTION, ID
 from ..query import Where, paths_of
@@ -123,7 +123,7 @@ def from_arrow(
     Examples
     --------
     >>> from ds_format.zds.tables.arrow_ import from_arrow
-    >>> from ds_format.optional import library
+    >>> from ds_format.base.optional import library
     >>> from ds_format.zds.store import ZDSStore
     >>> table = library("pyarrow", "ds-format-cython[arrow]").table({"sku": ["a1", "a2"], "price": [1.5, None]})
     >>> from_arrow(table, "stock.zds", id_column="sku")

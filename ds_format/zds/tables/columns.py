@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TypeVar
 
+from ...base.optional import library
+from ...base.wording import on_one_line
 from ...errors import UnsupportedError
-from ...optional import library
-from ...visible import on_one_line
 from ..documents import Document
 from ..faults import ZdsWarning
 from ..format import ID
@@ -56,7 +56,7 @@ class Columns:
     Examples
     --------
     >>> from ds_format.zds.tables.columns import Columns
-    >>> from ds_format.optional import library
+    >>> from ds_format.base.optional import library
     >>> documents = [{"_id": "a", "x": 1}, {"_id": "b", "y": ["z"]}, {"_id": "c", "x": 2.5}]
     >>> library("pyarrow", "ds-format-cython[arrow]").table(Columns(lambda: documents)).to_pydict()
     {'_id': ['a', 'b', 'c'], 'x': [1.0, None, 2.5], 'y': [None, ['z'], None]}

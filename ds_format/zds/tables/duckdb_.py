@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...optional import library
+from ...base.optional import library
 from ..format import DEFAULT_COLLECTION, is_name
 from ..store import ZDSStore
 from ..workspace import open_place

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...base.optional import library
 from ...errors import UnsupportedError
-from ...optional import library
 from ..documents import Document
 from ..format import DEFAULT_COLLECTION, ID
 from ..query import Where, paths_of
@@ -152,7 +152,7 @@ def to_zds(
 
     Examples
     --------
-    >>> from ds_format.optional import library
+    >>> from ds_format.base.optional import library
     >>> from ds_format.zds.tables.pandas_ import to_zds
     >>> from ds_format.zds.store import ZDSStore
     >>> pandas = library("pandas", "ds-format-cython[pandas]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...advance import Advance
+from ...base.progress import Advance
 from ...errors import FormatError
 from .. import format
 from ..places import Place, Region

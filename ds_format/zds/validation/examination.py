@@ -6,7 +6,7 @@ import os
 import warnings
 from typing import NamedTuple
 
-from ...advance import Advance, Progress
+from ...base.progress import Advance, Progress
 from ...errors import FormatError
 from .. import format
 from ..faults import ZdsWarning

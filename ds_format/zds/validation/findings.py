@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ...base.wording import on_one_line
 from ...errors import DsError
 from ...kernels.json.check import FAULTS, VALID, big_number, check_text
-from ...visible import on_one_line
 from .. import format
 from ..faults import message_at
 from ..places import Region

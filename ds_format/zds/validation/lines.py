@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...advance import Advance
+from ...base.progress import Advance
 from ...errors import UnsupportedError
 from ...kernels.zds import lines as kernel
 from ...kernels.zds.zdx import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from ...advance import Advance, Progress
+from ...base.progress import Advance, Progress
 from ...errors import FormatError, UnsupportedError
 from ...kernels.files.presence import exists, is_folder
 from ...kernels.zds.zdx import Table

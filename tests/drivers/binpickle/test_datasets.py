@@ -268,4 +268,4 @@ def test_reading_imports_neither_pandas_nor_scipy(tmp_path: Path) -> None:
 
 
 def test_it_is_in_the_table() -> None:
-    assert drivers.find("a.BPK") is drivers.DRIVERS["binpickle"]
+    assert drivers.find("a.BPK") is drivers.FORMATS["binpickle"]

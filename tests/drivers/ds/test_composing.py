@@ -14,13 +14,12 @@ import pytest
 from hypothesis import example, given
 
 import ds_format as ds
+from ds_format.base.nesting import DEPTH
 from ds_format.dataset import arrays_of, metadata_of
 from ds_format.drivers.ds import composing
-from ds_format.drivers.ds.composing import compose, compose_any
-from ds_format.drivers.ds.entries import STORED
+from ds_format.drivers.ds.composing import STORED, compose, compose_any
 from ds_format.errors import DsError, UnsupportedError
 from ds_format.kernels.ds.compose import compose as compiled
-from ds_format.nesting import DEPTH
 
 from ...strategies import datasets, usual_datasets
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,17 +15,13 @@ from ds_format.body.body import FIRST_SIZE
 from ds_format.codec.header import VERSION_LINE
 from ds_format.drivers import ds_header
 from ds_format.drivers.ds.source import DsSource
+from tests.descriptors import n_open, needs_proc
 
 DATASET = {
     "x": np.arange(3.0),
     "s": ["a", "b", None],
     ".": {"x": {".dims": ["i"], "valid_range": np.array([0, 9], "f4")}, "s": {".dims": ["i"]}, ".": {"title": "a"}},
 }
-POSIX = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are not listed")
-
-
-def n_open() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 @pytest.fixture(params=["small", "large", "long header", "2.0.1"])
@@ -108,26 +103,24 @@ def test_no_other_file_is_read_after_closing(tmp_path: Path) -> None:
         variable[0]
 
 
-@POSIX
+@needs_proc
 def test_a_small_file_is_not_kept_open(path: Path) -> None:
-    before = n_open()
     source = DsSource(path)
-    assert n_open() - before == (path.stat().st_size > FIRST_SIZE)
+    assert n_open(path) == (path.stat().st_size > FIRST_SIZE)
     source.close()
     source.close()
-    assert n_open() == before
+    assert not n_open(path)
 
 
-@POSIX
+@needs_proc
 @pytest.mark.parametrize("mmap", [False, True])
 def test_a_damaged_header_is_refused_at_once(mmap: bool, path: Path) -> None:
     data = path.read_bytes()
     at = data.index(b'"x"')
     path.write_bytes(data[:at] + b"'" + data[at + 1 :])
-    before = n_open()
     with pytest.raises(ds.FormatError, match=r"a\.ds: header: Expecting property name.* at character \d+"):
         ds.open(path, mmap=mmap)
-    assert n_open() == before
+    assert not n_open(path)
 
 
 def test_a_damaged_entry_is_refused_when_it_is_read(tmp_path: Path) -> None:

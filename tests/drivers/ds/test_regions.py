@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 
 import ds_format as ds
-from ds_format.drivers.ds.regions import Part, are_apart, runs
-from ds_format.drivers.ds.shared import Made, SharedFile
+from ds_format.drivers.ds.shared import Made, Part, SharedFile, are_apart, runs
 
 from ...strategies import chunked
 

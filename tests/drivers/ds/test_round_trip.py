@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
+from ds_format.api.conversion import convert
 from ds_format.codec.encode import properties_of
 from ds_format.codec.header import ALIGNMENT
-from ds_format.conversion import convert
 from ds_format.drivers import open_source
-from ds_format.drivers.ds import create
+from ds_format.drivers.ds.sink import DsSink as create
 from ds_format.selection import normalize, shape_of
 
 from ...same import same_data, same_metadata

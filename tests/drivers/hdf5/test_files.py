@@ -238,6 +238,7 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in [name for name in sys.modules if name.startswith("ds_format.drivers.hdf5")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "h5py", None)
+    monkeypatch.delattr(drivers, "hdf5")
     monkeypatch.setattr(drivers, "_loaded", {})
     (tmp_path / "a.h5").touch()
     with pytest.raises(DriverError, match=r"cannot import h5py: pip install 'ds-format-cython\[hdf5\]'"):

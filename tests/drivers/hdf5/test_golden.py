@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.conversion import convert
+from ds_format.api.conversion import convert
 from ds_format.drivers.hdf5 import HDF5Warning
 from ds_format.errors import UnsupportedError
 

@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ds_format as ds
+from ds_format.api.conversion import convert
 from ds_format.codec.encode import properties_of
-from ds_format.conversion import convert
 from ds_format.drivers import hdf5
 
 from ...same import same_data, same_metadata

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ds_format.drivers.base import LossWarning
 from ds_format.drivers.library.catalog import Catalog, FileVariable
 from ds_format.drivers.library.source import LibrarySource
-from ds_format.drivers.loss import LossWarning
 from ds_format.drivers.slabs import Slices
 from ds_format.errors import FormatError, UnsupportedError
 

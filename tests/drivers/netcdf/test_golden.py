@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format import conversion
+from ds_format.api import conversion
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import UnsupportedError
 

@@ -9,7 +9,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from ds_format.conversion import convert as convert_file
+from ds_format.api.conversion import convert as convert_file
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import FormatError, UnsupportedError

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from ds_format.base.dtypes import TYPES
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
-from ds_format.dtypes import TYPES
 from ds_format.errors import UnsupportedError
 
 from .files import read_all, same, var, write_all

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ds_format.advance import Progress
-from ds_format.conversion import convert
-from ds_format.subset import Subset, open_subset
+from ds_format.api.conversion import convert
+from ds_format.base.progress import Progress
+from ds_format.views.subset import Subset, open_subset
 
 
 class Faulty(NamedTuple):

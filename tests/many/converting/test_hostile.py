@@ -142,7 +142,7 @@ def test_a_change_at_the_time_of_the_one_before(make: Make, monkeypatch: pytest.
 
     paths = make("in/a.nc")
     os.utime(paths[0], ns=(time.time_ns(),) * 2)
-    monkeypatch.setattr(wanted, "convert", changed)
+    monkeypatch.setattr(wanted, "convert_selection", changed)
     [record] = convert_many(paths, "out")
     assert record.status == "failed"
     assert names("out") == []

@@ -51,7 +51,7 @@ class AlikeFiles:
         dim: str | None = None,
         attributes: Collection[str] = (),
     ):
-        source = ClassicSource(path, -1, len(held.data), *held)
+        source = ClassicSource(*held)
         self._header = held.header
         self._variables = source.variables
         self._attributes = attributes
@@ -81,7 +81,7 @@ class AlikeFiles:
         FormatError
             If it is alike, but cut; then nothing of it has been taken.
         """
-        data, header = held
+        header = held.header
         known = self._header
         if self._is_alone or header.format != known.format or header.dimensions != known.dimensions:
             return False
@@ -90,7 +90,7 @@ class AlikeFiles:
         for new, old in zip(header.variables, known.variables, strict=True):
             if new.attributes is not old.attributes or new.name != old.name:
                 return False
-        values = ClassicValues(path, -1, len(data), data)
+        values = ClassicValues(held.body)
         parts = [self._read(values, key, header.variables[self._places[key]]) for key in self._each]
         for key, part in zip(self._each, parts, strict=True):
             self._parts[key].append(part)

@@ -6,12 +6,11 @@ It takes what lies beyond the end of a cut file for zeros.
 from __future__ import annotations
 
 import math
-import os
-from typing import Any, BinaryIO
+from typing import Any
 
-from ....body import open_binary
-from ....classic.format import CODES, STREAMING, Incomplete, RawHeader, RawVariable, read_items
-from ....classic.header import FIRST_SIZE
+from ....body.body import open_body
+from ....classic import read_on
+from ....classic.format import CODES, STREAMING, RawHeader, RawVariable, read_items
 from ....errors import FormatError
 
 
@@ -23,22 +22,16 @@ def variable_ends(path: Any) -> dict[str, int]:
     dict
         Variable name → bytes. Empty if it is another file, or a damaged one.
     """
-    with open_binary(path) as file:
-        try:
-            return _ends(_items(file))
-        except (FormatError, LookupError):
-            return {}
+    body = open_body(path)
+    try:
+        return _ends(read_on(body, _items))
+    except (FormatError, LookupError):
+        return {}
 
 
-def _items(file: BinaryIO) -> RawHeader:
+def _items(data: bytes | bytearray, file_size: int) -> RawHeader:
     """Read what the header says."""
-    file_size, size = os.fstat(file.fileno()).st_size, FIRST_SIZE
-    while True:
-        file.seek(0)
-        try:
-            return read_items(memoryview(file.read(size)), file_size, takes_all=True)
-        except Incomplete as error:
-            size = max(error.size, 2 * size)
+    return read_items(memoryview(data), file_size, takes_all=True)
 
 
 def _ends(raw: RawHeader) -> dict[str, int]:

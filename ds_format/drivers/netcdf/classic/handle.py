@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....body.body import Body
-from ...positioned import PositionedHandle
+from ...handle import PositionedHandle
 from ..catalog import NetCDFVariable
 from .values import ClassicValues
 
@@ -37,4 +37,4 @@ class ClassicHandle(PositionedHandle):
         return self.variable.may_be_missing
 
     def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
-        return ClassicValues(self.path, file.fd or 0, file.size).read_variable(self.variable, index)
+        return ClassicValues(file).read_variable(self.variable, index)

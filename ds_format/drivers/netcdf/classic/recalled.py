@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import classic
-from ....conventions import BOUNDS
+from ....base.once import OnDemand
 from ....dataset import META, escape
 from ....errors import DsError
-from ....once import OnDemand
+from ....model.conventions import BOUNDS
 from ...library.catalog import Catalog, joinable
 from ..catalog import (
     ESCAPED,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from .... import classic, packing
-from ....body.stamp import Watch
+from .... import classic
+from ....body.body import FIRST_SIZE as WHOLE_SIZE
+from ....body.body import Body, MemoryBody, open_body
 from ....dataset import META, Dataset, as_masked
 from ....errors import DsError
-from ....kernels.files import opening
+from ....model import packing
 from ...base import Metadata
 from ...library.missing import settle
 from ..marker import MARKER
 from ..storage import PROPERTY
 from .recalled import catalog_of
-from .source import FIRST_SIZE as WHOLE_SIZE
 from .values import ClassicValues
 
 __all__ = ["WHOLE_SIZE", "Held", "digest", "from_held", "held", "read"]
@@ -26,7 +25,7 @@ __all__ = ["WHOLE_SIZE", "Held", "digest", "from_held", "held", "read"]
 class Held(NamedTuple):
     """A file."""
 
-    data: bytearray
+    body: Body
     header: classic.Header
     """Who makes metadata of its attributes changes them."""
 
@@ -36,29 +35,26 @@ def held(path: str, content: bytearray) -> Held | None:
 
     See `drivers.small.SmallFiles`.
     """
-    found = _parsed(path, content) if content[:4] in classic.MAGIC else None
-    return None if found is None or MARKER in found.attributes else Held(content, found)
-
-
-def _parsed(path: str, content: bytearray) -> classic.Header | None:
-    """Return the header of a whole file; None if the library shall read it."""
+    if content[:4] not in classic.MAGIC:
+        return None
+    body = MemoryBody(path, content)
     try:
-        return classic.parse(content, len(content), share=True)
-    except (classic.Unusual, classic.Incomplete):
+        header = classic.read_header(body, share=True)
+    except classic.Unusual:
         return None
     except DsError as error:
         raise error.at(path=path)
+    return None if MARKER in header.attributes else Held(body, header)
 
 
 def digest(held: Held) -> int:
     """Return what tells the header of a file from others."""
-    return zlib.crc32(memoryview(held.data)[: held.header.size])
+    return zlib.crc32(held.body.read(0, held.header.size))
 
 
 def from_held(path: str, held: Held, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset; parameters as of `read`."""
-    data, header = held
-    return _dataset(header, path, ClassicValues(path, -1, len(data), data), keys, False, unpack)
+    return _dataset(held.body, held.header, keys, False, unpack)
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | None:
@@ -74,34 +70,24 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
     unpack : bool or None
         As `packing.is_unpacked_by`.
     """
-    fd, size, data, changed = opening.open_first(path, WHOLE_SIZE)
+    body = open_body(path, WHOLE_SIZE)
+    if body.head(WHOLE_SIZE)[:4] not in classic.MAGIC:
+        return None
     try:
-        if data[:4] in classic.MAGIC:
-            size = size if fd >= 0 else len(data)  # it may have shrunk meanwhile
-            with Watch() if fd < 0 else Watch.of_open(os.fsdecode(path), fd, size, changed):
-                header = classic.read_header(fd, size, data, share=True)
-                values = ClassicValues(os.fsdecode(path), fd, size, None if fd >= 0 else data)
-                return _dataset(header, os.fsdecode(path), values, keys, full, unpack)
+        with body.watch:
+            return _dataset(body, classic.read_header(body, share=True), keys, full, unpack)
     except classic.Unusual:
-        pass
+        return None
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
-    finally:
-        if fd >= 0:
-            os.close(fd)
-    return None
+        raise error.at(path=body.name)
 
 
 def _dataset(
-    header: classic.Header,
-    path: str,
-    values: ClassicValues,
-    keys: Collection[str] | None,
-    full: bool,
-    unpack: bool | None,
+    body: Body, header: classic.Header, keys: Collection[str] | None, full: bool, unpack: bool | None
 ) -> Dataset:
+    values = ClassicValues(body)
     read_keys = None if full else keys
-    catalog = catalog_of(header, path, values.scalar, keys=read_keys, lends=read_keys is None)
+    catalog = catalog_of(header, body.name, values.scalar, keys=read_keys, lends=read_keys is None)
     variables = catalog.variables
     # variables that are lent have the places of an earlier file
     places = header.variables if read_keys is None else [variable.place for variable in variables.values()]

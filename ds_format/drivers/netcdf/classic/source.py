@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import os
@@ -9,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .... import classic
+from ....base.once import once
 from ....body import Opened
+from ....body.body import FIRST_SIZE, Body, open_body
 from ....body.stamp import Stamp, Watch, watched, watched_blocks
 from ....errors import DsError
-from ....kernels.files import opening, ranges
-from ....once import once
 from ...base import BLOCK_SIZE, Entries, Origin
 from ..catalog import NetCDFVariable
 from .recalled import catalog_of
@@ -22,8 +23,6 @@ from .values import ClassicValues
 if TYPE_CHECKING:
     from .handle import ClassicHandle
 
-FIRST_SIZE = 64 * 1024
-"""Bytes read at first: of a smaller file all of it."""
 BLOCK_LIMIT = 1024 * 1024
 """Bytes of a block at most, so that the processor's cache holds it until it is written."""
 
@@ -38,28 +37,21 @@ def opened(path: Any) -> ClassicSource | None:
     Raises
     ------
     OSError
-        As the system says; see `kernels.files.opening.open_first`.
+        As `open_body`.
     FormatError
         If the header of a classic file is wrong.
     """
-    fd, size, data, changed = opening.open_first(path, FIRST_SIZE)
+    body = open_body(path)
+    if body.head(FIRST_SIZE)[:4] not in classic.MAGIC:
+        return None
     try:
-        if data[:4] in classic.MAGIC:
-            watch = Watch() if fd < 0 else Watch.of_open(os.fsdecode(path), fd, size, changed)
-            size = size if fd >= 0 else len(data)  # it may have shrunk meanwhile
-            with watch:
-                header = classic.read_header(fd, size, data, share=True)
-            source = ClassicSource(path, fd, size, data, header, watch)
-            fd = -1
-            return source
+        with body.watch:
+            header = classic.read_header(body, share=True)
+        return ClassicSource(body, header)
     except classic.Unusual:
-        pass
+        return None
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
-    finally:
-        if fd >= 0:
-            os.close(fd)
-    return None
+        raise error.at(path=body.name)
 
 
 class ClassicSource(Opened):
@@ -70,17 +62,10 @@ class ClassicSource(Opened):
 
     Parameters
     ----------
-    path : str, bytes or PathLike
-    fd : int
-        File descriptor, which the source closes; -1: it is closed already.
-    size : int
-        Bytes of the file.
-    data : bytearray
-        The first ones, all of them if the file is closed.
+    body : Body
+        The bytes of the file.
     header : Header
         Its attributes are taken for the metadata, and changed.
-    watch : Watch, optional
-        Of the file, if it is open.
     """
 
     origin: Origin
@@ -90,21 +75,26 @@ class ClassicSource(Opened):
     held: int
     """Bytes of the file that are in memory; 0: it is open instead."""
 
-    def __init__(
-        self, path: Any, fd: int, size: int, data: bytearray, header: classic.Header, watch: Watch | None = None
-    ):
-        self.path = os.fsdecode(path)
-        self.watch = watch or Watch()
+    def __init__(self, body: Body, header: classic.Header):
+        self.path = body.name
+        self.watch = body.watch
         self.header = header
-        self.size = size
-        self._data = data
-        self.held = len(data) if fd < 0 else 0
-        values = ClassicValues(self.path, fd, size, data if fd < 0 else None)
+        self.size = body.size
+        self.held = 0 if body.memory is None else body.size
+        self._head = body.head(max(FIRST_SIZE, header.size))
+        values = ClassicValues(body)
         catalog = catalog_of(header, self.path, values.scalar)
         self.meta: Entries = catalog.meta
         self.faults = catalog.faults
         self.variables: Mapping[str, NetCDFVariable] = catalog.variables
-        self._values = values  # from here on the descriptor is closed with the source
+        self._values: ClassicValues | None = values
+
+    @property
+    def _opened(self) -> ClassicValues:
+        """What reads values."""
+        if self._values is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        return self._values
 
     @watched
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
@@ -115,12 +105,12 @@ class ClassicSource(Opened):
         FormatError
             If the data are cut, or not what the attributes promise.
         """
-        return self._values.read_variable(self.variables[name], index)
+        return self._opened.read_variable(self.variables[name], index)
 
     @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks; see `Source.blocks`."""
-        return self._values.blocks_of(self.variables[name], min(budget, BLOCK_LIMIT))
+        return self._opened.blocks_of(self.variables[name], min(budget, BLOCK_LIMIT))
 
     def handle(self, name: str) -> ClassicHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
@@ -142,22 +132,12 @@ class ClassicSource(Opened):
 
     def head(self) -> memoryview:
         """Return the bytes of the header."""
-        size = self.header.size
-        if len(self._data) < size:
-            self._data = bytearray(size)
-            ranges.read_at(self._values.fd, 0, self._data)
-        return memoryview(self._data)[:size]
+        return memoryview(self._head)[: self.header.size]
 
     def close(self) -> None:
-        """Release the file; closing twice is no error."""
-        fd, self._values.fd = self._values.fd, -1
-        if fd >= 0:
-            self.watch.close()
-            os.close(fd)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_values"):
-            self.close()
+        """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
+        if not self.held:
+            self._values, self.watch = None, Watch()
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import classic
+from ....body.body import Body
 from ....errors import TruncatedError
 from ...library import ahead
 from ...library.reading import Reading
@@ -23,30 +24,22 @@ class ClassicValues(Reading[NetCDFVariable]):
 
     Parameters
     ----------
-    path : str
-        For messages.
-    fd : int
-        File descriptor, if `data` is None.
-    size : int
-        Bytes of the file.
-    data : buffer, optional
-        All of them.
+    body : Body
+        The bytes of the file.
     """
 
     category = NetCDFWarning
 
-    def __init__(self, path: str, fd: int, size: int, data: Any = None):
-        self._path = path
-        self.fd = fd
-        self._size = size
-        self._data = data
+    def __init__(self, body: Body):
+        self._body = body
+        self._path = body.name
 
     def read_whole(self, variable: NetCDFVariable, place: classic.Variable) -> Any:
         """Return one variable, at a place of which the variable itself need not know."""
-        if self._data is not None and variable.kind == "number" and variable.shape:
+        if self._body.memory is not None and variable.kind == "number" and variable.shape:
             # a small file without missing values needs no more than this
             try:
-                values, may_miss = classic.decode_seeking(self._data, place, variable.sought)
+                values, may_miss = classic.values(self._body, place, None, variable.sought)
                 if not may_miss:
                     return values
             except TruncatedError:
@@ -60,22 +53,14 @@ class ClassicValues(Reading[NetCDFVariable]):
         return self.read_whole(variable, variable.place) if index is None else super().read_variable(variable, index)
 
     def _fetch_looked(self, variable: NetCDFVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
-        place = variable.place
         try:
-            if self._data is None:
-                end = classic.end_of(place)
-                if end > self._size:
-                    raise TruncatedError(f"found {self._size} bytes in the file, expected at least {end}")
-                return classic.read_seeking(self.fd, place, slices, variable.sought)
-            values, may_miss = classic.decode_seeking(self._data, place, variable.sought)
+            return classic.values(self._body, variable.place, slices, variable.sought)
         except TruncatedError as error:
-            raise error.at(path=self._path, variable=variable.name)
-        index: Any = (*slices, ...)  # also without any slices an array
-        return values[index], may_miss
+            raise error.at(path=self._path)
 
     def _job(self, variable: NetCDFVariable, slices: Slices) -> ahead.Job:
         # no library is needed: what comes next may be read while this is written
-        return ahead.Job(partial(self._slab, variable, slices), self._data is None)
+        return ahead.Job(partial(self._slab, variable, slices), self._body.memory is None)
 
     def _cast(self, variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
         return cast(variable, raw, mask, self._path)
@@ -83,7 +68,7 @@ class ClassicValues(Reading[NetCDFVariable]):
     def scalar(self, place: classic.Variable) -> NDArray[Any] | None:
         """Return the value of a variable without dimensions; None if the file ends before."""
         try:
-            return classic.decode(self._data, place) if self._data is not None else classic.read(self.fd, place, ())
+            return classic.values(self._body, place)[0]
         except TruncatedError:
             # whoever reads it is told
             return None

@@ -21,15 +21,13 @@ from __future__ import annotations
 from typing import Any
 
 from ....datadings.claim import publish
-from ....datadings.format import OFFSETS, is_part
 from ....datadings.reindex import reindex
-from ....kernels.files.presence import exists
 from ..source import RecordSource
 from .check import check
 from .reading import SampleRecords
 from .writing import SampleSink as create
 
-__all__ = ["check", "create", "is_part", "open", "publish", "recognises", "reindex"]
+__all__ = ["check", "create", "open", "publish", "reindex"]
 
 
 def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
@@ -49,8 +47,3 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
         If it is damaged; the message names the file and the sample.
     """
     return RecordSource(SampleRecords(path), skip_unsupported=skip_unsupported)
-
-
-def recognises(path: str, first: bytes) -> bool:
-    """Whether a file is the data file of a dataset: it has an index next to it."""
-    return exists(path + OFFSETS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ....advance import Progress
+from ....base.progress import Progress
 from ....datadings import format, journal
 from ....datadings.verify import verify
 from ....kernels.files.presence import exists

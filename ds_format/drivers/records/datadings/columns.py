@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....base.dtypes import TYPES, Type
 from ....codec.encode import type_of
 from ....dataset import as_array
-from ....dtypes import TYPES, Type
 from ....errors import FormatError, UnsupportedError
 from ...strings import as_objects
 from ..schema import INTEGER, UNKNOWN, Description

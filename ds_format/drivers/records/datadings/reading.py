@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ....base.names import unescape
 from ....datadings.format import KEY
 from ....datadings.reader import MsgpackReader
 from ....errors import FormatError, UnsupportedError
-from ....names import unescape
 from ...base import Metadata
 from ..schema import Schema
 from . import companion_file

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ....base.names import unescape
 from ....datadings.claim import Claim
 from ....datadings.format import KEY
 from ....datadings.writer import FileWriter
 from ....errors import UnsupportedError
-from ....names import unescape
 from ...base import Metadata
 from ...ds.source import DsSource
 from .. import companion

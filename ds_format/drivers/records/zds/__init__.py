@@ -23,33 +23,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .... import signatures
-from ....advance import Progress
-from ....errors import DsError
+from ....base.progress import Progress
 from ....zds import validation
 from .check import check
 from .opening import open
-from .reading import open_place
 from .writing import DocumentSink as create
 
-__all__ = ["check", "create", "open", "recognises", "reindex"]
-
-
-def recognises(path: str, first: bytes) -> bool:
-    """Whether a file that begins with some bytes is an archive of a store.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    """
-    if not first.startswith(signatures.ZIP):
-        return False
-    try:
-        open_place(path).close()
-    except DsError:
-        return False
-    return True
+__all__ = ["check", "create", "open", "reindex"]
 
 
 def reindex(path: Any, *, cut: bool = False, binary: bool = False, progress: Progress | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ....advance import Progress
+from ....base.progress import Progress
 from ....zds.faults import message_at
 from ....zds.validation import validate
 from ...base import ERROR, Problem, Report, Source

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....dtypes import TYPES, Type
+from ....base.dtypes import TYPES, Type
 from ....errors import FormatError
 from ...strings import as_objects
 from ..schema import INTEGER, UNKNOWN, WORD, Description

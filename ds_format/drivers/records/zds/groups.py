@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ....base.names import escape, unescape
 from ....body.stamp import watched, watched_blocks
 from ....dataset import META, dims
 from ....errors import DsError, MissingError
-from ....names import escape, unescape
 from ...base import BLOCK_SIZE, Metadata
 from ...handle import Reopened
 from ..source import RecordSource

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from ....base.names import unescape
 from ....errors import FormatError, UnsupportedError
-from ....names import unescape
 from ....zds.format import COLLECTIONS, ID, STORE_FILE, data_name
 from ....zds.places import Folder, Place
 from ....zds.store import ZDSStore

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from ....base.names import unescape
 from ....body.target import naming, resolve
 from ....body.workfolder import WorkFolder
 from ....errors import DsError, UnsupportedError
-from ....names import unescape
 from ....zds.archives.packing import pack
 from ....zds.format import DEFAULT_COLLECTION, ID, SUFFIX, check_id
 from ....zds.store import ZDSStore

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,14 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format.body.body import FIRST_SIZE
 from ds_format.drivers import netcdf, open_source
 from ds_format.drivers.netcdf.classic.handle import ClassicHandle
-from ds_format.drivers.netcdf.classic.source import FIRST_SIZE, ClassicSource
+from ds_format.drivers.netcdf.classic.source import ClassicSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import ReplacedError, TruncatedError
+from ds_format.kernels.classic import slabs
+from tests.descriptors import n_open, needs_proc
 
 from ....classic.files import File, Variable, encode
 from ..files import make
@@ -131,6 +137,78 @@ def test_a_source_that_is_closed_twice(path: Path) -> None:
     source.close()
     with pytest.raises(TypeError, match="cannot be copied or pickled"):
         pickle.dumps(source)
+
+
+def test_values_and_handles_of_a_closed_source(path: Path) -> None:
+    """A small file is in memory; a larger one must be opened again, for which a handle is enough."""
+    source: Any = netcdf.open(path)
+    expected = source.read("x")
+    source.close()
+    if source.held:
+        assert source.read("x").tolist() == expected.tolist()
+        assert sum(block.shape[0] for block in source.blocks("x")) == 3
+    else:
+        for read in (lambda: source.read("x"), lambda: source.read("x", (0,)), lambda: list(source.blocks("x"))):
+            with pytest.raises(OSError, match="descriptor") as caught:
+                read()
+            assert caught.value.errno == errno.EBADF and caught.value.filename == str(path)
+    assert source.handle("x").read().tolist() == expected.tolist()
+
+
+@pytest.fixture
+def closed_during_a_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClassicSource]:
+    """A source of ones that another thread closes during its first read, while a file of twos is opened."""
+    for value in (1, 2):
+        with make(tmp_path / f"{value}.nc", "NETCDF3_CLASSIC", n=1_000_000) as file:
+            file.createVariable("x", "f4", ("n",))[:] = value
+    source: Any = netcdf.open(tmp_path / "1.nc")
+    read = slabs.read
+    others: list[int] = []
+
+    def close_and_read(*arguments: Any) -> Any:
+        if not others:
+            closing = threading.Thread(target=source.close)
+            closing.start()
+            closing.join()
+            others.append(os.open(tmp_path / "2.nc", os.O_RDONLY))
+        return read(*arguments)
+
+    monkeypatch.setattr(slabs, "read", close_and_read)
+    yield source
+    for fd in others:
+        os.close(fd)
+
+
+def test_a_source_that_is_closed_during_a_read_gives_no_values_of_another_file(
+    closed_during_a_read: ClassicSource,
+) -> None:
+    """The descriptor must stay open as long as a thread reads: its number may be that of another file by then."""
+    assert set(closed_during_a_read.read("x").tolist()) == {1.0}
+    with pytest.raises(OSError, match="descriptor"):
+        closed_during_a_read.read("x")
+
+
+def test_blocks_of_a_source_that_is_closed_meanwhile(closed_during_a_read: ClassicSource) -> None:
+    """They are all of one file, and watched to the end."""
+    blocks = closed_during_a_read.blocks("x")
+    first = next(blocks)
+    assert set(first.tolist()) == {1.0} and first.size < 1_000_000
+    assert set(next(blocks).tolist()) == {1.0}
+    os.utime(closed_during_a_read.path, (0, 0))
+    with pytest.raises(ReplacedError, match="it was written since"):
+        list(blocks)
+
+
+@needs_proc
+def test_a_file_is_closed_with_its_source(path: Path) -> None:
+    source: Any = netcdf.open(path)
+    assert n_open(path) == (not source.held)
+    source.close()
+    assert not n_open(path)
+    source = netcdf.open(path)
+    del source
+    ds.read(path)
+    assert not n_open(path)
 
 
 def test_a_file_that_is_cut_while_it_is_open(path: Path) -> None:

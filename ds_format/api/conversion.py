@@ -1,0 +1,134 @@
+"""One file to another, variable by variable and block by block, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .. import drivers
+from ..base.progress import Progress
+from ..dataset import META, as_array
+from ..drivers.base import Sink, Source, check_faults
+from ..drivers.library.missing import settled
+from ..selection import Selection, Selector
+from ..views.subset import Path, Subset, item_size, memory_size, open_subset
+from .creation import created
+
+SMALL_SIZE = 1 << 20
+"""Bytes of all values in memory up to which a file is written in one step, by formats that do so."""
+
+
+def convert(
+    source: Path,
+    target: Path,
+    variables: Sequence[str] | None = None,
+    sel: Selector = None,
+    *,
+    range_: Selector = None,
+    at: Selector = None,
+    between: Selector = None,
+    jd: bool = False,
+    skip_unsupported: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> None:
+    """Convert a file to another format, or select a part of it.
+
+    Data flow in blocks, so that files may be larger than memory. The target appears whole or not at all; it may be the
+    source itself.
+
+    Parameters
+    ----------
+    source, target : str, bytes or PathLike
+        The suffixes tell the formats.
+    variables : sequence of str, optional
+        Names of the variables to convert; all by default.
+    sel, range_, at, between : dict, optional
+        As `ds_format.read`.
+    jd : bool
+        Whether variables of time become Julian dates, as with `ds_format.read`. With the options `time_units` or
+        `calendar`, if the format of the target has them, they are written so instead.
+    skip_unsupported : bool
+        Leave out variables that the ds model cannot hold, with a warning, instead of raising.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all, both of the data in memory.
+    **options
+        Of the format of the target.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError, IndexError
+        As `ds_format.read`.
+    UnsupportedError
+        If a format cannot hold a variable.
+
+    Examples
+    --------
+    >>> from ds_format import read, write
+    >>> write("day.ds", {"t": [0, 6, 12], "x": [1.5, 2.5, 3.5], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
+    >>> convert("day.ds", "noon.json", ["x"], between={"t": (6, None)})
+    >>> read("noon.json")["x"]
+    array([2.5, 3.5])
+    """
+    selection = Selection(variables, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
+    convert_selection(source, target, selection, skip_unsupported=skip_unsupported, progress=progress, **options)
+
+
+def convert_selection(
+    source: Path,
+    target: Path,
+    selection: Selection,
+    skip_unsupported: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> None:
+    """Convert a part of a file; parameters and errors as `convert`."""
+    with open_subset(source, selection, skip_unsupported=skip_unsupported) as part:
+        write_subset(part, target, progress, **options)
+
+
+def write_subset(part: Subset, target: Path, progress: Progress | None = None, **options: Any) -> None:
+    """Write what is open to a file; parameters and errors as `convert`."""
+    format = drivers.find(target)
+    meta = part.meta
+    with part.telling_of_skipping():
+        check_faults(part.faults, meta)
+    with_data = [key for key, entry in meta.items() if key != META and entry.get(".size") is not None]
+    total = sum(memory_size(meta[key]) for key in with_data)
+    write = drivers.load(format).write if total <= SMALL_SIZE else None
+    if write is not None:
+        options = drivers.creation_options(format, target, options)
+        arrays = {key: _whole(part, key) for key in meta if key != META}
+        write(target, arrays, settled(meta, arrays), **options)
+        if progress is not None:
+            progress(total, total)
+        return
+    with created(target, meta, format, whole=part.source.meta, **options) as sink:
+        _copy(part, sink, with_data, total, progress)
+
+
+def _whole(part: Source, key: str) -> Any:
+    entry = part.meta[key]
+    return None if entry.get(".size") is None else as_array(part.read(key), entry.get(".type"))
+
+
+def _copy(part: Source, sink: Sink, keys: Iterable[str], total: int, progress: Progress | None) -> None:
+    done = 0
+    for key in keys:
+        entry, start = part.meta[key], done
+
+        def report(n: int, start: int = start, size: int = item_size(entry)) -> None:
+            if progress is not None:
+                progress(start + n * size, total)
+
+        sink.write(key, counted(part.blocks(key), report))
+        done += memory_size(entry)
+
+
+def counted(blocks: Iterable[Any], report: Callable[[int], None]) -> Iterator[Any]:
+    """Yield blocks, and report how many values the following code has taken."""
+    n = 0
+    for block in blocks:
+        yield block
+        n += block.size
+        report(n)

@@ -1,0 +1,159 @@
+"""Whether a file is what its format demands: everything is read, in blocks, and whatever is wrong is listed.
+
+What this package repairs or can do without is a warning; what makes data wrong or unreadable is an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import os
+import warnings
+from collections.abc import Iterator
+
+from .. import drivers
+from ..base.names import unescape
+from ..base.progress import Advance, Progress
+from ..dataset import META, dims
+from ..drivers.base import ERROR, WARNING, Problem, Source
+from ..errors import DsError, FormatError, explained
+from ..views.subset import item_size, memory_size
+
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def verify(
+    path: Path, *, strict: bool = False, checksum: bool = False, progress: Progress | None = None
+) -> list[Problem]:
+    """Check a file of any supported format: read all of it, and list what is wrong.
+
+    Memory stays bounded: data are read in blocks. Nothing about the file raises an error.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The suffix tells the format. A file that does not exist, or of an unknown format, is a problem, too.
+    strict : bool
+        Whether to warn also of what is allowed in a ds file but seldom meant: variables that share bytes, values that
+        JSON does not have, names that are no text.
+    checksum : bool
+        Whether to warn of a ds file without checksums: "no checksum". Those that a file has are always compared.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all. Containers are read first as files, and then as datasets.
+
+    Returns
+    -------
+    list of Problem
+        Of the file first, then of its variables in their order; empty if all is well.
+
+    Examples
+    --------
+    >>> import ds_format as ds
+    >>> ds.write("whole.ds", {"x": [1, 2, 3]})
+    >>> ds.verify("whole.ds")
+    []
+    >>> with open("whole.ds", "r+b") as file:
+    ...     size = file.seek(-8, 2)
+    ...     size = file.truncate()
+    >>> [problem] = ds.verify("whole.ds")
+    >>> problem.variable, problem.severity
+    ('x', 'error')
+    """
+    found = _Findings(os.fsdecode(path))
+    source = None
+    with found.of(None):
+        source = _opened(path, found, strict, progress)
+    if source is not None:
+        if checksum and getattr(source, "sums", ()) is None:
+            found.add(None, "no checksum", WARNING)
+        with found.of(None), contextlib.closing(source):
+            _check_dims(source, found)
+            advance = Advance(progress, sum(memory_size(entry) for key, entry in source.meta.items() if key != META))
+            for key in source.meta:
+                if key != META:
+                    with found.of(unescape(key)):
+                        _read(source, key, advance)
+    places = {name: i for i, name in enumerate(found.names)}
+    return sorted(dict.fromkeys(found.problems), key=lambda problem: places.get(problem.variable, -1))
+
+
+class _Findings:
+    """What has been found in one file."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self.problems: list[Problem] = []
+        self.names: list[str | None] = []
+        """Of the variables."""
+
+    def add(self, variable: str | None, message: str, severity: str) -> None:
+        for lead in (self.path, f'variable "{variable}"'):
+            message = message.removeprefix(f"{lead}: ")
+        message = " ".join(message.split())
+        if Problem(self.path, None, message, severity) not in self.problems:
+            self.problems.append(Problem(self.path, variable, message, severity))
+
+    @contextlib.contextmanager
+    def of(self, variable: str | None) -> Iterator[None]:
+        """Note errors and warnings of a `with` block, which errors end."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - whatever a damaged file leads to is to be told
+                where = error.variable if isinstance(error, DsError) else None
+                self.add(variable if where is None else where, _told(error), ERROR)
+        for warning in caught:
+            self.add(variable, str(warning.message), WARNING)
+
+
+def _opened(path: Path, found: _Findings, strict: bool, progress: Progress | None) -> Source | None:
+    """Return a file open, if its variables are to be read; what is beyond them is checked before."""
+    format = drivers.find_existing(path)
+    check = drivers.load(format).check
+    if check is not None:
+        return check(path, found.problems.append, strict=strict, progress=progress)
+    return drivers.open_source(path, format, skip_unsupported="skip_unsupported" in format.options)
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, DsError):
+        return error.message
+    if isinstance(error, FileNotFoundError):
+        return str(explained(error).strerror).replace(os.strerror(errno.ENOENT), "File does not exist")
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}"
+
+
+def _read(source: Source, key: str, advance: Advance) -> None:
+    """Read one variable in blocks.
+
+    Raises
+    ------
+    FormatError
+        If these do not add up to its size.
+    """
+    size = source.meta[key].get(".size")
+    if size is None or 0 in size:
+        source.read(key)
+        return
+    n = sum(block.size for block in advance.over_arrays(source.blocks(key), item_size(source.meta[key])))
+    if n != math.prod(size):
+        raise FormatError(f"found {n} values, expected {math.prod(size)} as .size {list(size)} says")
+
+
+def _check_dims(source: Source, found: _Findings) -> None:
+    """Check that variables agree on the sizes of dimensions."""
+    sizes: dict[str, tuple[int, str]] = {}
+    for key, entry in source.meta.items():
+        if key == META:
+            continue
+        found.names.append(unescape(key))
+        size = entry.get(".size") or ()
+        for name, n in zip(dims(key, entry, len(size)), size, strict=False):
+            expected, where = sizes.setdefault(name, (n, unescape(key)))
+            if n != expected:
+                message = f'dimension "{name}": found size {n}, expected {expected} as in variable "{where}"'
+                found.add(unescape(key), message, ERROR)

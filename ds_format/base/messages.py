@@ -1,0 +1,65 @@
+"""An exception → what is said about it: on stderr, and in reports of many files."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from ..errors import DsError, decoded, explained
+from .optional import not_compiled
+from .wording import hint, on_one_line, visible
+
+NOT_RECOGNISED = "left out: neither suffix nor content is known"
+"""Of a file in a folder."""
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, with what a terminal would obey made visible, before `split` takes it for blanks."""
+    return " ".join(visible(text).split())
+
+
+def describe(error: BaseException) -> str:
+    """Return the message of an error on one line, behind the kind of error if nobody raised it for people to read."""
+    if isinstance(error, ImportError):
+        error = not_compiled(error.name) or error
+    text = one_line(str(error))
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, DsError):
+        if isinstance(error, FileNotFoundError):
+            explained(error)
+        reason = error.strerror.replace(os.strerror(errno.ENOENT), "File does not exist")
+        name = decoded(error.filename if error.filename2 is None else error.filename2)
+        return reason if name is None else f"{on_one_line(name)}: {reason}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if text and isinstance(error, (DsError, ValueError, IndexError, ImportError, OSError, Warning)):
+        return text
+    kind = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{kind}: {text}" if text else kind
+
+
+def cause_of(error: BaseException, path: str) -> str:
+    """Return what `describe` does, without the path that it begins with."""
+    return describe(error).removeprefix(f"{one_line(on_one_line(path))}: ")
+
+
+def meant(path: str) -> str:
+    """Return what to put behind a message about a file that does not exist: the one beside it with a name like it.
+
+    That two names have the same suffix does not make them alike.
+    """
+    folder, name = os.path.split(os.path.normpath(path))
+    try:
+        others = os.listdir(folder or ".")
+    except OSError:
+        return ""
+    stem = os.path.splitext(name)[0]
+    return hint(name, (other for other in others if hint(stem, [os.path.splitext(other)[0]])))
+
+
+def with_meant(error: BaseException) -> str:
+    """Return what `describe` does and, of a file that does not exist, which may be meant."""
+    told = describe(error)
+    if isinstance(error, FileNotFoundError) and not isinstance(error, DsError) and error.filename2 is None:
+        path, is_plain = error.filename, str(error.strerror).startswith(os.strerror(errno.ENOENT))
+        told += meant(os.fspath(path)) if is_plain and isinstance(path, (str, os.PathLike)) else ""
+    return told

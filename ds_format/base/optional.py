@@ -1,0 +1,83 @@
+"""Imports that can fail, of libraries that are not installed and kernels that are not compiled: what to do then."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from ..errors import DriverError
+from . import PACKAGE
+
+
+def library(name: str, install: str, use: str = "") -> Any:
+    """Return a module of an optional library.
+
+    Parameters
+    ----------
+    name : str
+        Of the module.
+    install : str
+        What pip installs: `ds-format-cython[extra]`, or the library itself if there is no such extra.
+    use : str, optional
+        What needs the library, for the message.
+
+    Raises
+    ------
+    DriverError
+        If it cannot be imported; see `unavailable`.
+
+    Examples
+    --------
+    >>> from ds_format.base.optional import library
+    >>> library("json", "json").dumps([1])
+    '[1]'
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise unavailable(error, name, install, use) from error
+
+
+def unavailable(error: ImportError, name: str, install: str, use: str = "") -> DriverError | ImportError:
+    """Return the error to raise if a library, or a module of this package that imports it, cannot be imported.
+
+    A library that is not installed is named with the command that installs it. One that is installed but cannot be
+    imported is named with the reason: to install it again may not help.
+
+    Parameters
+    ----------
+    error : ImportError
+    name : str
+        Of the library.
+    install : str
+        What pip installs.
+    use : str, optional
+        What needs the library.
+
+    Returns
+    -------
+    DriverError or ImportError
+        An ImportError if it is a module of this package that is missing or broken.
+    """
+    missing = error.name or name
+    if missing.partition(".")[0] == PACKAGE:
+        return not_compiled(missing) or ImportError(*error.args, name=error.name, path=error.path)
+    if isinstance(error, ModuleNotFoundError):
+        what = f"cannot import {missing}: pip install '{install}'"
+    else:
+        what = f"cannot import {missing}, which is installed: {error}"
+    return DriverError(f"{use}: {what}" if use else what)
+
+
+def not_compiled(name: str | None) -> ImportError | None:
+    """Return the error to raise if a module that cannot be imported is a kernel, else None.
+
+    A kernel is missing if Python runs in a clone in which nothing was compiled: it imports the sources there, even if
+    the package is installed elsewhere.
+    """
+    if name is None or not name.startswith(f"{PACKAGE}.kernels."):
+        return None
+    clone = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 2))
+    what = f"{name} is not compiled in {clone}"
+    return ImportError(f"{what}: run `pip install -e .` in this folder, or run Python in another one", name=name)

@@ -1,0 +1,116 @@
+r"""Text of messages: for the eyes, on one line, amounts in units, and the name that somebody may have meant.
+
+What a terminal would obey is shown as an escape, and not sent: the control characters of ASCII and Latin-1 but LF and
+TAB, those which turn the direction of writing, and separators of lines. Halves of surrogate pairs, which no stream
+takes, are among them. Each becomes what Python writes for it: `\x1b`, `\u202e`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Sequence
+
+_OBEYED = (
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"
+    "\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069"  # marks, separators, embeddings and isolates
+    "\\ud800-\\udfff]"
+)
+ABBREVIATED = 3
+"""Characters that tell which name is meant."""
+
+
+def visible(text: str) -> str:
+    r"""Return text with escapes for all that a terminal would obey.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31m b\u202ec"))
+    a\x1b[31m b\u202ec
+    """
+    return re.sub(_OBEYED, _escape, text)
+
+
+def on_one_line(text: str) -> str:
+    r"""Return text as `visible` does, with escapes also for LF and TAB: a line stays a line.
+
+    Examples
+    --------
+    >>> print(on_one_line("a\tb\x1b[31m"))
+    a\tb\x1b[31m
+    """
+    return text if text.isprintable() else visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def counted(paths: Sequence[str], message: str) -> str | None:
+    """Return a line with a message about the first of some paths and the number of the others; None without paths.
+
+    Examples
+    --------
+    >>> counted(["a.txt", "b.txt"], "left out")
+    'a.txt: left out, and 1 more'
+    """
+    if not paths:
+        return None
+    more = f", and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return on_one_line(f"{paths[0]}: {message}{more}")
+
+
+def bytes_of(n: float) -> str:
+    """Return a number of bytes with three digits and a unit.
+
+    Examples
+    --------
+    >>> bytes_of(999), bytes_of(22532), bytes_of(1_500_000)
+    ('999 B', '22.5 kB', '1.5 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if n < 999.5:
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    return f"{n:.3g} PB" if n < 999.5 else f"{n:.0f} PB"
+
+
+def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str | None:
+    """Return the name that is most like another one, or of which one is the beginning of the other; None if none is.
+
+    A variable of the same name in a group comes first. `least` is how like it a name has to be, from 0 to 1.
+
+    Examples
+    --------
+    >>> nearest("temperatur", ["pressure", "temperature"])
+    'temperature'
+    >>> nearest("TIME", ["item", "time"])
+    'time'
+    >>> nearest("latitude", ["lat", "lon"])
+    'lat'
+    >>> nearest("DBZ", ["sweep_0/DBZ", "sweep_1/DBZ"])
+    'sweep_0/DBZ'
+    """
+    known = list(names)
+    in_groups = [other for other in known if "/" in other and other.rpartition("/")[2] == name.rpartition("/")[2]]
+    if in_groups:
+        return in_groups[0]
+    folded = {other.lower(): other for other in reversed(known)}
+    difflib = importlib.import_module("difflib")  # only who made a mistake waits for it
+    found = difflib.get_close_matches(name.lower(), folded, 1, least)
+    if not found and len(name) >= ABBREVIATED:
+        begun = (other for other in folded if len(other) >= ABBREVIATED)
+        found = [other for other in begun if other.startswith(name.lower()) or name.lower().startswith(other)]
+    return folded[found[0]] if len(found) == 1 else None
+
+
+def hint(name: str, names: Iterable[str], least: float = 0.6) -> str:
+    """Return what to put behind a message about a name that does not exist; nothing if no name is like it.
+
+    Examples
+    --------
+    >>> hint("temperatur", ["pressure", "temperature"])
+    ': did you mean temperature?'
+    """
+    found = nearest(name, names, least)
+    return "" if found is None else f": did you mean {on_one_line(found)}?"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return ascii(match[0])[1:-1]

@@ -1,0 +1,1 @@
+"""What is true of datasets in memory: packing, conventions, statistics."""

@@ -1,0 +1,186 @@
+"""Packed numbers: integers, and the scale and offset that make of them the numbers they stand for.
+
+The attributes are those of the CF conventions (1.12, section 8.1) and of the NetCDF user's guide; what they mean in
+detail is what the netCDF4 library does with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from ..base.dtypes import PACKED, TYPES
+from .conventions import parents_bounds, with_parents
+
+ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
+"""What tells how integers are packed."""
+OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
+"""Attributes that tell of packed values, and mean nothing to others."""
+RECORDS = (".netcdf", ".hdf5")
+"""Properties that tell how a file of NetCDF or HDF5 stored a variable; see `PACKED`."""
+
+
+def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
+    """Return whether values of a variable are packed.
+
+    Parameters
+    ----------
+    attrs : dict
+        Attributes, or all metadata, of the variable.
+    type_name : str or None
+        Name of its ds type. Floats are never packed: attributes of what was packed once often stay.
+
+    Examples
+    --------
+    >>> is_packed({"scale_factor": 0.01}, "int16"), is_packed({"scale_factor": 0.01}, "float64")
+    (True, False)
+    """
+    kind = TYPES[type_name].code[0] if type_name in TYPES else ""
+    if kind not in ("i", "u"):
+        return False
+    given = [attrs[name] for name in ("scale_factor", "add_offset") if name in attrs]
+    if given and all(map(_is_number, given)):
+        return True
+    return kind == "i" and _is_unsigned(attrs)
+
+
+def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
+    """Return whether somebody who reads a variable wants its values unpacked, and they are packed.
+
+    Parameters
+    ----------
+    unpack : bool or None
+        None: where that is the convention of the file which the variable is from, NetCDF or HDF5.
+    entry : dict
+        Its metadata.
+    """
+    if unpack is False:
+        return False
+    if unpack is None:
+        for name in RECORDS:
+            if name in entry and _record(entry, name).get(PACKED) is True:
+                break
+        else:
+            return False
+    return is_packed(entry, entry.get(".type"))
+
+
+def entries_to_unpack(meta: Mapping[str, Mapping[str, Any]], unpack: bool | None) -> dict[str, Mapping[str, Any]]:
+    """Return the variables that are unpacked when they are read: key → metadata with the attributes of packing.
+
+    Bounds are unpacked with their coordinate, by its attributes if they have none (CF conventions 1.12, section 7.1).
+
+    Parameters
+    ----------
+    meta : mapping
+        Key → metadata of each variable.
+    unpack : bool or None
+        As `is_unpacked_by`.
+
+    Examples
+    --------
+    >>> lat = {".type": "int16", "scale_factor": 0.1, "bounds": "b"}
+    >>> entries_to_unpack({"lat": lat, "b": {".type": "int16"}}, True)["b"]
+    {'.type': 'int16', 'scale_factor': 0.1}
+    """
+    if unpack is False:
+        return {}
+    found = {key: entry for key, entry in meta.items() if key != "." and is_unpacked_by(unpack, entry)}
+    named = [key for entry in found.values() for key in parents_bounds(entry) if key in meta and key not in found]
+    if named:
+        whole = with_parents(meta)
+        for key in named:
+            entry = {**meta[key], **{name: whole[key][name] for name in ATTRIBUTES if name in whole[key]}}
+            if is_packed(entry, entry.get(".type")):
+                found[key] = entry
+    return found
+
+
+def unpack_all(
+    dataset: MutableMapping[str, Any], meta: MutableMapping[str, dict[str, Any]], unpacks: bool | None
+) -> None:
+    """Unpack, in a dataset and its metadata, what `is_unpacked_by` says."""
+    for key, entry in entries_to_unpack(meta, unpacks).items():
+        if key in dataset:
+            dataset[key] = None if dataset[key] is None else unpack(dataset[key], entry)
+            meta[key] = unpacked_meta(entry)
+
+
+def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
+    """Return what packed values stand for.
+
+    Parameters
+    ----------
+    values : ndarray, MaskedArray or scalar of an integer type
+    attrs : dict
+        For which `is_packed` is true.
+
+    Returns
+    -------
+    ndarray, MaskedArray or scalar
+        Of the same shape and mask. NumPy promotes the types: float64 unless scale and offset are of a narrower one.
+
+    Examples
+    --------
+    >>> unpack(np.array([400, 450], "i2"), {"scale_factor": 0.01, "add_offset": 273.15})
+    array([277.15, 277.65])
+    """
+    data = np.ma.getdata(values)
+    if _is_unsigned(attrs) and data.dtype.kind == "i":
+        data = data.view(f"u{data.itemsize}")
+    scale, offset = attrs.get("scale_factor"), attrs.get("add_offset")
+    if (scale is None or _is_number(scale)) and (offset is None or _is_number(offset)):
+        with np.errstate(over="ignore"):
+            data = _linear(data, scale, offset)
+    out = data
+    if isinstance(values, np.ma.MaskedArray):
+        out = np.ma.MaskedArray(data, np.ma.getmask(values), fill_value=values.fill_value)
+    return out if np.ndim(values) or isinstance(values, np.ndarray) else out[()]
+
+
+def _linear(data: Any, scale: Any, offset: Any) -> Any:
+    """Return packed data times scale plus offset, in that order of promotion; what changes nothing is left out."""
+    if scale is not None and offset is not None:
+        return data.astype(np.asarray(scale).dtype) if scale == 1 and offset == 0 else data * scale + offset
+    if scale is not None and scale != 1:
+        data = data * scale
+    if offset is not None and offset != 0:
+        data = data + offset
+    return data
+
+
+def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a packed variable as they are once its values are unpacked.
+
+    Parameters
+    ----------
+    entry : dict
+        With `.type`. Attributes that tell of packed values leave.
+    """
+    kept = {name: value for name, value in entry.items() if name not in ATTRIBUTES + OF_PACKED + RECORDS}
+    for name in RECORDS:
+        record = {setting: value for setting, value in _record(entry, name).items() if setting != PACKED}
+        if record:
+            kept[name] = record
+    return {**kept, ".type": unpacked_type(entry)}
+
+
+def unpacked_type(entry: Mapping[str, Any]) -> str:
+    """Return the name of the ds type of values that are unpacked, from the metadata of a packed variable."""
+    name: str = unpack(np.zeros(1, TYPES[entry[".type"]].code), entry).dtype.name
+    return name
+
+
+def _record(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
+    record = entry.get(name)
+    return record if isinstance(record, dict) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_unsigned(attrs: Mapping[str, Any]) -> bool:
+    return str(attrs.get("_Unsigned")) in ("true", "True")

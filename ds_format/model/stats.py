@@ -1,0 +1,249 @@
+"""Statistics of numbers: exact, and in bounded memory however many there are.
+
+Blocks of values go through passes. The first finds count, extremes, mean and deviation, block by block, merged as
+Chan, Golub and LeVeque do (Updating formulae and a pairwise algorithm for computing sample variances, 1979). Order
+statistics then take one pass for each 16 bits of a value: the values at some rank are narrowed down by counting how
+many begin with which bits.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UnsupportedError
+
+IN_MEMORY = 64 * 1024 * 1024
+"""Bytes of values up to which all of them are held in memory."""
+DIGIT = 16
+"""Bits that one pass looks at."""
+
+Blocks = Callable[[], Iterable[Any]]
+"""Starts a pass: returns arrays or masked arrays, the same each time."""
+Interval = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What there is to say of some numbers. Without any, all but `count` is None; of NaNs alone, all is NaN."""
+
+    count: int
+    """Values that are present, NaN included. NaN counts nowhere else."""
+    min: Any
+    max: Any
+    mean: float | None
+    median: float | None
+    std: float | None
+    """Root of the mean square of the deviations from the mean."""
+    p68: Interval
+    """Between which the middle 68 % lie: the percentiles 16 and 84, linearly interpolated."""
+    p95: Interval
+    """The percentiles 2.5 and 97.5."""
+    p99: Interval
+    """The percentiles 0.5 and 99.5."""
+
+
+class Moments(NamedTuple):
+    """What one pass finds."""
+
+    n_values: int
+    n: int
+    """Those that are not NaN."""
+    low: Any
+    high: Any
+    """The extremes of these; infinite if one of them is."""
+    finite: int
+    """Those that are not infinite either."""
+    mean: float
+    squares: float
+    """Mean of the finite ones, and the sum of the squares of their deviations from it."""
+
+
+NOTHING = Moments(0, 0, math.inf, -math.inf, 0, 0.0, 0.0)
+QUANTILES = (0.5, 0.16, 0.84, 0.025, 0.975, 0.005, 0.995)
+
+
+def summarize(blocks: Blocks, size: int) -> Summary:
+    """Return statistics of numbers.
+
+    Parameters
+    ----------
+    blocks : callable
+        Each call starts a pass over arrays or masked arrays of numbers or booleans, all of one dtype. Missing values
+        are left out; booleans are 0 and 1.
+    size : int
+        Bytes of all values, up to `IN_MEMORY` of which are read once and held.
+
+    Returns
+    -------
+    Summary
+        Computed in float64; `min` and `max` are values as they are, int or float.
+
+    Raises
+    ------
+    UnsupportedError
+        If the values are no numbers.
+
+    Examples
+    --------
+    >>> summarize(lambda: [np.array([16.0, 18.0]), np.array([21.0])], 24).p68
+    (16.64, 20.04)
+    >>> numbers = np.ma.MaskedArray([5, 9, 3], [False, True, False])
+    >>> summarize(lambda: [numbers], numbers.nbytes).count
+    2
+    """
+    if size <= IN_MEMORY:
+        held = [_present(block) for block in blocks()]
+        array = np.concatenate(held) if held else np.zeros(0)
+        moments = moments_of(array)
+        numbers = array[~np.isnan(array)] if moments.n < moments.n_values else array
+        at_ranks = functools.partial(_sorted_at, numbers)
+    else:
+        moments = functools.reduce(merged, (moments_of(_present(block)) for block in blocks()), NOTHING)
+        at_ranks = functools.partial(_counted_at, blocks)
+    if not moments.n:
+        nothing = math.nan if moments.n_values else None
+        pair = (nothing, nothing)
+        return Summary(moments.n_values, nothing, nothing, nothing, nothing, nothing, pair, pair, pair)
+    median, *bounds = _quantiles(at_ranks, moments.n)
+    p68, p95, p99 = zip(bounds[::2], bounds[1::2], strict=True)
+    mean, std = _mean_and_std(moments)
+    return Summary(moments.n_values, moments.low, moments.high, mean, median, std, p68, p95, p99)
+
+
+def n_passes(size: int, item_size: int) -> int:
+    """Return how often `summarize` goes through values of so many bytes in all, of so many bytes each."""
+    return 1 if size <= IN_MEMORY else 1 + math.ceil(8 * item_size / DIGIT)
+
+
+def _present(block: Any) -> NDArray[Any]:
+    """Return the values of a block that are present, in one dimension."""
+    mask = np.ma.getmask(block)
+    data = np.ma.getdata(block)
+    if data.dtype.kind not in "biuf":
+        raise UnsupportedError("statistics need numbers, found strings")
+    values = data.reshape(-1) if mask is np.ma.nomask else data[~mask]
+    return values.view(np.uint8) if values.dtype.kind == "b" else values
+
+
+def moments_of(values: NDArray[Any]) -> Moments:
+    """Return count, extremes and moments of an (n,) array of numbers."""
+    count = values.size
+    if values.dtype.kind == "f":
+        nan = np.isnan(values)
+        values = values[~nan] if nan.any() else values
+    if not values.size:
+        return NOTHING._replace(n_values=count)
+    n, low, high = values.size, values.min().item(), values.max().item()
+    if low == -math.inf or high == math.inf:
+        values = values[np.isfinite(values)]
+    if not values.size:
+        return Moments(count, n, low, high, 0, 0.0, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = values.mean(dtype=np.float64)
+        deviations = values - mean
+        np.multiply(deviations, deviations, out=deviations)
+        return Moments(count, n, low, high, values.size, float(mean), float(deviations.sum()))
+
+
+def merged(a: Moments, b: Moments) -> Moments:
+    """Return the moments of two sets of values together."""
+    finite = a.finite + b.finite
+    mean, squares = a.mean, a.squares
+    if b.finite:
+        difference = b.mean - a.mean
+        mean += difference * (b.finite / finite)
+        squares += b.squares + difference * difference * (a.finite * b.finite / finite)
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    return Moments(a.n_values + b.n_values, a.n + b.n, low, high, finite, mean, squares)
+
+
+def _mean_and_std(moments: Moments) -> tuple[float, float]:
+    if moments.finite < moments.n:
+        infinite = [bound for bound in (moments.low, moments.high) if math.isinf(bound)]
+        return sum(infinite), math.nan
+    return moments.mean, math.sqrt(moments.squares / moments.n)
+
+
+def _quantiles(at_ranks: Callable[[Sequence[int]], dict[int, Any]], n: int) -> list[float]:
+    places = [quantile * (n - 1) for quantile in QUANTILES]
+    ranks = sorted({rank for place in places for rank in (int(place), min(int(place) + 1, n - 1))})
+    values = at_ranks(ranks)
+    return [_between(values[int(place)], values[min(int(place) + 1, n - 1)], place % 1) for place in places]
+
+
+def _between(low: Any, high: Any, part: float) -> float:
+    """Return the value that lies some part of the way from one value to another."""
+    if low == high or not part:
+        return float(low)
+    way = high - low
+    if low != -math.inf and (part < 0.5 or high == math.inf):
+        return float(low + way * part)
+    return float(high - way * (1 - part))
+
+
+def _sorted_at(values: NDArray[Any], ranks: Sequence[int]) -> dict[int, Any]:
+    """Return the values that stand at some ranks among all."""
+    ordered = np.partition(values, ranks)
+    return {rank: ordered[rank].item() for rank in ranks}
+
+
+def _counted_at(blocks: Blocks, ranks: Sequence[int]) -> dict[int, Any]:
+    """Return the values that stand at some ranks among all that are not NaN, without holding them."""
+    dtype = _present(next(iter(blocks()))).dtype
+    bits = 8 * dtype.itemsize
+    step = min(DIGIT, bits)
+    wanted = {0: [(rank, rank) for rank in ranks]}
+    for shift in range(bits - step, -1, -step):
+        counts = {prefix: np.zeros(1 << step, np.int64) for prefix in wanted}
+        for block in blocks():
+            values = _present(block)
+            keys = _keys(values[~np.isnan(values)] if dtype.kind == "f" else values)
+            digits = (keys >> shift).astype(f"u{step // 8}")
+            for prefix, count in counts.items():
+                chosen = digits[keys >> (shift + step) == prefix] if shift + step < bits else digits
+                count += np.bincount(chosen, minlength=1 << step)
+        wanted = _narrowed(wanted, counts, step)
+    return {rank: _value(prefix, dtype) for prefix, places in wanted.items() for rank, _ in places}
+
+
+def _narrowed(
+    wanted: dict[int, list[tuple[int, int]]], counts: dict[int, NDArray[np.int64]], step: int
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the ranks by prefixes that are `step` bits longer: of all values, and of those with the prefix."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for prefix, places in wanted.items():
+        ends = np.cumsum(counts[prefix])
+        for rank, place in places:
+            digit = int(np.searchsorted(ends, place, side="right"))
+            before = int(ends[digit - 1]) if digit else 0
+            found.setdefault(prefix << step | digit, []).append((rank, place - before))
+    return found
+
+
+def _keys(values: NDArray[Any]) -> NDArray[Any]:
+    """Return unsigned integers in the order of the values."""
+    unsigned: NDArray[Any] = values.view(f"u{values.itemsize}")
+    sign = unsigned.dtype.type(1 << (8 * values.itemsize - 1))
+    if values.dtype.kind == "i":
+        unsigned = unsigned ^ sign
+    elif values.dtype.kind == "f":
+        unsigned = np.where(unsigned & sign, ~unsigned, unsigned | sign)
+    return unsigned
+
+
+def _value(key: int, dtype: np.dtype[Any]) -> Any:
+    """Return the value of a key that `_keys` made."""
+    bits = 8 * dtype.itemsize
+    sign = 1 << (bits - 1)
+    if dtype.kind == "i" or (dtype.kind == "f" and key & sign):
+        key ^= sign
+    elif dtype.kind == "f":
+        key ^= (1 << bits) - 1
+    return np.array([key], f"u{dtype.itemsize}").view(dtype)[0].item()

@@ -1,0 +1,240 @@
+"""A file whose variables are read when they are indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..base.dtypes import TYPES
+from ..base.names import escape, unescape
+from ..base.once import once
+from ..base.wording import hint, on_one_line
+from ..body import Opened
+from ..dataset import META, attrs, dims, display
+from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
+from ..errors import MissingError
+from ..selection import normalize
+from .subset import Subset
+
+
+class Variable(Opened):
+    """A variable of an open file: what the header says, and the data when they are asked for.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int, or None
+        None if the variable has no data.
+    dims : tuple of str
+    attrs : dict
+    type : str or None
+        Its ds type.
+
+    Examples
+    --------
+    >>> from ds_format import open, write
+    >>> write("lazy.ds", {"t": [1, 2, 3], ".": {"t": {".dims": ["time"], "units": "s"}}})
+    >>> with open("lazy.ds") as file:
+    ...     t = file["t"]
+    ...     print(t, t.attrs, t[1:])
+    <ds_format.Variable 't' (time: 3) int64> {'units': 's'} [2 3]
+    """
+
+    def __init__(self, source: Source, key: str, meta: dict[str, Any]):
+        self._source = source
+        self._key = key
+        self.name = unescape(key)
+        size = meta.get(".size")
+        self.shape: tuple[int, ...] | None = None if size is None else tuple(size)
+        self.dims = tuple(dims(key, meta, len(self.shape or ())))
+        self.type: str | None = meta.get(".type")
+        self._meta = meta
+
+    @once
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the variable."""
+        return attrs(self._meta)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the array that an index returns; object for strings.
+
+        Raises
+        ------
+        ValueError
+            If the variable has no data and no type.
+        """
+        if self.type not in TYPES:
+            raise ValueError(f'variable "{self.name}" has no known type: found {self.type!r}')
+        return np.dtype(TYPES[self.type].code)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape or ())
+
+    @property
+    def size(self) -> int:
+        """Number of values; 0 without data."""
+        return 0 if self.shape is None else int(np.prod(self.shape, dtype=object))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a variable without dimensions")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Read what an index selects, and only its bytes.
+
+        Parameters
+        ----------
+        index : int, slice, list or array of int or bool, Ellipsis, or a tuple of these
+            Lists in several dimensions select a grid.
+
+        Returns
+        -------
+        ndarray, MaskedArray, scalar or None
+            As `ds_format.read`.
+
+        Raises
+        ------
+        IndexError
+            If a position is out of bounds.
+        FormatError
+            If the bytes are wrong.
+        """
+        if self.shape is None:
+            return self._source.read(self._key)
+        return self._source.read(self._key, normalize(index, self.shape))
+
+    def blocks(self, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Read the whole variable as consecutive blocks along its first dimensions.
+
+        Parameters
+        ----------
+        budget : int
+            Bytes in memory that one block may take.
+        """
+        return self._source.blocks(self._key, budget)
+
+    def handle(self) -> Handle:
+        """Return what reads this variable elsewhere: it can be pickled, holds nothing open, and needs no closing.
+
+        Returns
+        -------
+        Handle
+            With `.path`, `.shape`, `.dtype`, `.missing` and `.read(index)`; indexed it reads, as arrays of dask ask for
+            (`dask.array.from_array`). A file that was replaced meanwhile is an error.
+
+        Raises
+        ------
+        UnsupportedError
+            If its values are changed when they are read: packed ones, which `ds_format.open(..., unpack=False)` leaves.
+        """
+        return self._source.handle(self._key)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = np.asanyarray(self[...])
+        return array.astype(dtype) if dtype is not None and array.dtype != dtype else array
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim}: {n}" for dim, n in zip(self.dims, self.shape or (), strict=False))
+        return on_one_line(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
+
+    def _repr_html_(self) -> str:
+        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._meta})
+        return shown
+
+
+class File(Opened, Mapping[str, Variable]):
+    """An open file: name → `Variable`. Close it, or use it in a `with` block.
+
+    Attributes
+    ----------
+    attrs : dict
+        Attributes of the dataset.
+    meta : dict
+        The metadata of all variables, as in a dataset.
+
+    Examples
+    --------
+    >>> from ds_format import open, write
+    >>> write("file.ds", {"t": [1, 2, 3], "n": 7, ".": {"t": {".dims": ["time"]}}})
+    >>> with open("file.ds") as file:
+    ...     print(list(file), file.dims, file["n"][...])
+    ['t', 'n'] {'time': 3} 7
+    """
+
+    def __init__(self, source: Subset):
+        self._source = source
+        self.path = source.path
+
+    @property
+    def meta(self) -> Metadata:
+        """The metadata of all variables, as in a dataset."""
+        return self._source.meta
+
+    @once
+    def _entries(self) -> Entries:
+        """The same, made on access if they are many."""
+        return self._source.entries
+
+    @once
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the dataset."""
+        return attrs(self._entries.get(META, {}))
+
+    @property
+    def dims(self) -> dict[str, int]:
+        """Size of each dimension, by its name."""
+        sizes: dict[str, int] = {}
+        for variable in self.values():
+            sizes.update(zip(variable.dims, variable.shape or (), strict=False))
+        return sizes
+
+    def __getitem__(self, name: str) -> Variable:
+        """Return a variable. Nothing of its data is read.
+
+        Raises
+        ------
+        MissingError
+            If there is none of this name.
+        """
+        key = escape(name)
+        if key not in self._entries or key == META:
+            raise MissingError(f"variable not found{hint(name, self)}", path=self.path, variable=name)
+        return Variable(self._source, key, self._entries[key])
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name != META and escape(name) in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return (unescape(key) for key in self._entries if key != META)
+
+    def __len__(self) -> int:
+        return len(self._entries) - (META in self._entries)
+
+    def close(self) -> None:
+        """Release the file. Arrays that were read stay valid."""
+        self._source.close()
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ds_format.File {self.path!r}: {len(self)} variables>"
+
+    def _repr_html_(self) -> str:
+        shown: str = display().html_of_meta(f"ds_format.File {self.path}", self.meta)
+        return shown
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)

@@ -1,0 +1,373 @@
+"""A part of a file, seen as a file: some variables, some positions along dimensions, as Julian dates and unpacked."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .. import drivers, timeaxis
+from ..base import modes
+from ..base.dtypes import TYPES
+from ..base.names import keys_of, unescape
+from ..base.once import OnDemand, once
+from ..body import Opened
+from ..body.body import Body
+from ..dataset import META, as_array, as_masked, attrs, dims
+from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_slices
+from ..errors import DsError, UnsupportedError
+from ..model import packing
+from ..model.conventions import with_parents
+from ..selection import ALL, Index, Selection, as_slice, normalize, resolve, shape_of, take
+
+STRING_SIZE = 128
+"""Bytes of memory that a string is reckoned to take."""
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def open_subset(
+    path: Path,
+    selection: Selection = ALL,
+    *,
+    unpack: bool | None = False,
+    masked: bool = False,
+    skip_unsupported: bool = False,
+    format: drivers.Format | None = None,
+    **options: Any,
+) -> Subset:
+    """Open a part of a file.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    selection : Selection
+        All by default. Julian dates are read at once; a variable that cannot be converted stays as it is, with a
+        warning.
+    unpack : bool or None
+        Whether packed numbers become what they stand for when they are read. The attributes that tell of packing leave.
+        None: where that is the convention of the file which they are from.
+    masked : bool
+        Whether numbers are masked arrays where the format says that this is expected; Julian dates are not.
+    skip_unsupported : bool
+        Leave out variables that the ds model cannot hold, with a warning, where the format knows such.
+    format : Format, optional
+        Instead of the one that the suffix tells.
+    **options
+        As `drivers.open_source`.
+
+    Raises
+    ------
+    OSError, DriverError, FormatError
+        If the file cannot be read.
+    IndexError, UnsupportedError, MissingError
+        As `ds_format.selection.resolve`.
+    """
+    if format is None:
+        format = drivers.find_existing(path)
+    can_skip = "skip_unsupported" in format.options
+    try:
+        source = drivers.open_source(path, format, skip_unsupported=skip_unsupported and can_skip, **options)
+    except UnsupportedError as error:
+        raise _told_of_skipping(error, can_skip)
+    try:
+        return Subset(source, path, selection, unpack, masked and format.masks, can_skip)
+    except BaseException:
+        source.close()
+        raise
+
+
+class Subset(Opened):
+    """A `Source` of a part of another; see `open_subset`.
+
+    Attributes
+    ----------
+    meta : Metadata
+        Of the variables that are wanted, with `.dims` and `.size` of the part.
+    faults : mapping
+        Why one of them cannot be had, by its key.
+    source : Source
+        The whole.
+    can_skip : bool
+        Whether the format knows `skip_unsupported`.
+    """
+
+    _wanted: list[str] | None = None
+    """Keys of the variables that are wanted, in the order of the file; None: all."""
+    _indexes: Mapping[str, tuple[Index, ...]] = MappingProxyType({})
+    """What is wanted of a variable, by its key, unless the whole."""
+    _dates: Mapping[str, Any] = MappingProxyType({})
+    """Julian dates of variables of time, by their keys."""
+
+    def __init__(
+        self,
+        source: Source,
+        path: Path,
+        selection: Selection,
+        unpack: bool | None,
+        masked: bool = False,
+        can_skip: bool = False,
+    ):
+        self.source = source
+        self.path = os.fsdecode(path)
+        self.can_skip = can_skip
+        self._unpack = unpack
+        self._masked = masked
+        if selection.variables is not None or selection.jd or selection.has_positions:
+            self._take(selection)
+
+    def _take(self, selection: Selection) -> None:
+        """Find out what is selected of which variables."""
+        try:
+            sel = self._resolve(selection) if selection.has_positions else {}
+            if selection.variables is not None:
+                self._wanted = self._found(selection.variables)
+            if sel:
+                self._indexes = self._select(sel)
+            if selection.jd:
+                self._dates = self._read_dates()
+        except DsError as error:
+            raise error.at(path=self.path)
+
+    @once
+    def meta(self) -> Metadata:
+        """Of the variables that are wanted, with `.dims` and `.size` of the part."""
+        meta = {key: self._entry(key) for key in self._keys()}
+        meta[META] = dict(self.source.meta.get(META, {}))
+        return meta
+
+    @property
+    def entries(self) -> Entries:
+        """As `meta`; if the source makes metadata on access, so does this."""
+        meta = self.source.meta
+        return OnDemand(meta, self._entry) if type(meta) is OnDemand and self._wanted is None else self.meta
+
+    @once
+    def faults(self) -> Mapping[str, DsError]:
+        """Why one of them cannot be had, by its key."""
+        wanted = self._wanted
+        return {key: fault for key, fault in self.source.faults.items() if wanted is None or key in wanted}
+
+    @once
+    def _packed(self) -> Mapping[str, Mapping[str, Any]]:
+        """Variables whose values are unpacked when they are read, with the metadata that say how."""
+        entries = packing.entries_to_unpack(self.source.meta, self._unpack)
+        return (
+            {key: entries[key] for key in self._keys() if key in entries and key not in self._dates} if entries else {}
+        )
+
+    def _keys(self) -> list[str]:
+        """Return the keys of the variables that are wanted, in the order of the file."""
+        return [key for key in self.source.meta if key != META] if self._wanted is None else self._wanted
+
+    def _found(self, variables: str | Iterable[str]) -> list[str]:
+        """Return the keys of those variables that exist, in the order of the file."""
+        wanted = keys_of(variables)
+        say_missing(self.path, wanted, self.source.meta)
+        return [key for key in self.source.meta if key != META and key in wanted]
+
+    def _select(self, sel: Mapping[str, Any]) -> dict[str, tuple[Index, ...]]:
+        """Return the index of each variable that has one of the dimensions that are selected from."""
+        indexes = {}
+        for key in self._keys():
+            entry = self.source.meta[key]
+            size = entry.get(".size")
+            names = dims(key, entry, len(size or ()))
+            if size is None or sel.keys().isdisjoint(names):
+                continue
+            try:
+                indexes[key] = normalize(tuple(sel.get(name, slice(None)) for name in names), size, names)
+            except IndexError as error:
+                raise IndexError(f'{self.path}: variable "{unescape(key)}": {error}') from None
+        return indexes
+
+    def _read_dates(self) -> dict[str, Any]:
+        """Return the Julian dates of each variable of time."""
+        dates = {}
+        for key in self._keys():
+            found = self._julian(key, self._indexes.get(key))
+            if found is not None:
+                dates[key] = found
+        return dates
+
+    def _entry(self, key: str) -> dict[str, Any]:
+        """Return the metadata of a variable of the part."""
+        entry = dict(self.source.meta[key])
+        index = self._indexes.get(key)
+        if index is not None:
+            names = dims(key, entry, len(index))
+            entry[".dims"] = [name for name, item in zip(names, index, strict=True) if not isinstance(item, int)]
+            entry[".size"] = list(shape_of(index))
+        if key in self._dates:
+            return _julian_meta(entry)
+        return packing.unpacked_meta({**self._packed[key], **entry}) if key in self._packed else entry
+
+    def _resolve(self, selection: Selection) -> dict[str, Any]:
+        """Return one index per dimension; `at` and `between` are compared with Julian dates, if times become these."""
+        dates = {}
+        if selection.jd:
+            for key in keys_of([*(selection.at or ()), *(selection.between or ())]):
+                if key in self.source.meta and (found := self._julian(key, None)) is not None:
+                    dates[key] = found
+        meta = {key: _julian_meta(entry) if key in dates else entry for key, entry in self.source.meta.items()}
+
+        def values(key: str) -> Any:
+            return dates[key] if key in dates else self.source.read(key)
+
+        return resolve(selection, meta, values, self.path)
+
+    def _julian(self, key: str, index: tuple[Index, ...] | None) -> Any:
+        """Read a variable as Julian dates; None if it is no time, or one that cannot be converted."""
+        entry = with_parents(self.source.meta)[key]
+        attributes = attrs(entry)
+        if entry.get(".size") is None or not timeaxis.claims_time(attributes):
+            return None
+        values = self.source.read(key, index)
+        try:
+            plain = packing.unpack(values, entry) if _is_packed(entry) else values
+            return timeaxis.to_julian(plain, attributes["units"], attributes.get("calendar"))
+        except UnsupportedError as error:
+            warnings.warn(f"{error.at(path=self.path, variable=unescape(key))}; it stays as it is", stacklevel=6)
+            return None
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable of the part, or a part of that."""
+        if name in self._dates:
+            part = self._dates[name] if index is None else take(as_array(self._dates[name]), index)
+            return part if np.ndim(part) or isinstance(part, np.ma.MaskedArray) else part[()]
+        values = self.source.read(name, self._index_of(name, index))
+        if name in self._packed:
+            values = packing.unpack(values, self._packed[name])
+        return as_masked(values) if self._masked else values
+
+    def _index_of(self, name: str, index: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """Return the index into the whole of an index into the part."""
+        chosen = self._indexes.get(name)
+        if chosen is None or index is None:
+            return index if chosen is None else chosen
+        parts = iter(index)
+        return tuple(item if isinstance(item, int) else _pick(item, next(parts)) for item in chosen)
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable of the part as consecutive blocks of full rank."""
+        blocks = self._stored_blocks(name, budget)
+        if name in self._packed:
+            blocks = map(partial(packing.unpack, attrs=self._packed[name]), blocks)
+        return map(as_masked, blocks) if self._masked and name not in self._dates else blocks
+
+    def _stored_blocks(self, name: str, budget: int) -> Iterator[Any]:
+        if name in self._dates:
+            dates = as_array(self._dates[name])
+            if dates.size:
+                yield dates
+            return
+        chosen = self._indexes.get(name)
+        if chosen is None:
+            stored, read = item_size(self.source.meta[name]), item_size(self.meta[name])
+            yield from self.source.blocks(name, max(budget * stored // read, 1))
+            return
+        for block in block_slices(shape_of(chosen), item_size(self.meta[name]), budget):
+            parts = iter(block)
+            index = tuple(item if isinstance(item, int) else item[next(parts)] for item in chosen)
+            yield as_array(self.source.read(name, index))
+
+    def stored(self, name: str) -> Body | None:
+        """Return the bytes of a variable in its file, if all of it is wanted, and the format can tell."""
+        changed = name in self._dates or name in self._packed or name in self._indexes
+        if changed or not hasattr(self.source, "stored"):
+            return None
+        found: Body | None = self.source.stored(name)
+        return found
+
+    def handle(self, name: str) -> Handle:
+        """Return what reads one variable elsewhere, if it is that of the file; see `Source.handle`.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is a part, or its values are changed when they are read.
+        """
+        if name in self._dates or name in self._packed or name in self._indexes:
+            message = "only whole variables have a handle, with values as they are stored: open it with unpack=False"
+            raise UnsupportedError(message, path=self.path, variable=unescape(name))
+        return self.source.handle(name)
+
+    def part(self, selection: Selection) -> Subset:
+        """Return a part of this one; errors as `open_subset`. It is open as long as this one is."""
+        return Subset(self, self.path, selection, False, can_skip=self.can_skip)
+
+    @contextlib.contextmanager
+    def telling_of_skipping(self) -> Iterator[None]:
+        """Add to errors about what ds cannot hold how to leave it out."""
+        try:
+            yield
+        except UnsupportedError as error:
+            raise _told_of_skipping(error, self.can_skip)
+
+    def close(self) -> None:
+        """Release the file."""
+        self.source.close()
+
+    def __enter__(self) -> Subset:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+SKIPPING = "; `--skip-unsupported` leaves it out (in Python `skip_unsupported=True`)"
+
+
+def _told_of_skipping(error: UnsupportedError, can_skip: bool) -> UnsupportedError:
+    """Return an error that says how to leave out what it is about, if the format can."""
+    if can_skip and SKIPPING not in error.message:
+        error.message += SKIPPING
+    return error
+
+
+JULIAN = {".time": True, ".type": "float64", "units": timeaxis.JD_UNITS, "calendar": timeaxis.JD_CALENDAR}
+"""Metadata of a variable of Julian dates (ds-format documentation 5.0, time variables)."""
+
+
+def _is_packed(entry: Mapping[str, Any]) -> bool:
+    return packing.is_packed(entry, entry.get(".type"))
+
+
+def _julian_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {**(packing.unpacked_meta(entry) if _is_packed(entry) else entry), **JULIAN}
+
+
+def _pick(item: Any, wanted: Any) -> Any:
+    """Return the positions of one item of an index that an index into these selects."""
+    if isinstance(item, range) and isinstance(wanted, np.ndarray):
+        return item.start + item.step * wanted
+    if isinstance(wanted, range):
+        if isinstance(item, range):
+            return item[as_slice(wanted)]
+        return item[np.array(wanted, np.int64)]
+    return int(item[wanted]) if isinstance(wanted, int) else item[wanted]
+
+
+def say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> None:
+    """Say by the mode which keys are not among those of a file."""
+    for key in keys:
+        if key not in found or key == META:
+            name, known = unescape(key), [unescape(other) for other in found if other != META]
+            modes.missing(f'variable "{name}" not found', path=os.fsdecode(path), meant=(name, known))
+
+
+def item_size(entry: Mapping[str, Any]) -> int:
+    """Return the bytes of memory that one value of a variable takes, or is reckoned to."""
+    ds_type = TYPES.get(entry.get(".type") or "")
+    return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
+
+
+def memory_size(entry: Mapping[str, Any]) -> int:
+    """Return the bytes of memory that a variable takes, or is reckoned to."""
+    return item_size(entry) * math.prod(entry.get(".size") or ())

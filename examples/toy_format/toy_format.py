@@ -1,0 +1,68 @@
+"""A file format of another package: a line of text for each variable, as `rain: 0.5 nan 2.0`.
+
+All variables are numbers along one dimension, which is called `i`. `docs/formats.md` explains the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ds_format import UnsupportedError, escape, unescape
+from ds_format.drivers import Driver, Format
+from ds_format.drivers.base import Metadata
+from ds_format.drivers.handle import HeldSource
+from ds_format.drivers.sink import FileSink
+from ds_format.errors import FormatError
+
+
+class ToySource(HeldSource):
+    """A file to read from."""
+
+    def __init__(self, path: Any):
+        super().__init__(path)
+        for number, line in enumerate(Path(self.path).read_text("utf-8").splitlines()[1:], 2):
+            name, _, values = line.rpartition(": ")
+            try:
+                array = np.array(values.split(), "f8")
+            except ValueError as error:
+                raise FormatError(f"line {number}: {error}", path=self.path) from error
+            key = escape(name)
+            self.arrays[key] = array
+            self.meta[key] = {".dims": ["i"], ".size": [array.size], ".type": "float64", ".missing": False}
+        self.meta["."] = {}
+
+
+class ToySink(FileSink):
+    """A file being written; it has its name when it is whole."""
+
+    def __init__(self, path: Any, meta: Metadata, *, atomic: bool = True, durable: bool = False):
+        for key, entry in meta.items():
+            if key != "." and len(entry[".size"] or ()) != 1:
+                raise UnsupportedError("found no variable of one dimension", path=path, variable=unescape(key))
+        super().__init__(path, meta, atomic=atomic, durable=durable)
+        self._file = open(self._create(), "w", encoding="utf-8")  # noqa: SIM115 - until commit
+        self._file.write("toy\n")
+
+    def _write(self, name: str, blocks: Iterable[Any]) -> None:
+        values = " ".join(repr(float(value)) for block in blocks for value in block)
+        self._file.write(f"{unescape(name)}: {values}\n")
+
+    def _finish(self) -> None:
+        self._file.close()
+
+    def _close(self) -> None:
+        self._file.close()
+
+
+FORMAT = Format(
+    name="toy",
+    suffixes=(".toy",),
+    load=lambda: Driver(open=ToySource, create=ToySink),
+    title="Toy",
+    marks=(b"toy\n",),
+    creation=frozenset({"atomic", "durable"}),
+)

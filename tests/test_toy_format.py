@@ -1,0 +1,122 @@
+"""A format of another package, which is installed beside this one: all commands know it.
+
+It is the one that `docs/formats.md` shows, `examples/toy_format`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+POINT = "[ds_format.formats]\ntoy = toy_format:FORMAT\n"
+TEXT = "toy\nrain: 0.5 nan 2.0\nsnow depth: 1.0 2.0 3.0\n"
+
+
+def install(site: Path, points: str = POINT) -> None:
+    """Put the package into a folder, as pip does."""
+    shutil.copy(ROOT / "examples" / "toy_format" / "toy_format.py", site)
+    info = site / "toy_format-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-format\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(points)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "site").mkdir()
+    install(tmp_path / "site")
+    (tmp_path / "a.toy").write_text(TEXT)
+    return tmp_path
+
+
+def python(folder: Path, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder / "site"), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def ds(folder: Path, *words: str, status: int = 0) -> str:
+    done = python(folder, "-m", "ds_format", *words, status=status)
+    assert done.stderr == "" or status
+    return done.stdout + done.stderr
+
+
+def test_commands_that_read(folder: Path) -> None:
+    assert ds(folder, "ls", "a.toy") == 'rain\n"snow depth"\n'
+    assert ds(folder, "cat", "-n", "rain", "a.toy") == "0.500000\nnan\n2.000000\n"
+    assert ds(folder, "cat", "-n", "rain", "a.toy", "sel:", "{ i: 2 }") == "2.000000\n"
+    assert "Toy" in ds(folder, "info", "a.toy")
+    assert "toy" in ds(folder, "info", "-j", "a.toy")
+    assert ds(folder, "verify", "a.toy") == ""
+    assert ".toy" in ds(folder, "--help")
+
+
+def test_there_and_back(folder: Path) -> None:
+    ds(folder, "select", "a.toy", "a.nc")
+    ds(folder, "select", "a.nc", "b.toy")
+    assert (folder / "b.toy").read_text() == TEXT
+    assert ds(folder, "diff", "a.toy", "b.toy") == ""
+    (folder / "b.toy").write_text(TEXT.replace("0.5", "0.75"))
+    assert "rain" in ds(folder, "diff", "a.toy", "b.toy", status=1)
+
+
+def test_convert(folder: Path) -> None:
+    ds(folder, "convert", "a.toy", "out", "to:", "ds")
+    ds(folder, "convert", "out/a.ds", "back", "to:", "toy")
+    assert (folder / "back" / "a.toy").read_text() == TEXT
+
+
+def test_in_python(folder: Path) -> None:
+    code = """
+import pickle
+import ds_format as ds
+assert ds.read("a.toy")["snow depth"].tolist() == [1, 2, 3]
+assert ds.read("a.toy", ["rain"], {"i": 2})["rain"] == 2
+with ds.open("a.toy") as file:
+    handle = pickle.loads(pickle.dumps(file["rain"].handle()))
+assert handle.read((range(2, 3),)).tolist() == [2]
+ds.write("c.toy", {"x": [1.0, 2.0]})
+"""
+    python(folder, "-W", "error", "-c", code)
+    assert (folder / "c.toy").read_text() == "toy\nx: 1.0 2.0\n"
+
+
+def test_content_tells_the_format(folder: Path) -> None:
+    (folder / "a.toy").rename(folder / "a")
+    assert ds(folder, "ls", "a") == 'rain\n"snow depth"\n'
+    assert ds(folder, "select", "a", "a.ds") == ""
+
+
+def test_what_is_wrong_is_said(folder: Path) -> None:
+    (folder / "a.toy").write_text("toy\nrain: 0.5 x\n")
+    assert ds(folder, "ls", "a.toy", status=1) == "ds ls: a.toy: line 2: could not convert string to float: 'x'\n"
+    assert "line 2: could not convert" in ds(folder, "verify", "a.toy", status=1)
+    ds(folder, "select", str(ROOT / "examples" / "sample.nc"), "b.toy", status=1)
+    assert not (folder / "b.toy").exists()
+
+
+def test_a_format_that_cannot_be_loaded(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    install(tmp_path / "site", POINT + "broken = no_such_module:FORMAT\nother = toy_format:ToySource\n")
+    (tmp_path / "a.toy").write_text(TEXT)
+    done = python(tmp_path, "-c", "import ds_format as ds; print(*ds.read('a.toy'))")
+    assert done.stdout == "rain snow depth .\n"
+    assert "entry point broken of ds_format.formats" in done.stderr and "no_such_module" in done.stderr
+    assert "found type, expected ds_format.drivers.Format" in done.stderr
+
+
+def test_built_in_formats_are_read_without_asking_others(folder: Path) -> None:
+    code = (
+        "import sys, ds_format as ds; ds.write('a.ds', {'x': 1}); ds.read('a.ds'); print('toy_format' in sys.modules)"
+    )
+    assert python(folder, "-c", code).stdout == "False\n"
