@@ -20,12 +20,13 @@ from ds_format.errors import DsError, FormatError, UnsafeError
 from .pickles import again, call, given, load, name, raw, text
 
 PARIS = zoneinfo.ZoneInfo("Europe/Paris")
+UUID_1 = uuid.UUID("12345678-1234-11ee-8234-0123456789ab")
 VALUES: list[Any] = [
     dt.datetime(2021, 3, 4, 5, 6, 7, 89), dt.datetime(2021, 10, 31, 2, 30, tzinfo=PARIS, fold=1), dt.datetime.max,
     dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5, minutes=30))), dt.date(1999, 12, 31),
     dt.time(23, 59, 58, 7),
     dt.time(1, fold=1, tzinfo=dt.UTC), dt.timedelta(-1, 5, 6), dt.timezone(dt.timedelta(hours=1), "CET"), PARIS,
-    Decimal("-1.50E+10"), Decimal("NaN"), Fraction(-3, 7), Fraction(4), uuid.UUID(int=5), uuid.UUID("12345678-1234-11ee-8234-0123456789ab"), 1.5 - 2j,
+    Decimal("-1.50E+10"), Decimal("NaN"), Fraction(-3, 7), Fraction(4), uuid.UUID(int=5), UUID_1, 1.5 - 2j,
     range(1, 10, 3), slice(1, None, "x"), Ellipsis, NotImplemented, pathlib.Path("/a/b.c"), pathlib.PurePosixPath("a"),
     pathlib.PureWindowsPath("C:\\a\\b"), collections.OrderedDict(z=1, a=[2]), collections.Counter("abracadabra"),
     collections.defaultdict(list, k=[1]), collections.defaultdict(None),
