@@ -348,7 +348,7 @@ CODECS = [
 
 
 @pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("codec", CODECS, ids=str)
+@pytest.mark.parametrize("codec", CODECS, ids=stable)
 def test_all_that_describes_a_codec(codec: Any, version: int, tmp_path: Path) -> None:
     path = tmp_path / "x"
     binpickle.dump(OBJECT, path, codec=codec, version=version)
