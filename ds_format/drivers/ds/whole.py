@@ -100,13 +100,12 @@ def _go_on(
         header, meta = decompiled(found[0]), found[1]
     body = MemoryBody("", data, header.body, lends=keys is None)
     if left is None:
-        left = header.keys if keys is None else [key for key in header.keys if key in keys]
-    left = read_headers(header, body, left)
-    for key, var in left.items():
+        left = [key for key in header.keys if keys is None or key in keys]
+    meta = typed(header, meta)
+    for key, var in read_headers(header, body, left).items():
         dataset[key] = decode_variable(header.version, key, var, body, strings)
-    dataset["."] = typed(header, meta)
-    for key in left:
         if NETCDF in meta[key]:
             restore(meta[key], dataset[key])
+    dataset["."] = meta
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)
