@@ -13,7 +13,7 @@ from ...codec.decode import DTYPES
 from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
 from ...errors import DsError
-from ...kernels.ds.small import Reader
+from ...kernels.ds.plain import Reader
 from ...kernels.files import files
 from ...model.packing import unpack_all
 from ..base import Metadata
@@ -91,7 +91,7 @@ def _go_on(
     strings: bool,
     unpack: bool | None,
 ) -> None:
-    """Do what `kernels.ds.small` leaves to others."""
+    """Do what `kernels.ds.plain` leaves to others."""
     if rest is None:
         unpack_all(dataset, dataset["."], unpack)
         return
