@@ -8,7 +8,7 @@ from ..base.names import unescape
 from ..dataset import META, dims
 from ..drivers.base import Metadata
 from ..errors import DsError, MissingError, UnsupportedError
-from ..kernels.header.alike import are_alike
+from ..kernels.header.memory import are_alike
 from ..merging import DECIDING
 from ..model.packing import is_packed
 from ..timeaxis import is_time
