@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .. import drivers
 from .._version import __version__
+from ..base.wording import aligned
 from . import commands
 from .arguments import GENERAL, READ, WRITE, Option
 
@@ -138,8 +139,8 @@ def _text(page: Page) -> str:
     about = ["".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in page.about]
     sections = [f"{title}:\n\n{_columns(rows)}" for title, rows in page.sections.items() if rows]
     if page.begins_with_examples:
-        width = max(len(line) for _, line in page.examples)
-        tasks = "".join(f"  {line:{width}}  {told}\n" for told, line in page.examples)
+        rows = aligned([(line, aim) for aim, line in page.examples])
+        tasks = "".join(f"  {'  '.join(row).rstrip()}\n" for row in rows)
         first = [f"First steps:\n\n{tasks}", *sections[: len(commands.GROUPS)]]
         return "\n".join([*head, *first, *about, *sections[len(commands.GROUPS) :]])
     examples = "\n".join(f"  {told}\n    $ {line}\n" for told, line in page.examples)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from ...base.wording import bytes_of, on_one_line
+from ...base.wording import aligned, bytes_of, on_one_line
 
 Piece = tuple[str, str]
 """Text, and its role, which decides on the colour; "": none."""
@@ -27,8 +27,6 @@ ATTRIBUTES = 12
 """Most attributes of a variable that are told, unless all are wanted."""
 COLUMNS = (24, 8, 8)
 """Most columns of name, type and size that are aligned."""
-PADS = (str.ljust, str.ljust, str.rjust)
-"""How."""
 UNSURE = ("netcdf", "hdf5")
 """Drivers whose files say which values count as missing, but not whether there are any."""
 SENTINELS = ("_FillValue", "missing_value")
@@ -161,16 +159,19 @@ def _add_variables(page: _Page, group: _Group, variables: Mapping[str, Any], n: 
     is_detailed = page.is_long or n <= DETAILED
     told = page.some(variables, LISTED)
     rows = [[*_cells(name, one, group)] for name, one in told.items()]
-    widths = [
-        min(max(map(size_of, column)), most) for column, most in zip(zip(*rows, strict=True), COLUMNS, strict=False)
-    ]
-    for row, one in zip(rows, told.values(), strict=True):
-        name, kind, size = (_padded(*each) for each in zip(row, widths, PADS, strict=False))
-        rest = [row[3], [(", ".join(_notes(one, page.driver)), "note")]]
+    for (name, kind, size), dims, one in zip(
+        aligned([row[:3] for row in rows], COLUMNS, right=(2,)), [row[3] for row in rows], told.values(), strict=True
+    ):
+        rest: list[Cell] = [[(dims, "dims")], [(", ".join(_notes(one, page.driver)), "note")]]
         units = one["attributes"].get("units")
         if not is_detailed and units is not None:
             rest.append([(f"[{shown(units, limit=30)[0]}]", "")])
-        page.add([name, kind, size, *(cell for cell in rest if size_of(cell))], indent, indent + 4, "  ")
+        page.add(
+            [[(name, "name")], [(kind, "type")], [(size, "")], *(cell for cell in rest if size_of(cell))],
+            indent,
+            indent + 4,
+            "  ",
+        )
         if one["error"] is not None:
             page.add([[(page.value(f"cannot be read: {one['error']}", 200), "error")]], indent + 4, indent + 4)
         if is_detailed:
@@ -180,20 +181,15 @@ def _add_variables(page: _Page, group: _Group, variables: Mapping[str, Any], n: 
     page.more(variables, told, indent)
 
 
-def _padded(cell: Cell, width: int, pad: Callable[[str, int], str]) -> Cell:
-    [(text, role)] = cell
-    return [(pad(text, width), role)]
-
-
-def _cells(name: str, variable: Mapping[str, Any], group: _Group) -> Iterator[Cell]:
+def _cells(name: str, variable: Mapping[str, Any], group: _Group) -> Iterator[str]:
     """Yield name, type, size and dimensions."""
     shape = variable["shape"]
-    yield [(_short(name, group), "name")]
-    yield [(on_one_line(variable["type"] or "?"), "type")]
-    yield [("" if variable["size"] is None else bytes_of(variable["size"]), "")]
+    yield _short(name, group)
+    yield on_one_line(variable["type"] or "?")
+    yield "" if variable["size"] is None else bytes_of(variable["size"])
     sizes = ["?"] * len(variable["dims"]) if shape is None else list(map(str, shape))
     dims = [f"{_short(dim, group)}: {size}" for dim, size in zip(variable["dims"], sizes, strict=False)]
-    yield [(f"({', '.join(dims)})" if dims else "scalar" if shape == [] else "", "dims")]
+    yield f"({', '.join(dims)})" if dims else "scalar" if shape == [] else ""
 
 
 def _notes(variable: Mapping[str, Any], driver: str) -> Iterator[str]:

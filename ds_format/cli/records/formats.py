@@ -280,7 +280,7 @@ def _document_reader(path: str, collection: str | None, *, mmap: bool = False) -
     return DocumentReader(path, collection_of(path, collection))
 
 
-class LineWriter:
+class DocumentLineWriter:
     """Lines on their way to a store."""
 
     def __init__(self, store: ZDSStore):
@@ -312,12 +312,12 @@ class LineWriter:
 
 
 @contextlib.contextmanager
-def _document_writer(path: str, of: DocumentReader, is_whole: bool, layout: Any) -> Iterator[LineWriter]:
+def _document_writer(path: str, of: DocumentReader, is_whole: bool, layout: Any) -> Iterator[DocumentLineWriter]:
     """Open an archive to be written with lines of another store, in its layout; see `RecordFormat`."""
     layout = layout or of.layout
     with packed(path) as folder:
         with ZDSStore.open(folder, of.collection, mode="w", layout=layout) as store:
-            lines = LineWriter(store)
+            lines = DocumentLineWriter(store)
             yield lines
             lines.flush()
             n = len(store)
