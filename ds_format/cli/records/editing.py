@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import sys
@@ -124,7 +125,7 @@ def _copy(
     *,
     is_whole: bool = True,
 ) -> None:
-    with formats.find(target).writer(target, of, is_whole, request.get("layout")) as writer:
+    with of.writer(target, is_whole, request.get("layout")) as writer:
         for key, message in pairs:
             advance.add(writer.write(key, message))
 
@@ -203,8 +204,8 @@ def merge(request: Request) -> Iterable[Any]:
             _warn_of_loss(readers)
         orders = [Shuffler(reader, seed) if shuffled else reader for reader in readers]
         streams = [iter(order.iter(yield_key=True, raw=True)) for order in orders]
-        mixed = _mixed if strategy == "random" else _joined
-        pairs = mixed(streams, [len(reader) for reader in readers], seed)
+        sizes = [len(reader) for reader in readers]
+        pairs = _mixed(streams, sizes, seed) if strategy == "random" else itertools.chain(*streams)
         _copy(request, pairs, target, readers[0], _advance(request, readers), is_whole=len(readers) == 1)
     return ()
 
@@ -214,11 +215,6 @@ def _warn_of_loss(readers: list[Any]) -> None:
         if path is not None:
             message = f"{path}: attributes and dimensions are not kept; `ds merge` keeps them"
             warnings.warn(on_one_line(message), LossWarning, stacklevel=3)
-
-
-def _joined(streams: list[Iterator[Any]], sizes: list[int], seed: int | None) -> Iterator[Any]:
-    for stream in streams:
-        yield from stream
 
 
 def _mixed(streams: list[Iterator[Any]], sizes: list[int], seed: int | None) -> Iterator[Any]:

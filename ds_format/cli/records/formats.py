@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 from ... import drivers
 from ...base.wording import on_one_line
@@ -39,7 +38,29 @@ WRITE_SIZE = 1 << 20
 
 
 class SampleReader(MsgpackReader):
-    """A dataset; see `RecordFormat`."""
+    """A dataset.
+
+    Parameters
+    ----------
+    path : str
+    collection : str, optional
+        There is none in this format.
+    **options
+        As of `MsgpackReader`.
+
+    Raises
+    ------
+    ArgumentError
+        If a collection is asked for.
+    """
+
+    title = "datadings"
+    suffix = ".msgpack"
+
+    def __init__(self, path: str, collection: str | None, **options: Any):
+        if collection is not None:
+            raise ArgumentError(f"{path}: collection is not possible with this format")
+        super().__init__(path, **options)
 
     @property
     def companion_path(self) -> str | None:
@@ -80,39 +101,33 @@ class SampleReader(MsgpackReader):
         return {os.path.basename(path): os.path.getsize(path) for path in paths if exists(path)}
 
     def facts(self) -> dict[str, Any]:
-        """Return what else there is to be told."""
+        """Return other facts about the file."""
         return {}
 
+    @contextlib.contextmanager
+    def writer(self, path: str, is_whole: bool, layout: str | None) -> Iterator[RawWriter]:
+        """Open a dataset to be written with messages of this one.
 
-def _sample_reader(path: str, collection: str | None, **options: Any) -> SampleReader:
-    """Open a dataset.
+        Parameters
+        ----------
+        path : str
+        is_whole : bool
+            Whether it gets all of them, so that what is known of attributes and dimensions fits it.
+        layout : str, optional
+            There is none in this format.
 
-    Raises
-    ------
-    ArgumentError
-        If a collection is asked for.
-    """
-    if collection is not None:
-        raise ArgumentError(f"{path}: collection is not possible with this format")
-    return SampleReader(path, **options)
-
-
-@contextlib.contextmanager
-def _sample_writer(path: str, of: SampleReader, is_whole: bool, layout: str | None) -> Iterator[RawWriter]:
-    """Open a dataset to be written with messages of another one; see `RecordFormat`.
-
-    Raises
-    ------
-    ArgumentError
-        If a layout is asked for.
-    """
-    if layout is not None:
-        raise ArgumentError(f"{path}: layout is not possible with this format")
-    found = companion_file.find(of.path, len(of), of.data_size) if is_whole else None
-    with contextlib.ExitStack() as stack:
-        if found is not None:
-            stack.enter_context(contextlib.closing(found.source))
-        yield stack.enter_context(companion_file.CarryingWriter(path, found))
+        Raises
+        ------
+        ArgumentError
+            If a layout is asked for.
+        """
+        if layout is not None:
+            raise ArgumentError(f"{path}: layout is not possible with this format")
+        found = companion_file.find(self.path, len(self), self.data_size) if is_whole else None
+        with contextlib.ExitStack() as stack:
+            if found is not None:
+                stack.enter_context(contextlib.closing(found.source))
+            yield stack.enter_context(companion_file.CarryingWriter(path, found))
 
 
 def collection_of(path: str, name: str | None, *, is_made: bool = False) -> str:
@@ -140,12 +155,14 @@ def collection_of(path: str, name: str | None, *, is_made: bool = False) -> str:
 
 
 class DocumentReader(Reader):
-    """A collection; see `RecordFormat`.
+    """A collection; see `collection_of`.
 
     Parameters
     ----------
     path : str
-    collection : str
+    collection : str, optional
+    mmap : bool
+        Not possible with this format.
 
     Attributes
     ----------
@@ -153,10 +170,15 @@ class DocumentReader(Reader):
     place : Place
     """
 
-    def __init__(self, path: str, collection: str):
-        self.path, self.collection = path, collection
+    title = "ZDS"
+    suffix = ".zds"
+
+    def __init__(self, path: str, collection: str | None, *, mmap: bool = False):
+        if mmap:
+            raise UsageError("bench: --mmap is for datadings; ZDS maps nothing")
+        self.path, self.collection = path, collection_of(path, collection)
         self.place = open_place(path)
-        self.store = ZDSStore.open(path, collection)
+        self.store = ZDSStore.open(path, self.collection)
         self._documents = InOrder(self.store)
         self._places: dict[str, int] = {}
 
@@ -165,9 +187,7 @@ class DocumentReader(Reader):
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
         """Return one document, or its line; see `Samples.get`."""
-        key = self.find_key(index)
-        found = self.store[key]
-        return _shown(found, yield_key, raw)
+        return _shown(self.store[self.find_key(index)], yield_key, raw)
 
     def take(
         self,
@@ -203,11 +223,6 @@ class DocumentReader(Reader):
         return document_size(self.place, self.collection)
 
     @property
-    def layout(self) -> Any:
-        """Whether documents are lines or files; lines where there are none."""
-        return layout_in(self.place, self.collection) or LINES
-
-    @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
         name = companion_member.name_of(self.collection)
@@ -235,6 +250,22 @@ class DocumentReader(Reader):
             with ZDSStore.open(self.path, name) as store:
                 counts[name] = len(store)
         return {"collections": counts}
+
+    @contextlib.contextmanager
+    def writer(self, path: str, is_whole: bool, layout: Any) -> Iterator[DocumentLineWriter]:
+        """Open an archive to be written with lines of this store, in its layout; see `SampleReader.writer`."""
+        layout = layout or layout_in(self.place, self.collection) or LINES
+        with packed(path) as folder:
+            with ZDSStore.open(folder, self.collection, mode="w", layout=layout) as store:
+                lines = DocumentLineWriter(store)
+                yield lines
+                lines.flush()
+                n = len(store)
+            if is_whole and layout == LINES:
+                companion_member.carry(self.place, self.collection, len(self), folder, n)
+            elif is_whole and self.companion_path is not None:
+                message = on_one_line(f"{self.companion_path}: attributes and dimensions are not kept")
+                warnings.warn(message, LossWarning, stacklevel=3)
 
     def close(self) -> None:
         """Close the store."""
@@ -265,19 +296,6 @@ def layout_in(place: Place, collection: str) -> str | None:
 def _shown(document: dict[str, Any], yield_key: bool, raw: bool) -> Any:
     found = dumps(document) if raw else document
     return (document[ID], found) if yield_key else found
-
-
-def _document_reader(path: str, collection: str | None, *, mmap: bool = False) -> DocumentReader:
-    """Open a collection.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such one.
-    """
-    if mmap:
-        raise UsageError("bench: --mmap is for datadings; ZDS maps nothing")
-    return DocumentReader(path, collection_of(path, collection))
 
 
 class DocumentLineWriter:
@@ -311,44 +329,13 @@ class DocumentLineWriter:
         self._lines, self._size = {}, 0
 
 
-@contextlib.contextmanager
-def _document_writer(path: str, of: DocumentReader, is_whole: bool, layout: Any) -> Iterator[DocumentLineWriter]:
-    """Open an archive to be written with lines of another store, in its layout; see `RecordFormat`."""
-    layout = layout or of.layout
-    with packed(path) as folder:
-        with ZDSStore.open(folder, of.collection, mode="w", layout=layout) as store:
-            lines = DocumentLineWriter(store)
-            yield lines
-            lines.flush()
-            n = len(store)
-        if is_whole and layout == LINES:
-            companion_member.carry(of.place, of.collection, len(of), folder, n)
-        elif is_whole and of.companion_path is not None:
-            message = on_one_line(f"{of.companion_path}: attributes and dimensions are not kept")
-            warnings.warn(message, LossWarning, stacklevel=3)
-
-
-class RecordFormat(NamedTuple):
-    """One format of records."""
-
-    name: str
-    suffix: str
-    reader: Callable[..., Any]
-    """Path and collection (or None), options → a `datadings.base.Reader` that also has `data_size`, `companion_path`,
-    `sizes()`, `files()` and `facts()`."""
-    writer: Callable[[str, Any, bool, Any], AbstractContextManager[Any]]
-    """Path, the reader of the records that will be written, whether its companion fits them, and the layout (or None) →
-    what has `write(key, message)`, which returns bytes."""
-
-
-DATADINGS = RecordFormat("datadings", ".msgpack", _sample_reader, _sample_writer)
-ZDS = RecordFormat("ZDS", ".zds", _document_reader, _document_writer)
-FORMATS = {format.suffix: format for format in (DATADINGS, ZDS)}
+RecordReader = type[SampleReader | DocumentReader]
+FORMATS: dict[str, RecordReader] = {reader.suffix: reader for reader in (SampleReader, DocumentReader)}
 """By suffix. Folders that are stores are ZDS, and files with an unknown suffix datadings."""
 
 
-def find(path: str) -> RecordFormat:
-    """Return the format of a file or folder.
+def find(path: str) -> RecordReader:
+    """Return what reads the records of a file or folder.
 
     Raises
     ------
@@ -359,10 +346,10 @@ def find(path: str) -> RecordFormat:
     if suffix in FORMATS:
         return FORMATS[suffix]
     if drivers.is_store(path):
-        return ZDS
+        return DocumentReader
     if drivers.is_known(path):
         raise DriverError(f"a file without records: expected {' or '.join(FORMATS)}", path=path)
-    return DATADINGS
+    return SampleReader
 
 
 def reader(request: Request, path: str, **options: Any) -> Any:
@@ -373,7 +360,7 @@ def reader(request: Request, path: str, **options: Any) -> Any:
     ArgumentError
         If it has no collections, but one is asked for, or several, but none is.
     """
-    return find(path).reader(path, request.get("collection"), **options)
+    return find(path)(path, request.get("collection"), **options)
 
 
 def check_targets(request: Request, sources: list[str], targets: list[str]) -> None:
@@ -385,10 +372,10 @@ def check_targets(request: Request, sources: list[str], targets: list[str]) -> N
         If one exists and is not to be replaced, is one of those that are read, is there twice, or is of another format
         than those that are read.
     """
-    formats = {find(path).name: path for path in sources}
+    formats = {find(path).title: path for path in sources}
     for target in targets:
         for name, path in formats.items():
-            if find(target).name != name:
+            if find(target).title != name:
                 raise ArgumentError(f"{target}: expected {find(path).suffix} as {path}; `ds select` converts records")
         if exists(target):
             if any(exists(source) and os.path.samefile(source, target) for source in sources):
@@ -420,9 +407,9 @@ def store(request: Request, tool: str, *, is_made: bool = False) -> str:
     path = text(request.words[0], "STORE")
     if exists(path) or not is_made:
         os.stat(path)
-        is_store = find(path) is ZDS or (is_made and is_folder(path) and not os.listdir(path))
+        is_store = find(path) is DocumentReader or (is_made and is_folder(path) and not os.listdir(path))
     else:
-        is_store = find(path) is ZDS or not os.path.splitext(path)[1]
+        is_store = find(path) is DocumentReader or not os.path.splitext(path)[1]
     if not is_store:
-        raise UsageError(f"{tool}: {path} is no ZDS store: expected a folder, or {ZDS.suffix}")
+        raise UsageError(f"{tool}: {path} is no ZDS store: expected a folder, or {DocumentReader.suffix}")
     return path
