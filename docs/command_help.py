@@ -17,8 +17,7 @@ class CommandHelp(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the two blocks."""
         name = self.arguments[0] if self.arguments else ""
-        text = explain.command(name) if name else explain.general()
-        return [block("sh", f"ds --help {name}".rstrip()), block("text", text.rstrip("\n"))]
+        return [block("sh", f"ds --help {name}".rstrip()), block("text", explain.text(name).rstrip("\n"))]
 
 
 def block(language: str, text: str) -> nodes.Node:

@@ -50,12 +50,16 @@ def run(request: Request) -> Iterator[Any]:
             request.get("jobs"),
             **flags,
             report=request.get("report"),
-            progress=watch.progress,
+            progress=watch.bar,
             each=watch.take,
         )
-        with watch:
+        try:
             if _is_one_file(inputs, last):
-                _check_one(request, last)
+                for name in ("resume", "to"):
+                    if request.options.get(name):
+                        raise ArgumentError(
+                            f"{last}: {name} is possible with a folder as the last word, not with one file"
+                        )
                 records = converting.run_one(inputs[0], last, _matching(request, last), how)
             else:
                 suffix = suffix_of(request.get("to") or "ds")
@@ -63,6 +67,9 @@ def run(request: Request) -> Iterator[Any]:
                 how = how._replace(begin=watch.begin)
                 records = converting.run(inputs, last, suffix, _matching(request, f"x{suffix}"), how)
                 watch.end(records)
+        except KeyboardInterrupt:
+            watch.interrupt()
+            raise
     if request.flag("j"):
         yield [record.report() for record in records]
     elif request.flag("dry-run"):
@@ -119,12 +126,6 @@ def _is_one_file(inputs: list[str], last: str) -> bool:
     return True
 
 
-def _check_one(request: Request, output: str) -> None:
-    for name in ("resume", "to"):
-        if request.options.get(name):
-            raise ArgumentError(f"{output}: {name} is possible with a folder as the last word, not with one file")
-
-
 def _matching(request: Request, output: str) -> Matching:
     return matching(request, request.get("variables", []), [], output)
 
@@ -139,32 +140,31 @@ def _executor(request: Request) -> Any:
 
 
 class _Watch:
-    """Tells what goes on: progress, files that failed, and what was done in the end."""
+    """Prints progress, files that failed, and what was done in the end.
+
+    Attributes
+    ----------
+    bar : Progress or Lines
+        Takes the bytes done and the bytes in all; None: nothing is printed.
+    """
 
     def __init__(self, request: Request):
         self._is_quiet = request.flag("q")
-        bar: Any = request.progress
-        self._bar = bar if bar is not None or self._is_quiet else Lines(sys.stderr, "ds convert")
+        self.bar: Any = request.progress
+        if self.bar is None and not self._is_quiet:
+            self.bar = Lines(sys.stderr, "ds convert")
         self._records: list[Conversion] = []
         self._n: int | None = None
 
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if kind is None or not issubclass(kind, KeyboardInterrupt) or self._is_quiet or self._n is None:
+    def interrupt(self) -> None:
+        """Tell what was done until the program was ended."""
+        if self._is_quiet or self._n is None:
             return
-        if not self._n:
-            self._say("ended early: nothing is converted")
-            return
-        left = [record for record in self._records if record.status != CONVERTED]
-        others = f"{counts(left)}, " if left else ""
-        self._say(f"ended early: {others}{len(self._records) - len(left)} of {self._n} converted; --resume goes on")
-
-    @property
-    def progress(self) -> Any:
-        """What takes the bytes done and the bytes in all."""
-        return self._bar
+        others = [record for record in self._records if record.status != CONVERTED]
+        told = f"{counts(others)}, " if others else ""
+        n_converted = len(self._records) - len(others)
+        done = f"{told}{n_converted} of {self._n} converted; --resume goes on" if self._n else "nothing is converted"
+        self._say(f"ended early: {done}")
 
     def begin(self, n: int) -> None:
         """Take how many inputs there are; 0: they are still looked for."""
@@ -173,23 +173,23 @@ class _Watch:
     def take(self, record: Conversion) -> None:
         """Take what became of a file."""
         self._records.append(record)
-        if self._bar is not None and len(self._records) > 1:
-            self._bar.note = f"{len(self._records)} files"
+        if self.bar is not None and len(self._records) > 1:
+            self.bar.note = f"{len(self._records)} files"
         if record.status == FAILED:
             self._say(f"{record.input}: {record.cause}")
 
     def end(self, records: Iterable[Conversion]) -> None:
         """Tell what was done, if all went well and somebody watches, or has waited for long."""
         if (
-            self._bar is not None
-            and self._bar.is_watched
+            self.bar is not None
+            and self.bar.is_watched
             and all(record.status in (CONVERTED, SKIPPED) for record in records)
         ):
             self._say(counts(records))
 
     def _say(self, message: str) -> None:
-        if self._bar is not None:
-            self._bar.clear()
+        if self.bar is not None:
+            self.bar.clear()
         with contextlib.suppress(OSError):
             print(on_one_line(f"ds convert: {message}"), file=sys.stderr)
 

@@ -76,8 +76,12 @@ class Page(NamedTuple):
     """What the exit status says."""
 
 
-def general_page() -> Page:
-    """Return the help on the program."""
+def page_of(name: str = "") -> Page:
+    """Return the help on the program, or on a command."""
+    return _page_of_command(name) if name else _general_page()
+
+
+def _general_page() -> Page:
     return Page(
         "ds",
         "Read, write and convert files of scientific data.",
@@ -101,8 +105,7 @@ def general_page() -> Page:
     )
 
 
-def command_page(name: str) -> Page:
-    """Return the help on one command."""
+def _page_of_command(name: str) -> Page:
     command = commands.load(name)
     return Page(
         name,
@@ -119,24 +122,16 @@ def _rows(options: Sequence[Option]) -> list[tuple[str, str]]:
     return [(option.label, option.about) for option in options]
 
 
-def general() -> str:
-    """Return the help on the program as text."""
-    return _text(general_page())
-
-
-def command(name: str) -> str:
-    """Return the help on one command as text."""
-    return _text(command_page(name))
-
-
 def usage(lines: Sequence[str]) -> str:
     """Return the `Usage:` lines."""
     return "Usage: " + "\n       ".join(lines) + "\n"
 
 
-def _text(page: Page) -> str:
+def text(name: str = "") -> str:
+    """Return the help on the program, or on a command, as text."""
+    page = page_of(name)
     head = [f"{page.name}: {page.caption}\n", usage(page.usage)]
-    about = ["".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in page.about]
+    about = ["".join(f"{line}\n" for line in _wrap(paragraph, _WIDTH)) for paragraph in page.about]
     sections = [f"{title}:\n\n{_columns(rows)}" for title, rows in page.sections.items() if rows]
     if page.begins_with_examples:
         rows = aligned([(line, aim) for aim, line in page.examples])
@@ -182,11 +177,11 @@ def _words(text: str) -> Iterator[str]:
 def manual_pages() -> Iterator[tuple[str, str]]:
     """Yield the file name and the roff of each page."""
     names = [f"ds-{name}" for name in commands.COMMANDS]
-    yield "ds.1", roff(general_page(), "ds", names)
+    yield "ds.1", roff(page_of(), "ds", names)
     for name in commands.COMMANDS:
         title = f"ds-{name}"
         others = ["ds", *(other for other in names if other != title)]
-        yield f"{title}.1", roff(command_page(name), title, others)
+        yield f"{title}.1", roff(page_of(name), title, others)
 
 
 def write_manual(folder: str) -> None:
@@ -198,8 +193,8 @@ def write_manual(folder: str) -> None:
         If that is not possible.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, text in manual_pages():
-        Path(folder, name).write_text(text, encoding="utf-8")
+    for name, page in manual_pages():
+        Path(folder, name).write_text(page, encoding="utf-8")
 
 
 def roff(page: Page, title: str, others: list[str]) -> str:

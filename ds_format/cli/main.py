@@ -111,7 +111,7 @@ def _explain(request: Request) -> bool:
     if request.flag("help"):
         from . import help as explain
 
-        pst.put([explain.command(request.command) if request.command else explain.general()])
+        pst.put([explain.text(request.command)])
     elif request.flag("version"):
         pst.put([f"{__version__}\n"])
     elif request.flag("print-completion"):

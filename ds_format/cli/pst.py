@@ -70,7 +70,8 @@ def decode(words: Sequence[str]) -> Any:
     None, bool, int, float, str, list or dict
         None if there is no value; the value if there is one; otherwise the list of the values.
     """
-    return value(single(parse(words)))
+    items = value(parse(words))
+    return items if len(items) > 1 else items[0] if items else None
 
 
 def decode_text(text: str) -> Any:
@@ -84,11 +85,6 @@ def parse(words: Sequence[str]) -> list[Any]:
     A flag gives the value True. No other word does, since the bare word `true` stays `Bare`.
     """
     return _items([_scan(word) for word in reversed(words)], nested=False)
-
-
-def single(items: list[Any]) -> Any:
-    """Return None for no item, the item for one, the list for more."""
-    return items if len(items) > 1 else items[0] if items else None
 
 
 def value(item: Any) -> Any:

@@ -48,7 +48,7 @@ def test_help_on_nothing_known_is_the_general_help(ds: Run) -> None:
 
 @pytest.mark.parametrize("name", ["", *commands.COMMANDS])
 def test_lines_fit_a_terminal(name: str) -> None:
-    page = explain.command(name) if name else explain.general()
+    page = explain.text(name)
     assert max(len(line) for line in page.splitlines()) <= 80
     assert page.endswith("\n")
     assert "\n\n\n" not in page

@@ -42,7 +42,7 @@ NAMES = (
 SILENT = ("diff", "verify")
 """Commands that print nothing where all is well."""
 EXAMPLES = [
-    *(("", line) for _, line in explain.general_page().examples),
+    *(("", line) for _, line in explain.page_of().examples),
     *((name, line) for name in commands.COMMANDS for _, line in commands.load(name).examples),
 ]
 

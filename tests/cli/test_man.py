@@ -51,7 +51,7 @@ def plain(roff: str) -> str:
 
 @pytest.mark.parametrize("name", ["", *commands.COMMANDS])
 def test_each_tells_what_the_help_tells(name: str) -> None:
-    page = explain.command_page(name) if name else explain.general_page()
+    page = explain.page_of(name)
     shown = plain(PAGES[f"ds-{name}.1" if name else "ds.1"])
     told = [*page.usage, *page.about]
     told += [text for rows in page.sections.values() for row in rows for text in row]
