@@ -24,8 +24,8 @@ from ..dataset import META, Dataset
 from ..drivers.small import Piece
 from ..errors import explained
 from ..views.subset import Path
-from .pieces import DatasetPiece, merge_pieces, sizes_along
-from .reading import Skip, contents, datasets, no_collection, opened, pieces
+from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, opened, pieces, sizes_along
+from .reading import contents, datasets
 
 NO_SUFFIX = (
     "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"

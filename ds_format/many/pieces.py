@@ -1,8 +1,12 @@
-"""Files and datasets as pieces of a merged one."""
+"""Files and datasets as pieces of a merged one: small files that are alike in rows, others each by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+import contextlib
+import functools
+import gc
+import os
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import drivers
@@ -12,12 +16,87 @@ from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.base import Metadata, check_faults
 from ..drivers.library.missing import settled
-from ..drivers.small import Piece
+from ..drivers.small import AlikeFiles, Piece, SmallFiles
 from ..errors import UnsupportedError
+from ..kernels.files import files
 from ..merging import Input, assemble, size_along
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
-from .opened_files import OpenFiles
+from ..views.groups import open_group
+from ..views.subset import Path, Subset
+
+MAX_OPEN = 64
+"""Files that are open at the same time."""
+MAX_HELD = 64 * 1024 * 1024
+"""Bytes of files that are in memory whole, and so are not open any more."""
+Content = bytearray | int | None
+"""Of a file: its bytes, the errno of the system's refusal, or None if it has to be read by itself."""
+Skip = Callable[[str, Exception], None]
+
+
+class OpenFiles:
+    """Opens files when they are asked for, and keeps them open until the end, but for those that would be too many.
+
+    Those whose sources hold them in memory (`held`, their bytes) are not open, and so are kept besides.
+
+    The files that are asked for first are kept, and the last place is everybody else's: whoever goes through all files
+    again and again opens only those again that have no place. If the one that was not used for the longest time were
+    closed, all would be opened again each time.
+
+    Parameters
+    ----------
+    open_one : callable
+        Path → Subset.
+    most : int, optional
+        Files that are open at the same time; by default `MAX_OPEN`.
+    """
+
+    def __init__(self, open_one: Callable[[Any], Subset], most: int | None = None):
+        self._open_one = open_one
+        self._most = MAX_OPEN if most is None else most
+        self._kept: dict[Path, Subset] = {}
+        self._n_open = self._held = 0
+        self._last: tuple[Path, Subset] | None = None
+
+    def __getitem__(self, path: Path) -> Subset:
+        found = self._kept.get(path)
+        if found is None and self._last is not None and self._last[0] == path:
+            found = self._last[1]
+        if found is None:
+            self._close_last()
+            found = self._open_one(path)
+            held = getattr(found.source, "held", 0)
+            if held and self._held + held <= MAX_HELD:
+                self._held += held
+                self._kept[path] = found
+            elif self._n_open < self._most - 1:
+                self._n_open += 1
+                self._kept[path] = found
+            else:
+                self._last = path, found
+        return found
+
+    def _close_last(self) -> None:
+        if self._last is not None:
+            last, self._last = self._last[1], None
+            last.close()
+
+    def close(self) -> None:
+        """Close those that are open."""
+        self._close_last()
+        while self._kept:
+            self._kept.popitem()[1].close()
+
+    def __enter__(self) -> OpenFiles:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def opened(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
+    """Return what opens those files of which pieces are more than their bytes, or one group of each."""
+    return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
 
 
 class SourcePiece:
@@ -121,6 +200,89 @@ class UnpackedPiece:
 def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
     packed = packing.entries_to_unpack(piece.meta, unpack)
     return UnpackedPiece(piece, packed) if packed else piece
+
+
+def pieces(
+    found: Iterable[tuple[str, Content]],
+    skip: Skip,
+    opened_files: OpenFiles,
+    keys: Container[str] | None = None,
+    dim: str | None = None,
+    attributes: Collection[str] = (),
+    *,
+    one_by_one: bool = False,
+) -> Iterator[Piece]:
+    """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
+
+    Parameters
+    ----------
+    found : iterable of (path, content)
+    skip : callable
+        Called with the path of a file that cannot be read, and the error.
+    opened_files : OpenFiles
+        See `opened`.
+    keys : container of str, optional
+        Of the variables that are wanted; all by default.
+    dim : str, optional
+        Dimension to merge along, where variables without it are taken from the first file.
+    attributes : collection of str, optional
+        Keys of attributes of the dataset that are to be noted of each file.
+    one_by_one : bool
+        Whether each file is a piece by itself, opened by `opened_files`, also a small one.
+    """
+    row: AlikeFiles | None = None
+    driver_of_row: SmallFiles | None = None
+    suffix, driver = drivers.UNKNOWN, None
+    for path, content in found:
+        try:
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            if not one_by_one and not path.endswith(suffix):
+                suffix, driver = drivers.holder(path)
+            held: Any = None
+            if driver is not None:
+                if content is None:
+                    content = whole(path, driver)
+                if content is not None:
+                    held = driver.held(path, content)
+                    if row is not None and held is not None and driver is driver_of_row and row.add(path, held):
+                        continue
+            piece: Piece
+            if driver is None or held is None:
+                piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
+            else:
+                piece = next_row = driver.AlikeFiles(path, held, keys, dim, attributes)
+        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+            skip(path, error)
+            continue
+        if row is not None:
+            yield row
+        row, driver_of_row = next_row, driver
+        if row is None:
+            yield piece
+    if row is not None:
+        yield row
+
+
+def whole(path: str, driver: SmallFiles) -> bytearray | None:
+    """Return the bytes of a file that was not read together with others; None of one that is not small.
+
+    That is not opened for this.
+    """
+    limit = driver.WHOLE_SIZE
+    return None if os.stat(path).st_size > limit else files.read_file(path, limit)
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep the garbage collector from searching the datasets that are made, over and over, for what cannot be there."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def merge_pieces(
