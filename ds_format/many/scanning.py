@@ -16,7 +16,7 @@ from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
-from ..kernels.header.alike import are_alike
+from ..kernels.header.memory import are_alike
 from ..merging import DECIDING, Input, reconcile, size_along
 from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
 from ..model.packing import is_packed

@@ -16,9 +16,9 @@ from ...codec.header import DTYPES as DTYPES_PROPERTY
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array, dims
 from ...errors import DsError
-from ...kernels.ds.following import Model, append_numbers
-from ...kernels.header.alike import are_alike, merge_entries
 from ...kernels.header.header import Header as Compiled
+from ...kernels.header.header import append_numbers
+from ...kernels.header.memory import Model, are_alike, merge_entries
 from ...merging import DECIDING, size_along
 from ..base import Metadata
 from .variables import decode_variable, read_headers, typed

@@ -1,7 +1,6 @@
 """Datasets and arrays of the ds format.
 
 small           a small file of numbers → a dataset (arrays)
-following       files in a row that differ in little but their values
 plain           whether a dataset is of plain arrays that its metadata fit
 compose         arrays and metadata → the bytes of a file
 bits            flags and masks, eight to a byte

@@ -1,6 +1,9 @@
-"""What a header says: what other kernels need of it."""
+"""What a header says, and the members of its entries: what other kernels need of it."""
 
+from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t
+
+from ..json.strings cimport Names, Text
 
 cdef enum:  # what an entry says to those who decode, beyond its `Variable`
     DOUBTFUL = 1  # some older writer gets its `.len` wrong
@@ -37,3 +40,18 @@ cdef class Header:
     cdef Py_ssize_t[FEW] few_sizes
     cdef Variable* place_of(self, Py_ssize_t i) except NULL
     cdef int add_size(self, Variable* var, int64_t count) except -1
+
+
+cdef class Known:
+    cdef Names names
+    cdef dict types
+    cdef int float64
+    cdef int str
+    cdef int unicode
+
+
+cdef void begin(Variable* var, Header header, Known known) noexcept
+cdef object take_name(Text* t, Known known, bint is_variable, int* which)
+cdef int take_member(Text* t, Known known, int which, str name, Header header, Variable* var, dict meta) except -1
+cdef int finish(Variable* var, Known known) except -1
+cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list rooms)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ds_format.codec.line import compiled
 from ds_format.drivers.ds.alike import SIZES
-from ds_format.kernels.ds.following import Model, append_numbers
-from ds_format.kernels.header.alike import are_alike, merge_entries
+from ds_format.kernels.header.header import append_numbers
+from ds_format.kernels.header.memory import Model, are_alike, merge_entries
 
 from ..same import same_value
 from ..strategies import json_values
