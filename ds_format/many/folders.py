@@ -21,7 +21,7 @@ from ..base.messages import NOT_RECOGNISED
 from ..base.names import keys_of
 from ..base.wording import counted, on_one_line
 from ..dataset import META, Dataset
-from ..drivers.small import Piece
+from ..drivers.alike import Piece
 from ..errors import explained
 from ..views.subset import Path
 from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, opened, pieces, sizes_along

@@ -14,9 +14,9 @@ from ..base import modes
 from ..base.names import unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
-from ..drivers.base import Metadata, check_faults
+from ..drivers.alike import AlikeFiles, Piece
+from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..drivers.library.missing import settled
-from ..drivers.small import AlikeFiles, Piece, SmallFiles
 from ..errors import UnsupportedError
 from ..kernels.files import files
 from ..merging import Input, assemble, size_along
@@ -244,14 +244,14 @@ def pieces(
                 if content is None:
                     content = whole(path, driver)
                 if content is not None:
-                    held = driver.held(path, content)
+                    held = driver.hold(path, content)
                     if row is not None and held is not None and driver is driver_of_row and row.add(path, held):
                         continue
             piece: Piece
             if driver is None or held is None:
                 piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
             else:
-                piece = next_row = driver.AlikeFiles(path, held, keys, dim, attributes)
+                piece = next_row = AlikeFiles(driver, path, held, keys, dim, attributes)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
             continue
@@ -269,8 +269,7 @@ def whole(path: str, driver: SmallFiles) -> bytearray | None:
 
     That is not opened for this.
     """
-    limit = driver.WHOLE_SIZE
-    return None if os.stat(path).st_size > limit else files.read_file(path, limit)
+    return None if os.stat(path).st_size > driver.size else files.read_file(path, driver.size)
 
 
 @contextlib.contextmanager

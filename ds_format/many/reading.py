@@ -235,15 +235,15 @@ def datasets(
                 raise OSError(content, os.strerror(content), path)
             if content is not None and not path.endswith(suffix):
                 suffix, driver = drivers.holder(path)
-            held = None if content is None or driver is None else driver.held(path, content)
+            held = None if content is None or driver is None else driver.hold(path, content)
             if held is None or driver is None or content is None:
                 dataset = read(path, names, unpack=unpack, skip_unsupported=skip_unsupported)
             else:
-                dataset = driver.from_held(path, held, keys, unpack)
+                dataset = driver.read(path, held, keys, unpack)
                 if keys is not None:
                     missing = [key for key in keys if key not in dataset or key == META]
                     if missing and (missing != told or tells_each):
-                        say_missing(path, missing, driver.AlikeFiles(path, driver.held(path, content), ()).meta)
+                        say_missing(path, missing, driver.begin(path, driver.hold(path, content)).entries)
                     told = missing
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
@@ -382,7 +382,7 @@ class WatchedFiles:
         if driver is None:
             return None, None
         found = whole(path, driver) if content is None else content
-        held = None if found is None else driver.held(path, found)
+        held = None if found is None else driver.hold(path, found)
         return (None, None) if held is None else (found, driver.digest(held))
 
     def _stamp(self, i: int) -> Stamp:

@@ -13,8 +13,8 @@ from ..base import modes
 from ..base.names import unescape
 from ..base.wording import hint
 from ..dataset import META, as_array, dims
+from ..drivers.alike import Piece
 from ..drivers.base import Metadata
-from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.memory import are_alike
 from ..merging import DECIDING, Input, reconcile, size_along
