@@ -20,7 +20,7 @@ from ..merging import UNWRITTEN, Convert, Filler, MergePlan, Target, Way, joined
 from ..model.conventions import parents_bounds
 from ..model.packing import is_packed, unpacked_meta
 from ..selection import Index, shape_of, take
-from .pieces import SourcePiece, name_of, no_collection, opened, pieces
+from .pieces import SourcePiece, fail, name_of, no_collection, opened, pieces
 from .reading import WatchedFiles
 from .scanning import JoinOptions, Scanned, scan
 
@@ -34,7 +34,7 @@ class ManyFiles(NamedTuple):
 
     meta: Metadata
     """As a Source has it."""
-    lazy: Mapping[str, Concatenation | One]
+    lazy: Mapping[str, Concatenation]
     """Variables that are read when they are indexed, by key."""
     held: Mapping[str, Any]
     """The others that have data: arrays or masked arrays, by key."""
@@ -71,12 +71,11 @@ def open_files(
     """
     if sortby is not None and wanted.at_once is not None:
         wanted = replace(wanted, at_once=wanted.at_once | {sortby})
-    many = _opened(scan(paths, wanted, threads), wanted)
-    many = many._replace(lazy={key: one.read_by(later) for key, one in many.lazy.items()})
+    many = _opened(scan(paths, wanted, threads), wanted, later)
     return many if sortby is None else _ordered(many, _order(many, wanted.dim, sortby), wanted.dim)
 
 
-def _opened(scanned: Scanned, wanted: JoinOptions) -> ManyFiles:
+def _opened(scanned: Scanned, wanted: JoinOptions, threads: int | None) -> ManyFiles:
     stacked = [unescape(key) for key in scanned.stacked]
     plans, merged = make(scanned.inputs, wanted.dim, None, stacked, jd=False)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
@@ -87,7 +86,7 @@ def _opened(scanned: Scanned, wanted: JoinOptions) -> ManyFiles:
         meta[key], held[key] = _spread(key, wanted.dim, scanned)
     starts, ends = _first_files(scanned), np.cumsum(scanned.lengths)
     unread = [plan for plan in plans if plan.shape is not None and plan.key not in held]
-    lazy = {plan.key: _lazy(plan, scanned, starts, ends) for plan in unread}
+    lazy = {plan.key: _lazy(plan, scanned, starts, ends, threads) for plan in unread}
     for key in wanted.attributes:
         if key in meta:
             raise UnsupportedError(
@@ -131,13 +130,17 @@ def _first_files(scanned: Scanned) -> NDArray[np.int64]:
     return np.cumsum([0, *(given.repeat for given in scanned.inputs)])
 
 
-def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Concatenation | One:
+def _lazy(
+    plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int | None
+) -> Concatenation:
     """Return a variable that is read when it is indexed."""
     type_name, shape = plan.type or "float64", plan.shape or ()
     if plan.way is Way.FIRST:
         files = scanned.files.some([int(starts[plan.parts[0].input])])
         end, none = np.ones(1, np.int64), np.zeros(1, np.int32)
-        return One(Concatenation(plan.key, files, end, none, (None,), 0, True, (1, *shape), type_name, plan.missing))
+        return Concatenation(
+            plan.key, files, end, none, (None,), 0, True, shape, type_name, plan.missing, is_single=True
+        )
     numbers: NDArray[np.int32] = np.full(len(scanned.files.paths), ABSENT, np.int32)
     conversions: list[Any] = [None]
     known: dict[tuple[int, ...], int] = {}
@@ -163,6 +166,7 @@ def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: ND
         shape,
         type_name,
         plan.missing,
+        threads,
     )
 
 
@@ -228,7 +232,7 @@ def _ordered(many: ManyFiles, order: list[int], dim: str) -> ManyFiles:
     positions = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     files, ends = many.files.some(order), np.cumsum(lengths)
     lazy = {
-        key: one if isinstance(one, One) else replace(one, files=files, ends=ends, numbers=one.numbers[order])
+        key: one if one.is_single else replace(one, files=files, ends=ends, numbers=one.numbers[order])
         for key, one in many.lazy.items()
     }
     held = {}
@@ -278,6 +282,9 @@ class Concatenation:
         Whether values may be missing.
     threads : int or None
         How many read; see `reading.batches`.
+    is_single : bool
+        Whether the variable is the same in each file, and read from one of them: the shape lacks the axis, which is the
+        first one, of size 1.
     """
 
     key: str
@@ -291,10 +298,7 @@ class Concatenation:
     type: str
     missing: bool
     threads: int | None = None
-
-    def read_by(self, threads: int | None) -> Concatenation:
-        """Return the same with another number of threads."""
-        return replace(self, threads=threads)
+    is_single: bool = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -316,6 +320,8 @@ class Concatenation:
             If a value cannot be converted.
         """
         whole = tuple(map(range, self.shape)) if index is None else index
+        if self.is_single:
+            whole = (0, *whole)
         along = whole[self.axis]
         positions = _positions(along)
         shape = shape_of([*whole[: self.axis], positions, *whole[self.axis + 1 :]])
@@ -351,11 +357,15 @@ class Concatenation:
     def _parts(self, wanted: _Selected, needed: NDArray[np.int64]) -> Iterator[tuple[Any, Any]]:
         """Yield the values of some files, and at which positions along the axis of the result they go."""
         start, path = 0, None
-        group = self.files.group
+        group, positions = self.files.group, needed.tolist()
+
+        def check(i: int, digest: int, is_late: bool) -> None:
+            self.files.check(positions[i], digest, is_late)
+
         with opened(most=1, group=group) as files:
             try:
-                again = self.files.again(needed.tolist(), self.threads)
-                for piece in pieces(again, _raise, files, [self.key], one_by_one=group is not None):
+                again, one_by_one = self.files.again(positions, self.threads), group is not None
+                for piece in pieces(again, fail, files, [self.key], one_by_one=one_by_one, watch=check):
                     path = piece.paths[0] if len(piece.paths) == 1 else None
                     some = needed[start : start + len(piece.paths)]
                     start += len(some)
@@ -403,47 +413,6 @@ class Concatenation:
             raise error.at(path=name_of(piece.paths), variable=unescape(self.key))
 
 
-@dataclass(frozen=True)
-class One:
-    """A variable that is the same in each file, and read from one of them.
-
-    Attributes
-    ----------
-    whole : Concatenation
-        Along a new first axis of size 1.
-    """
-
-    whole: Concatenation
-
-    def read_by(self, threads: int | None) -> One:
-        """Return the same: there is one file."""
-        return self
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the variable."""
-        return self.whole.shape[1:]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """As of `Concatenation`."""
-        return self.whole.dtype
-
-    @property
-    def type(self) -> str:
-        """Name of the ds type."""
-        return self.whole.type
-
-    @property
-    def missing(self) -> bool:
-        """Whether values may be missing."""
-        return self.whole.missing
-
-    def read(self, index: tuple[Any, ...] | None = None) -> Any:
-        """Return the variable or a part of it; see `Concatenation.read`."""
-        return self.whole.read((0, *(map(range, self.shape) if index is None else index)))
-
-
 def _positions(item: Index) -> NDArray[np.int64]:
     if isinstance(item, range):
         return np.arange(item.start, item.start + len(item) * item.step, item.step, dtype=np.int64)
@@ -454,7 +423,3 @@ def _distinct(sorted_values: NDArray[np.int64]) -> NDArray[np.int64]:
     keep = np.ones(len(sorted_values), np.bool_)
     keep[1:] = sorted_values[1:] != sorted_values[:-1]
     return sorted_values[keep]
-
-
-def _raise(path: str, error: Exception) -> None:
-    raise error

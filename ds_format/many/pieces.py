@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import os
+import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.alike import AlikeFiles, Piece
 from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..drivers.library.missing import settled
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, explained
 from ..kernels.files import files
 from ..merging import Input, assemble, size_along
 from ..model import packing
@@ -140,11 +141,11 @@ class SourcePiece:
         array = self.part(key, None)[None]
         return as_masked(array) if self._masks else array
 
-    def digest(self) -> bytes:
-        """Return that of the header; empty for formats that have none of their own."""
+    def digest(self) -> int:
+        """Return 32 bits that tell the header from others; 0 for formats that have none of their own."""
         subset = self._files[self.paths[0]]
         known = next((key for key in subset.meta if key != META and key not in subset.faults), None)
-        return b"" if known is None else subset.source.handle(known).stamp.digest
+        return 0 if known is None else zlib.crc32(subset.source.handle(known).stamp.digest)
 
     def part(self, key: str, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or the part that an index selects, as an array or MaskedArray."""
@@ -211,6 +212,7 @@ def pieces(
     attributes: Collection[str] = (),
     *,
     one_by_one: bool = False,
+    watch: Callable[[int, int, bool], None] | None = None,
 ) -> Iterator[Piece]:
     """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
 
@@ -229,47 +231,51 @@ def pieces(
         Keys of attributes of the dataset that are to be noted of each file.
     one_by_one : bool
         Whether each file is a piece by itself, opened by `opened_files`, also a small one.
+    watch : callable, optional
+        Called for each small file with its position, the digest of its header, and whether it was read here only: see
+        `WatchedFiles.check`.
     """
     row: AlikeFiles | None = None
-    driver_of_row: SmallFiles | None = None
-    suffix, driver = drivers.UNKNOWN, None
-    for path, content in found:
+    small_of_row: SmallFiles | None = None
+    suffix, small = drivers.UNKNOWN, None
+    for i, (path, content) in enumerate(found):
         try:
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if not one_by_one and not path.endswith(suffix):
-                suffix, driver = drivers.holder(path)
+                suffix, small = drivers.holder(path)
             held: Any = None
-            if driver is not None:
-                if content is None:
-                    content = whole(path, driver)
+            if small is not None:
+                is_late = content is None
+                if content is None and os.stat(path).st_size <= small.size:
+                    content = files.read_file(path, small.size)
                 if content is not None:
-                    held = driver.hold(path, content)
-                    if row is not None and held is not None and driver is driver_of_row and row.add(path, held):
+                    held = small.hold(path, content)
+                if held is not None:
+                    if watch is not None:
+                        watch(i, small.digest(held), is_late)
+                    if row is not None and small is small_of_row and row.add(path, held):
                         continue
             piece: Piece
-            if driver is None or held is None:
+            if small is None or held is None:
                 piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
             else:
-                piece = next_row = AlikeFiles(driver, path, held, keys, dim, attributes)
+                piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes)
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
             continue
         if row is not None:
             yield row
-        row, driver_of_row = next_row, driver
+        row, small_of_row = next_row, small
         if row is None:
             yield piece
     if row is not None:
         yield row
 
 
-def whole(path: str, driver: SmallFiles) -> bytearray | None:
-    """Return the bytes of a file that was not read together with others; None of one that is not small.
-
-    That is not opened for this.
-    """
-    return None if os.stat(path).st_size > driver.size else files.read_file(path, driver.size)
+def fail(path: str, error: Exception) -> None:
+    """Raise the error of a file that cannot be read."""
+    raise explained(error) if isinstance(error, FileNotFoundError) else error
 
 
 @contextlib.contextmanager

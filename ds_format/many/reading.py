@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import os
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, overload
@@ -18,11 +17,10 @@ from ..base.names import keys_of, unescape
 from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
 from ..drivers import HELD
-from ..errors import explained
 from ..kernels.files import batch
 from ..kernels.files.portable import signed
 from ..views.subset import Path, say_missing
-from .pieces import Content, Skip, merge_pieces, no_collection, opened, pieces, whole
+from .pieces import Content, Skip, fail, merge_pieces, no_collection, opened, pieces
 
 SMALL_SIZE = 16 * 1024
 """Bytes up to which a file is read together with others."""
@@ -122,14 +120,10 @@ def read_many(
     with no_collection():
         found = contents(names, threads)
         if dim is None:
-            return [dataset for _, dataset in datasets(found, _raise, keys, unpack, skip_unsupported)]
+            return [dataset for _, dataset in datasets(found, fail, keys, unpack, skip_unsupported)]
         with opened(skip_unsupported) as files:
-            every = list(pieces(found, _raise, files, keys, dim))
+            every = list(pieces(found, fail, files, keys, dim))
             return merge_pieces(every, dim, keys=keys, unpack=unpack)
-
-
-def _raise(path: str, error: Exception) -> None:
-    raise explained(error) if isinstance(error, FileNotFoundError) else error
 
 
 class Batch(NamedTuple):
@@ -284,31 +278,22 @@ class WatchedFiles:
         self.digests = np.zeros(len(self.paths), np.uint32)
         self.host = HOST
 
-    def record(self, threads: int | None, reads_again: bool = True) -> Iterator[tuple[str, Content]]:
+    def record(self, threads: int | None) -> Iterator[tuple[str, Content]]:
         """Yield each path with the content of the file, as `contents` does, and write down which it was.
 
         Parameters
         ----------
         threads : int, optional
             As `batches`.
-        reads_again : bool
-            False: nothing needs to be written down.
         """
-        if not reads_again:
-            yield from contents(self.paths, threads)
-            return
-        i = 0
-        for found in batches(self.paths, threads):
-            self.stamps[i : i + len(found.paths)] = found.stamps()
-            for path, content in zip(found.paths, found.contents, strict=True):
-                content, digest = self._held(path, content)
-                if digest is not None:
-                    self.digests[i] = digest
-                yield path, content
-                i += 1
+        start = 0
+        for some in batches(self.paths, threads):
+            self.stamps[start : start + len(some.paths)] = some.stamps()
+            start += len(some.paths)
+            yield from zip(some.paths, some.contents, strict=True)
 
     def again(self, which: Sequence[int], threads: int | None) -> Iterator[tuple[str, Content]]:
-        """Yield some of the files once more.
+        """Yield some of the files again.
 
         Parameters
         ----------
@@ -322,44 +307,36 @@ class WatchedFiles:
         ReplacedError
             If one is not what it was.
         """
-        columns = slice(0, 3 if self.host == HOST else 2)
-        positions = np.asarray(which)
         start = 0
-        for found in batches([self.paths[i] for i in which], threads):
-            some = positions[start : start + len(found.paths)]
-            same = (found.stamps()[:, columns] == self.stamps[some, columns]).all(1).tolist()
-            for i, path, content, is_same in zip(some.tolist(), found.paths, found.contents, same, strict=True):
+        for some in batches([self.paths[i] for i in which], threads):
+            positions = which[start : start + len(some.paths)]
+            start += len(some.paths)
+            same = (some.stamps()[:, : self._columns] == self.stamps[positions, : self._columns]).all(1).tolist()
+            for i, path, content, is_same in zip(positions, some.paths, some.contents, same, strict=True):
                 if not is_same:
                     self._fail(i, content)
-                held, digest = self._held(path, content)
-                if digest is not None:
-                    if content is None:
-                        self._check_stamp(i)
-                    self._check_digest(i, digest)
-                yield path, held
-            start += len(some)
+                yield path, content
 
-    def note(self, i: int, digest: bytes) -> None:
-        """Write down the digest of a file that is not read as a whole."""
-        self.digests[i] = zlib.crc32(digest)
+    @property
+    def _columns(self) -> int:
+        """How many columns of stamps hold on this host: inodes are those of another one."""
+        return 3 if self.host == HOST else 2
 
-    def check(self, i: int, digest: bytes) -> None:
-        """Check a file that was opened by its name, and not read as a whole, after it was read.
+    def note(self, i: int, digest: int, is_late: bool = False) -> None:
+        """Write down the digest of the header of a file."""
+        self.digests[i] = digest
+
+    def check(self, i: int, digest: int, is_late: bool = True) -> None:
+        """Check the header of a file that was read again; `is_late`: after its stamp was compared, which is done again.
 
         Raises
         ------
         ReplacedError
             If it is not what it was.
         """
-        self._check_stamp(i)
-        self._check_digest(i, zlib.crc32(digest))
-
-    def _check_stamp(self, i: int) -> None:
-        n = 3 if self.host == HOST else 2
-        if stamp_of(self.paths[i])[:n] != tuple(self.stamps[i, :n].tolist()):
+        n = self._columns
+        if is_late and stamp_of(self.paths[i])[:n] != tuple(self.stamps[i, :n].tolist()):
             self._fail(i, None)
-
-    def _check_digest(self, i: int, digest: int) -> None:
         if digest != self.digests[i]:
             stamp = self._stamp(i)
             stamp.compare(stamp._replace(digest=b""), self.paths[i])
@@ -373,17 +350,6 @@ class WatchedFiles:
     def token(self) -> tuple[Any, ...]:
         """Return what is the same whenever the same files are opened, on any host."""
         return tuple(self.paths), self.group, self.stamps[:, :2].tobytes(), self.digests.tobytes()
-
-    def _held(self, path: str, content: Content) -> tuple[Content, int | None]:
-        """Return the content of a file, and the digest of its header; None, None if it is to be opened."""
-        if isinstance(content, int):
-            return content, None
-        driver = drivers.holder(path)[1] if self.group is None else None
-        if driver is None:
-            return None, None
-        found = whole(path, driver) if content is None else content
-        held = None if found is None else driver.hold(path, found)
-        return (None, None) if held is None else (found, driver.digest(held))
 
     def _stamp(self, i: int) -> Stamp:
         size, mtime, inode = self.stamps[i].tolist()

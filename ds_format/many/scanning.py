@@ -23,8 +23,8 @@ from ..model.packing import is_packed
 from ..timeaxis import is_time
 from ..views.groups import open_group
 from ..views.subset import say_missing
-from .pieces import SourcePiece, no_collection, opened, pieces
-from .reading import WatchedFiles
+from .pieces import SourcePiece, fail, no_collection, opened, pieces
+from .reading import WatchedFiles, contents
 
 Entry = Mapping[str, Any]
 NAMING = ("bounds", "climatology")
@@ -114,19 +114,17 @@ def scan(paths: Sequence[str], wanted: JoinOptions, threads: int | None) -> Scan
             say_missing(paths[0], wanted.only or (), subset.meta)
     scanner = _Scanner(meta, wanted)
     files = WatchedFiles(paths, wanted.group)
+    is_read_again, one_by_one = wanted.at_once is not None, wanted.group is not None
     with no_collection(), opened(most=1, group=wanted.group) as open_files:
         dim = wanted.dim if wanted.overrides and wanted.overrides_indexes and not wanted.stack else None
-        found = files.record(threads, wanted.at_once is not None)
-        one_by_one = wanted.group is not None
-        for piece in pieces(found, _raise, open_files, scanner.keys, dim, wanted.attributes, one_by_one=one_by_one):
-            if isinstance(piece, SourcePiece) and wanted.at_once is not None:
+        given = (open_files, scanner.keys, dim, wanted.attributes)
+        found = files.record(threads) if is_read_again else contents(paths, threads)
+        watch = files.note if is_read_again else None
+        for piece in pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
+            if isinstance(piece, SourcePiece) and is_read_again:
                 files.note(scanner.count, piece.digest())
             scanner.add(piece)
     return scanner.scanned(files)
-
-
-def _raise(path: str, error: Exception) -> None:
-    raise error
 
 
 class _Keys:
@@ -148,7 +146,7 @@ class _Scanner:
     def __init__(self, meta: Metadata, wanted: JoinOptions):
         self._wanted = wanted
         self._dim = wanted.dim
-        self._schema = ReferenceVariables(wanted.dim, wanted.fills, wanted.first_units)
+        self._schema = ReferenceVariables(wanted)
         self._exists = size_along(meta, wanted.dim) is not None
         self._coordinates = _coordinates(meta)
         self._scalars = _scalar_coordinates(meta)
@@ -333,12 +331,7 @@ class ReferenceVariables:
 
     Parameters
     ----------
-    dim : str
-        Along which files may differ in size.
-    fills : bool
-        Whether a file may lack variables.
-    first_units : bool
-        Whether units without a known conversion are those of the first file.
+    wanted : JoinOptions
 
     Attributes
     ----------
@@ -346,11 +339,10 @@ class ReferenceVariables:
         Of each variable those of the first file that has it.
     """
 
-    def __init__(self, dim: str, fills: bool, first_units: bool):
+    def __init__(self, wanted: JoinOptions):
         self.first: Metadata = {}
-        self._dim = dim
-        self._fills = fills
-        self._first_units = first_units
+        self._dim = wanted.dim
+        self._wanted = wanted
         self._path = ""
         self._references: dict[str, tuple[str, dict[str, Any]]] = {}
         self._known: dict[str, dict[str, dict[str, Any]]] = {}
@@ -382,7 +374,7 @@ class ReferenceVariables:
         """
         if not self._path:
             self._path = path
-        elif not self._fills:
+        elif not self._wanted.fills:
             self._check_names(path, meta)
         out = {META: first[META] if not self.first else {}}
         for key, entry in meta.items():
@@ -415,7 +407,7 @@ class ReferenceVariables:
     def _added(self, path: str, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         """Return the metadata of a variable once they are found to fit those that are known."""
         reference_path, reference = self._references.get(key, (path, ABSENT))
-        if reference[".size"] is None and (self._fills or key not in self._references):
+        if reference[".size"] is None and (self._wanted.fills or key not in self._references):
             self._references[key] = path, entry
             return entry
         try:
@@ -427,7 +419,7 @@ class ReferenceVariables:
     def _compared(self, entry: dict[str, Any], reference: dict[str, Any], key: str) -> dict[str, Any]:
         size, expected = entry.get(".size"), reference.get(".size")
         if size is None or expected is None:
-            if self._fills and size is None:
+            if self._wanted.fills and size is None:
                 return entry
             raise UnsupportedError(f"found {_data(size)}, expected {_data(expected)}")
         names, wanted = dims(key, entry, len(size)), dims(key, reference, len(expected))
@@ -447,7 +439,7 @@ class ReferenceVariables:
         units, expected_units = entry.get("units"), reference.get("units")
         if repr(units) == repr(expected_units) or (is_time(entry) and is_time(reference)):
             return entry
-        if self._first_units:
+        if self._wanted.first_units:
             kept = {name: value for name, value in entry.items() if name != "units"}
             return kept if expected_units is None else {**kept, "units": expected_units}
         raise UnsupportedError(

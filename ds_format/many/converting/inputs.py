@@ -89,7 +89,7 @@ def _named(word: str, walk: _Walk) -> list[InputFile]:
         with walk.noting(word, os.path.basename(os.path.normpath(word))):
             is_file = not os.path.isdir(word) or drivers.is_store(word)
         if is_file is not False:
-            return [_as_it_stands(word)] if is_file else []
+            return [InputFile(word, os.path.basename(os.path.normpath(word)))] if is_file else []
     found = walk.matching(*_split(word)) if is_pattern else walk.all_of(word, "")
     some = sorted({one.path: one for one in found}.values())
     if not some and len(walk.unreadable) == n_before[1]:
@@ -102,17 +102,6 @@ def _named(word: str, walk: _Walk) -> list[InputFile]:
             f"no file {what} has a known suffix or recognised content: expected one of {suffixes}", path=word
         )
     return some
-
-
-def _as_it_stands(word: str) -> InputFile:
-    name = os.path.basename(os.path.normpath(word))
-    try:
-        os.stat(word)
-    except OSError as error:
-        return InputFile(
-            word, name, cause_of(error, word) + (meant(word) if isinstance(error, FileNotFoundError) else "")
-        )
-    return InputFile(word, name)
 
 
 def _split(pattern: str) -> tuple[str, str, list[str]]:
@@ -151,7 +140,7 @@ class _Walk:
             return
         fits = re.compile(translate(first)).match
         for entry in self._entries(folder, place, hidden=first.startswith(".")):
-            if fits(entry.name):
+            if fits(entry.found.name):
                 if not rest:
                     yield from self._taken(entry)
                 elif self._is_entered(entry):
@@ -174,7 +163,7 @@ class _Walk:
                 is_input = may_enter and drivers.is_store(entry.path)
                 is_entered = may_enter and not is_input
             else:
-                is_input = drivers.is_known(entry.name) or self._is_recognised(entry.path)
+                is_input = drivers.is_known(entry.found.name) or self._is_recognised(entry.path)
         if is_input:
             yield InputFile(entry.path, entry.place)
         if is_entered:
@@ -199,7 +188,7 @@ class _Walk:
             except (FileNotFoundError, NotADirectoryError):
                 return []  # of a pattern that matches nothing
             found.sort(key=lambda entry: entry.name)
-            return [_Entry(one.name, _join(folder, one.name), _join(place, one.name), one) for one in found]
+            return [_Entry(_join(folder, one.name), _join(place, one.name), one) for one in found]
         return []
 
     def _is_entered(self, entry: _Entry) -> bool:
@@ -235,7 +224,6 @@ class _Noting(NamedTuple):
 class _Entry(NamedTuple):
     """An entry of a folder."""
 
-    name: str
     path: str
     place: str
     found: os.DirEntry[str]
@@ -320,13 +308,13 @@ class _There:
 
 
 def _item(one: InputFile, outdir: str, place: str, there: _There) -> PlannedFile:
-    cause, output = one.cause, f"{outdir}/{place}" if outdir and not outdir.endswith("/") else outdir + place
+    cause, output = one.cause, _join(outdir, place)
     try:
         if cause is None:
             status = os.stat(one.path)
             return PlannedFile(one.path, output, place, status.st_size, status.st_mtime_ns, exists=output in there)
     except OSError as error:
-        cause = cause_of(error, one.path)
+        cause = cause_of(error, one.path) + (meant(one.path) if isinstance(error, FileNotFoundError) else "")
     if os.path.isdir(one.path) or not drivers.is_known(one.path):
         return PlannedFile(one.path, None, place, cause=cause)
     return PlannedFile(one.path, output, place, cause=cause, exists=output in there)

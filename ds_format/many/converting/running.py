@@ -342,8 +342,9 @@ class ConversionRun:
                 continue
             source, target = self._absolute(item.input), self._absolute(item.output)
             before = done.get(item.place)
-            size = 0 if before is None else before.output_size
-            if before is not None and before == self._line(item, size) and _size_of(target) == size:
+            size = before.output_size if before is not None else 0
+            there = _status(target) if before == self._line(item, size) else None
+            if there is not None and there.st_size == size:
                 self._records[i] = Conversion(item.input, item.output, SKIPPED, size=size)
             else:
                 orders.append(FileOrder(i, source, target, item.size, item.exists))
@@ -426,13 +427,16 @@ class ConversionRun:
             raise UnsupportedError("the report would replace what runs keep in the folder of the outputs", path=path)
         if not is_beside and not os.path.isdir(folder):
             raise FileNotFoundError(f"{path}: the folder of the report does not exist")
-        there = None if mode is None else _identity(real)
+        there = None if mode is None else os.stat(real)
         for item in self._items:
             for other in (item.input, item.output):
                 if other is None:
                     continue
                 # what is behind all links takes long to find out
-                may_be = item.exists or os.path.basename(other) == name if there is None else _identity(other) == there
+                if there is None:
+                    may_be = item.exists or os.path.basename(other) == name
+                else:
+                    may_be = (known := _status(other)) is not None and os.path.samestat(known, there)
                 if may_be and os.path.realpath(other) == real:
                     raise UnsupportedError("the report would replace an input or output", path=path)
 
@@ -454,18 +458,10 @@ def _as_known(text: str, item: PlannedFile) -> str:
     return text
 
 
-def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from others, behind all links; None if there is none."""
+def _status(path: str) -> os.stat_result | None:
+    """Return what the system says of a file, behind all links; None if it says nothing."""
     try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def _size_of(path: str) -> int | None:
-    try:
-        return os.stat(path).st_size
+        return os.stat(path)
     except OSError:
         return None
 
