@@ -240,19 +240,14 @@ class _Package(ModuleType):
 
 
 class _Former:
-    """Refuses what version 0.2.0 or before pickled: a handle of a variable, a graph of dask."""
+    """Refuses objects that version 0.2.0 or before pickled, whose modules no longer exist: handles, graphs of dask."""
 
-    modules = frozenset(
-        f"{__name__}.{name}" for name in ("drivers.ds.handle", "drivers.ds.plan", "drivers.ds.regions", "drivers.stamp")
-    )
-    """Those whose classes were in pickles, and that are no more."""
-
-    @classmethod
-    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:
-        """Return None: this finds nothing. Python asks it after all others have found nothing."""
-        if name in cls.modules:
-            message = "it was pickled by ds_format 0.2.0 or before: open the file again with this version"
-            raise ImportError(message, name=name)
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Raise a ModuleNotFoundError with the reason. Python calls this after no other finder has found the module."""
+        if name.startswith(f"{__name__}.") and not name.startswith(f"{__name__}.kernels."):
+            message = "if it was pickled by ds_format 0.2.0 or before: open the file again with this version"
+            raise ModuleNotFoundError(f"No module named {name!r}; {message}", name=name)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ...body import Opened
 from ...body.lock import Lock
 from ...body.target import LineFile, naming
-from ...body.workfolder import WorkFolder
+from ...body.temporary import WorkFolder
 from ...errors import UnsupportedError, explained, is_address
 from ...kernels.files.portable import usual_temporary_name
 
