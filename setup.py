@@ -14,7 +14,7 @@ from setuptools.command.build_ext import build_ext
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
 # Elsewhere `portable` does their work, or nobody.
-POSIX_ONLY = {"batch", "document_fetch", "fetch", "files", "opening", "ranges", "regions", "slabs", "vectors"}
+POSIX_ONLY = {"batch", "document_fetch", "files", "ranges", "slabs"}
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
 

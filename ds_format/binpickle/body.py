@@ -7,7 +7,7 @@ from typing import Any
 
 from ..body import Opened
 from ..body.target import naming
-from ..kernels.files import ranges, regions
+from ..kernels.files import ranges
 from . import checksums
 from .format import HEADER, FileHeader, FileTrailer, IndexEntry, encode_index, flags
 
@@ -78,7 +78,7 @@ class Body(Opened):
         if self._align:
             offset += -offset % mmap.PAGESIZE
         if size >= GATHERED:
-            regions.reserve(self.fd, offset, size)
+            ranges.reserve(self.fd, offset, size)
         return Piecewise(self, offset)
 
     def go_on(self, offset: int) -> None:

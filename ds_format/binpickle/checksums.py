@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..kernels.pickle.adler import adler32
+from ..kernels.common.checksums import adler32
 
 
 class Checksum(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import FormatError, TruncatedError
-from ..kernels.datadings.hashes import count_absent, fill_filter, hash_strings, in_filter
+from ..kernels.datadings.index import count_absent, fill_filter, hash_strings, in_filter
 from . import format, parts
 
 MAGIC = b"SIMPBLOO"

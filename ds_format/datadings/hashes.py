@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..kernels.datadings.hashes import hash_strings
-from ..kernels.datadings.lookup import Lookup
+from ..kernels.datadings.index import Lookup, hash_strings
 from . import format
 
 ATTEMPTS = 1000

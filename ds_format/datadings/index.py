@@ -13,8 +13,8 @@ import numpy as np
 
 from ..base.forks import renew_lock
 from ..errors import DsError, FormatError, MissingError
-from ..kernels.datadings.lookup import Lookup
-from ..kernels.msgpack.keys import Keys
+from ..kernels.datadings.index import Lookup
+from ..kernels.msgpack.walk import Keys
 from . import bloom, format, hashes, keys, offsets, parts, scan
 from .opening import Files, opened
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.messagepack import packb, unpackb
 from ..errors import FormatError
-from ..kernels.msgpack.keys import Keys
+from ..kernels.msgpack.walk import Keys
 from . import format, parts
 
 HEADER_SIZE = 5

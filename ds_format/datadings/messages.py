@@ -22,8 +22,8 @@ from typing import Any
 
 from ..base.messagepack import Packer, unpackb
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
-from ..kernels.msgpack.pack import pack as kernel_pack
-from ..kernels.msgpack.unpack import unpack as kernel_unpack
+from ..kernels.msgpack.objects import pack as kernel_pack
+from ..kernels.msgpack.objects import unpack as kernel_unpack
 from ..kernels.msgpack.walk import measure
 from . import arrays
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ..body.body import FileBody
 from ..errors import FormatError
-from ..kernels.msgpack.keys import strings_at
-from ..kernels.msgpack.walk import find_messages, measure
+from ..kernels.msgpack.walk import find_messages, measure, strings_at
 from . import format, keys, messages, parts
 
 BLOCK = 1 << 16

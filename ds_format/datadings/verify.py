@@ -11,10 +11,9 @@ import numpy as np
 from ..base.progress import Advance, Progress
 from ..body import open_binary
 from ..errors import DsError
-from ..kernels.datadings.hashes import hash_strings
-from ..kernels.datadings.lookup import Lookup
+from ..kernels.datadings.index import Lookup, hash_strings
 from ..kernels.files.presence import exists
-from ..kernels.msgpack.keys import Keys
+from ..kernels.msgpack.walk import Keys
 from . import bloom, format, hashes, journal, keys, legacy, md5, messages, opening, parts
 
 BLOCK = 1 << 16

@@ -11,7 +11,7 @@ import os
 
 from ..errors import FormatError, UnsafeError, UnsupportedError
 from ..kernels.files import files
-from ..kernels.zds.encoder import Encoder
+from ..kernels.zds.lines import Encoder
 from . import format
 from .documents import Document, decoder, plain
 from .faults import SHOWN, Faults

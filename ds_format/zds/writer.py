@@ -17,7 +17,7 @@ from ..body.target import Target, naming
 from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..kernels.files import presence, ranges
 from ..kernels.json.check import VALID, check_line
-from ..kernels.zds.encoder import Encoder
+from ..kernels.zds.lines import Encoder
 from ..kernels.zds.zdx import Table
 from . import format, index, repair, scanning
 from .documents import Document, decoder, plain

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from ...base.messagepack import unpackb
 from ...errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
+from ...kernels.common.checksums import adler32
 from ...kernels.msgpack import walk
-from ...kernels.pickle.adler import adler32
 from . import lists
 from .libraries import decompress_blosc, numcodecs
 from .steps import FRAMES, Step, shown

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.pickle.stack import Pending
+from ...kernels.pickle.machine import Pending
 from .known import check, check_ints, wrong
 
 SIMPLE = re.compile(r"[biufcSUVOMm][0-9]{1,9}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import DsError, FormatError, UnsafeError
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global
 from . import containers, opcodes, pandas_arrays, registry
 from .known import check_buffer, wrong
 from .postponed import Postponed

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import FormatError, UnsafeError
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global
 
 T = TypeVar("T")
 BUFFERS = (bytes, bytearray, memoryview, pickle.PickleBuffer)

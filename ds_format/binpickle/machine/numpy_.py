@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DriverError, FormatError
-from ...kernels.pickle.stack import Pending
+from ...kernels.pickle.machine import Pending
 from . import dtypes
 from .known import Known, check, check_buffer, check_ints, wrong
 from .postponed import Postponed, PostponedArray, PostponedMasked

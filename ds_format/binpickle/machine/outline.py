@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import DsError, FormatError
-from ...kernels.pickle.machine import run
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global, run
 from . import opcodes, registry
 from .loading import LEAST, PER_BYTE
 

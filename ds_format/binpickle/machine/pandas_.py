@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.pickle.stack import Global, Pending
+from ...kernels.pickle.machine import Global, Pending
 from .known import Known, check, check_ints, check_state, wrong
 from .pandas_arrays import Rows, check_labels, pandas
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...base.forks import renew_lock
 from ...errors import UnsafeError
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global
 from . import containers, numpy_, pandas_, pandas_arrays, scipy_, stdlib_
 from .known import Known, shown
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...base.optional import library
 from ...errors import FormatError
-from ...kernels.pickle.stack import Pending
+from ...kernels.pickle.machine import Pending
 from .known import Known, check, check_ints, check_state, wrong
 
 COMPRESSED = ("csr", "csc", "bsr")

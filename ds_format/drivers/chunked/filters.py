@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.hdf5 import checksum, place
+from ...kernels.common.checksums import fletcher32
+from ...kernels.hdf5.chunks import unshuffle
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -168,7 +169,7 @@ def _numcodecs(name: str) -> Decode | None:
 
 def _unshuffled(data: Buffer, size: int) -> Any:
     room = np.empty(memoryview(data).nbytes, np.uint8)
-    place.unshuffle(data, room, size)
+    unshuffle(data, room, size)
     return room
 
 
@@ -178,7 +179,7 @@ def _checked(data: Buffer, limit: int) -> memoryview:
     content, stored = view[:-CHECKSUM_SIZE], int.from_bytes(view[-CHECKSUM_SIZE:], "little")
     if view.nbytes < CHECKSUM_SIZE:
         raise FormatError(f"found {view.nbytes} bytes, expected a checksum of {CHECKSUM_SIZE}")
-    found = checksum.fletcher32(content)
+    found = fletcher32(content)
     # HDF5 before 1.6.3 took pairs of bytes in the order of the machine
     swapped = (found & 0x00FF00FF) << 8 | (found & 0xFF00FF00) >> 8
     if stored not in (found, swapped):

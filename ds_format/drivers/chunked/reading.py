@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...base import parallel
 from ...body.body import Body
 from ...errors import FormatError
-from ...kernels.hdf5 import place
+from ...kernels.hdf5 import chunks
 from .filters import decode
 from .index import Table
 from .layout import Layout
@@ -59,7 +59,7 @@ def read_chunks(file: Body, layout: Layout, table: Table, shape: list[int]) -> N
             except FormatError as error:
                 where = f"the chunk of {found.size} bytes at {found.offset} of the file"
                 raise type(error)(f"{where}: {error.message}") from error
-            place.place(
+            chunks.place(
                 decoded.data, chunk_shape, target, sizes, part, layout.dtype.itemsize, decoded.is_shuffled, swapped
             )
 

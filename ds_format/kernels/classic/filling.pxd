@@ -2,8 +2,9 @@
 
 cimport numpy as cnp
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 
-from .order cimport native
+from ..common.words cimport LITTLE_HOST, swap_words
 from .seek cimport Wanted, seek
 
 cdef extern from "numpy/arrayobject.h":
@@ -18,6 +19,14 @@ cdef extern from "numpy/arrayobject.h":
 cdef enum:
     MAX_RANK = 64  # dimensions of an array
     PIECE = 16 << 10  # bytes that stay in the nearest cache
+
+
+cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size) noexcept nogil:
+    """Copy `n` big-endian values of 1, 2, 4 or 8 bytes to native ones; source and target may be the same."""
+    if size > 1 and LITTLE_HOST:
+        swap_words(source, target, n, size)
+    elif source != target:
+        memcpy(target, source, n * size)
 
 
 cdef inline int want(Wanted* wanted, cnp.dtype dtype, cnp.ndarray values) except -1:

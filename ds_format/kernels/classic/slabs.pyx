@@ -10,8 +10,7 @@ from libc.stdlib cimport free, malloc
 from posix.unistd cimport pread
 
 from ..files.system cimport fail
-from .filling cimport MAX_RANK, empty, put, rank_of, want
-from .order cimport native
+from .filling cimport MAX_RANK, empty, native, put, rank_of, want
 from .seek cimport Wanted, seek
 
 cnp.import_array()

@@ -1,8 +1,8 @@
 """Header lines of the ds format.
 
-parser           a line → metadata, and what it says of each variable
-header           what a header says, and the members of its entries; properties: names that say how a variable is stored
-memory           entries of the headers before, so that only what is new is read; metadata of files in a row
-attributes       attributes → their text
-attribute_types  numbers of a header → NumPy scalars and arrays
+parser   a line → metadata, and what it says of each variable
+header   what a header says, and the members of its entries
+memory   entries of the headers before, so that only what is new is read; metadata of files in a row
+
+Declaration: `properties` (the names that say how a variable is stored).
 """

@@ -3,7 +3,7 @@
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t
 
-from ..json.strings cimport Names, Text
+from ..json.decode cimport Names, Text
 
 cdef enum:  # what an entry says to those who decode, beyond its `Variable`
     DOUBTFUL = 1  # some older writer gets its `.len` wrong

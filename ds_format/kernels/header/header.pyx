@@ -11,11 +11,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..common.words cimport LITTLE_HOST
-from ..json.decode cimport expect, next_byte, take_count, take_key, take_value
-from ..json.strings cimport Names, Text, take_string
+from ..json.decode cimport Names, Text, expect, next_byte, take_count, take_key, take_string, take_value
 from .properties cimport DIMS, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
 
-from ..json.strings import Unusual
+from ..json.decode import Unusual
 
 cdef extern from "Python.h":
     ctypedef struct PyByteArrayObject:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from ..json.strings cimport Text
+from ..json.decode cimport Text
 from .header cimport Header, Known, Variable
 
 cdef enum:

@@ -15,12 +15,11 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 
 from ..common.words cimport load_u64
-from ..json.decode cimport expect, next_byte, take_key, take_value
-from ..json.strings cimport Text, borrow_names, give_back
+from ..json.decode cimport Text, borrow_names, expect, follows, give_back, next_byte, take_key, take_value
 from .header cimport DTYPES, Header, Known, Variable, append_values, begin, finish, take_member, take_name
 from .properties cimport DIMS, SIZE, TYPE
 
-from ..json.strings import Unusual
+from ..json.decode import Unusual
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object items, object key) except? NULL
@@ -44,13 +43,6 @@ cdef uint64_t _hash(const uint8_t* text, Py_ssize_t size) noexcept:
         i += 8
     memcpy(&word, text + i, size - i)
     return (hash ^ word) * 0x9E3779B97F4A7C15u
-
-
-cdef inline bint _steps_over(Text* t, const uint8_t* text, Py_ssize_t size) noexcept:
-    if size > t.end - t.p or memcmp(t.p, text, size):
-        return False
-    t.p += size
-    return True
 
 
 cdef object _copied(object value):
@@ -151,7 +143,7 @@ cdef class Template:
 
     cdef bint is_next(self, Text* t) noexcept:
         """Step over this entry, if it is the next one, byte for byte."""
-        return _steps_over(t, self.text, self.size)
+        return follows(t, self.text, self.size)
 
     cdef dict follow(self, Text* t, Known known, Header header, Variable* var, bint is_wanted):
         """Take an entry of the same members, some with other values; None: it has others, or in another order."""
@@ -161,7 +153,7 @@ cdef class Template:
         cdef uint64_t hash
         cdef uint8_t c
         cdef int i, which
-        if self.n == 0 or not _steps_over(t, self.text, self.members[0].start) or next_byte(t) == b"}":
+        if self.n == 0 or not follows(t, self.text, self.members[0].start) or next_byte(t) == b"}":
             return None
         self.put(header, var)
         for i in range(self.n):
@@ -172,7 +164,7 @@ cdef class Template:
                 next_byte(t)
             member = &self.members[i]
             start = t.p
-            if _steps_over(t, self.text + member.start, member.stop - member.start):
+            if follows(t, self.text + member.start, member.stop - member.start):
                 c = next_byte(t)
                 if c == b"," or c == b"}":  # and not one more digit
                     continue

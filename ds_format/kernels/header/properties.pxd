@@ -1,9 +1,8 @@
 """Names of the properties that say how a variable is stored: see `codec.header`."""
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcmp
 
-from ..json.strings cimport Text
+from ..json.decode cimport Text, follows
 
 cdef enum:  # one bit each
     SIZE = 1
@@ -16,13 +15,6 @@ cdef enum:  # one bit each
     DSIZE = 128
 
 
-cdef inline int _take(Text* t, const char* name, Py_ssize_t size, int which) noexcept:
-    if size > t.end - t.p or memcmp(t.p, name, size):
-        return 0
-    t.p += size
-    return which
-
-
 cdef inline int take_property(Text* t) noexcept:
     """Step over the name of a property that says how a variable is stored, and return which; 0: another name."""
     cdef uint8_t c
@@ -30,17 +22,17 @@ cdef inline int take_property(Text* t) noexcept:
         return 0
     c = t.p[2]
     if c == b"s":
-        return _take(t, b'".size"', 7, SIZE)
+        return SIZE if follows(t, b'".size"', 7) else 0
     if c == b"o":
-        return _take(t, b'".offset"', 9, OFFSET)
+        return OFFSET if follows(t, b'".offset"', 9) else 0
     if c == b"l":
-        return _take(t, b'".len"', 6, LEN)
+        return LEN if follows(t, b'".len"', 6) else 0
     if c == b"t":
-        return _take(t, b'".type"', 7, TYPE)
+        return TYPE if follows(t, b'".type"', 7) else 0
     if c == b"m":
-        return _take(t, b'".missing"', 10, MISSING)
+        return MISSING if follows(t, b'".missing"', 10) else 0
     if c == b"e":
-        return _take(t, b'".endian"', 9, ENDIAN)
+        return ENDIAN if follows(t, b'".endian"', 9) else 0
     if c == b"d":
-        return _take(t, b'".dims"', 7, DIMS) or _take(t, b'".dsize"', 8, DSIZE)
+        return DIMS if follows(t, b'".dims"', 7) else DSIZE if follows(t, b'".dsize"', 8) else 0
     return 0
