@@ -37,8 +37,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
-    from .many.converting.records import Conversion
-    from .many.converting.running import convert_many
+    from .many.converting.running import Conversion, convert_many
     from .many.folders import index, readdir
     from .many.merging import merge_files
     from .many.reading import read_many
@@ -102,8 +101,7 @@ _MODULES = {
     "errors": _ERRORS,
     "api.files": ("from_netcdf", "open", "read", "to_netcdf"),
     "views.lazy": ("File", "Variable"),
-    "many.converting.records": ("Conversion",),
-    "many.converting.running": ("convert_many",),
+    "many.converting.running": ("Conversion", "convert_many"),
     "many.folders": ("index", "readdir"),
     "many.reading": ("read_many",),
     "many.merging": ("merge_files",),

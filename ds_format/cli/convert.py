@@ -14,10 +14,8 @@ from .. import drivers
 from ..base.wording import on_one_line
 from ..errors import DsError
 from ..many.converting import running as converting
-from ..many.converting.bookkeeping import How
-from ..many.converting.inputs import has_wildcard
-from ..many.converting.plan import suffix_of
-from ..many.converting.records import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion
+from ..many.converting.inputs import has_wildcard, suffix_of
+from ..many.converting.running import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion, RunOptions
 from . import pst
 from .arguments import ArgumentError, Command, Option, Request, integer, names
 from .arguments import word as text_kind
@@ -45,7 +43,7 @@ def run(request: Request) -> Iterator[Any]:
     with _executor(request) as executor:
         watch = _Watch(request)
         flags: dict[str, Any] = {name.replace("-", "_"): request.flag(name) for name in FLAGS}
-        how = How(
+        how = RunOptions(
             executor,
             request.get("jobs"),
             **flags,

@@ -12,7 +12,7 @@ from ..api.conversion import write_subset
 from ..api.creation import check_times
 from ..base.names import escape, unescape
 from ..base.progress import Progress
-from ..many.converting.wanted import verifying
+from ..many.converting.task import verifying
 from ..model.conventions import with_coordinates
 from ..selection import Selection
 from ..views.subset import Subset, open_subset
@@ -174,7 +174,7 @@ class Matching(NamedTuple):
 
     @contextmanager
     def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
-        """Open the part of a file; see `Wanted`.
+        """Open the part of a file; see `FilePart`.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Matching(NamedTuple):
         with self.opened(source) as part:
             write_subset(part, target, progress, **self.options, **more)
 
-    def told(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, Any]:
         """Return all that decides what is written, but for the suffix of the target."""
         fields = self._asdict() | {"selectors": self.selection.selectors(), "jd": self.jd}
         del fields["selection"]

@@ -21,11 +21,11 @@ from ..base.messages import NOT_RECOGNISED
 from ..base.names import keys_of
 from ..base.wording import counted, on_one_line
 from ..dataset import META, Dataset
-from ..drivers.small import Piece
+from ..drivers.alike import Piece
 from ..errors import explained
 from ..views.subset import Path
-from .pieces import DatasetPiece, merge_pieces, sizes_along
-from .reading import Skip, contents, datasets, no_collection, opened, pieces
+from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, opened, pieces, sizes_along
+from .reading import contents, datasets
 
 NO_SUFFIX = (
     "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"

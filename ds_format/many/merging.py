@@ -27,7 +27,7 @@ from ..model.conventions import BOUNDS, coordinates, named
 from ..model.packing import is_packed
 from ..selection import Selection, Selector
 from ..views.subset import Path, Subset, item_size, memory_size, open_subset
-from .opened_files import OpenFiles
+from .pieces import OpenFiles
 
 
 def merge_files(

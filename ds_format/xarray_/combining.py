@@ -13,7 +13,7 @@ from xarray.core.utils import equivalent
 from ..base.names import escape, unescape
 from ..base.wording import hint
 from ..errors import MissingError, UnsupportedError
-from ..many.scanning import NAMING, Wanted
+from ..many.scanning import NAMING, JoinOptions
 from ..model.conventions import named
 from .chunks import lengths_of_chunks
 from .refusals import refusal
@@ -33,14 +33,14 @@ class Part(NamedTuple):
     dataset: Dataset
 
 
-def combined(parts: Sequence[Part], wanted: Wanted, join: str, sortby: str | None, chunks: Any) -> Dataset:
+def combined(parts: Sequence[Part], wanted: JoinOptions, join: str, sortby: str | None, chunks: Any) -> Dataset:
     """Put the datasets of files together, as `xarray.open_mfdataset` does with `combine="nested"`.
 
     Parameters
     ----------
     parts : sequence of Part
         At least one.
-    wanted : Wanted
+    wanted : JoinOptions
         How: `dim`, `stack`, `attributes`, `overrides`, `fills` and `first_units`.
     join : str
         As of `xarray.align`.
@@ -134,7 +134,7 @@ def _pairs(parts: Sequence[Part]) -> Iterator[tuple[Part, Hashable, Variable, Pa
                 yield part, name, variable, first
 
 
-def _with_attributes(path: str, dataset: Dataset, wanted: Wanted) -> Dataset:
+def _with_attributes(path: str, dataset: Dataset, wanted: JoinOptions) -> Dataset:
     """Return a dataset some of whose attributes are variables along the dimension."""
     for name in map(unescape, wanted.attributes):
         if name in dataset.variables:
@@ -172,7 +172,7 @@ def _unaligned(parts: Sequence[Part], dim: str, join: str) -> str:
     return parts[0].path
 
 
-def _names_along(parts: Sequence[Part], wanted: Wanted) -> set[Hashable]:
+def _names_along(parts: Sequence[Part], wanted: JoinOptions) -> set[Hashable]:
     """Return the names of variables without the dimension that get it."""
     exists = any(wanted.dim in part.dataset.dims for part in parts)
     found: set[Hashable] = set()

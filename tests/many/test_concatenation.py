@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ds_format as ds
 from ds_format.dataset import as_array, dims
 from ds_format.errors import DsError, MissingError, ReplacedError, UnsupportedError
-from ds_format.many import concatenation, reading
+from ds_format.many import opening, pieces, reading
 from ds_format.many.opening import ManyFiles
 from ds_format.selection import normalize, shape_of
 from tests.descriptors import n_open
@@ -85,11 +85,11 @@ def test_never_many_files_are_open(paths: list[str], monkeypatch: pytest.MonkeyP
 
     def again(*args: Any, **options: Any) -> Iterator[Any]:
         nonlocal most
-        for piece in reading.pieces(*args, **options):
+        for piece in pieces.pieces(*args, **options):
             most = max(most, n_open(*paths))
             yield piece
 
-    monkeypatch.setattr(concatenation, "pieces", again)
+    monkeypatch.setattr(opening, "pieces", again)
     values(opened(paths), "x")
     assert most <= 3
     assert not n_open(*paths)
@@ -179,8 +179,8 @@ def test_many_units_are_conversions_once_each(tmp_path: Path) -> None:
     ]
     found = opened(write(tmp_path, *datasets))
     time, x = found.lazy["time"], found.lazy["x"]
-    assert isinstance(time, concatenation.Concatenation)
-    assert isinstance(x, concatenation.Concatenation)
+    assert isinstance(time, opening.Concatenation)
+    assert isinstance(x, opening.Concatenation)
     assert (len(time.conversions), len(x.conversions)) == (3, 1)
     assert time.read().tolist() == [0, 1, 48, 3, 96, 5]
 

@@ -13,7 +13,7 @@ import pytest
 import ds_format as ds
 from ds_format import drivers
 from ds_format.kernels.files import files
-from ds_format.many import opened_files
+from ds_format.many import pieces
 
 from ..same import same_data
 
@@ -66,7 +66,7 @@ def test_files_are_opened_once_or_twice(
     for i, path in enumerate(paths):
         ds.write(path, make(i, n))
     oracle = ds.merge([ds.read(path) for path in paths], "t")
-    monkeypatch.setattr(opened_files, "MAX_OPEN", bound)
+    monkeypatch.setattr(pieces, "MAX_OPEN", bound)
     for merged in (lambda: ds.read_many(paths, dim="t"), lambda: ds.readdir(tmp_path, merge="t")):
         with monkeypatch.context() as patch:
             opens = Opens(patch)
@@ -83,7 +83,7 @@ def test_merging_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     paths = [str(tmp_path / f"{i}.ds") for i in range(6)]
     for i, path in enumerate(paths):
         ds.write(path, make(i, 10))
-    monkeypatch.setattr(opened_files, "MAX_OPEN", 4)
+    monkeypatch.setattr(pieces, "MAX_OPEN", 4)
     opens = Opens(monkeypatch)
     ds.merge_files("t", paths, tmp_path / "out.nc")
     assert [opens.count[path] for path in paths[:3]] == [1] * 3

@@ -58,11 +58,6 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     return dataset
 
 
-def held(path: str, content: bytearray) -> bytearray:
-    """Return what is held of a small file: its bytes. See `drivers.small.SmallFiles`."""
-    return content
-
-
 def digest(held: bytearray) -> int:
     """Return what tells the header of a file from others: it need not withstand who means harm, and there are many."""
     end = held.find(b"\n", VERSION_SIZE)

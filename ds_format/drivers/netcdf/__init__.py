@@ -20,8 +20,6 @@ from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Metadata, Report, Source
 from .classic import small as classic_small
 from .classic import source as classic_source
-from .classic.alike import AlikeFiles
-from .classic.small import WHOLE_SIZE, digest, from_held, held
 from .losses import NetCDFWarning
 
 if TYPE_CHECKING:
@@ -31,14 +29,9 @@ if TYPE_CHECKING:
 __all__ = [
     "JD_CALENDAR",
     "JD_UNITS",
-    "WHOLE_SIZE",
-    "AlikeFiles",
     "NetCDFWarning",
     "check",
     "create",
-    "digest",
-    "from_held",
-    "held",
     "is_netcdf4",
     "open",
     "read",

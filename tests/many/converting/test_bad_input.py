@@ -17,9 +17,8 @@ import pytest
 import ds_format
 from ds_format import convert_many
 from ds_format.errors import DsError
-from ds_format.many.converting import journal
-from ds_format.many.converting.bookkeeping import How
-from ds_format.many.converting.running import run
+from ds_format.many.converting.running import RunOptions, run
+from ds_format.many.converting.workspace import ConversionJournal
 
 from .conftest import Make, dataset, names
 from .faulty import Faulty
@@ -95,7 +94,7 @@ def test_an_input_that_changes_meanwhile(jobs: int, make: Make) -> None:
     make("in/a.nc", "in/changing.nc", "in/z.nc")
     make("out/changing.ds")
     before = Path("out/changing.ds").read_bytes()
-    records = run(["in"], "out", ".ds", Faulty(), How(jobs=jobs, overwrite=True))
+    records = run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=jobs, overwrite=True))
     assert [one.cause for one in records] == [None, "the file was changed while it was converted", None]
     assert names("out") == ["a.ds", "changing.ds", "z.ds"]
     assert Path("out/changing.ds").read_bytes() == before
@@ -104,7 +103,7 @@ def test_an_input_that_changes_meanwhile(jobs: int, make: Make) -> None:
 @pytest.mark.parametrize("n", [2, 40])
 def test_a_file_that_kills_its_process(n: int, make: Make) -> None:
     paths = make(*(f"in/{i:02}.nc" for i in range(n)), "in/05killer.nc", "in/07once.nc", "in/08leaver.nc")
-    records = run(["in"], "out", ".ds", Faulty(), How(jobs=2))
+    records = run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2))
     assert {one.input: one.cause for one in records if one.cause is not None} == {
         "in/05killer.nc": "the process that converted it was killed by signal 9 (SIGKILL)",
         "in/08leaver.nc": "the process that converted it ended with status 3",
@@ -115,13 +114,13 @@ def test_a_file_that_kills_its_process(n: int, make: Make) -> None:
 
 def test_what_a_library_prints_is_not_taken_for_an_answer(make: Make) -> None:
     make("in/printing.nc", "in/a.nc")
-    assert {one.status for one in run(["in"], "out", ".ds", Faulty(), How(jobs=2))} == {"converted"}
+    assert {one.status for one in run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2))} == {"converted"}
 
 
 def test_warnings_travel(make: Make) -> None:
     make("in/warning.nc", "in/a.nc")
     with pytest.warns(UserWarning, match=r"^out/warning.ds: look out$"):
-        records = run(["in"], "out", ".ds", Faulty(), How(jobs=2))
+        records = run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2))
     assert [one.warnings for one in records] == [(), ("out/warning.ds: look out",)]
 
 
@@ -176,16 +175,16 @@ def test_a_disk_that_is_full_from_some_size_on(make: Make) -> None:
 
 def test_a_journal_that_cannot_be_written_is_said_once(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     make("in/a.ds", "in/b.ds", "in/c.ds")
-    added = journal.Journal.add
+    added = ConversionJournal.add
     calls = []
 
-    def add(self: journal.Journal, some: Any) -> None:
+    def add(self: ConversionJournal, some: Any) -> None:
         calls.append(some)
         if len(calls) == 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         added(self, some)
 
-    monkeypatch.setattr(journal.Journal, "add", add)
+    monkeypatch.setattr(ConversionJournal, "add", add)
     with pytest.warns(UserWarning, match="the journal cannot be written: No space left on device") as told:
         records = convert_many("in", "out")
     assert len(told) == 1
@@ -197,7 +196,7 @@ def test_a_journal_is_not_torn_by_a_full_disk(make: Make, monkeypatch: pytest.Mo
     make("in/a.ds")
     convert_many("in", "out")
     before = Path("out/.ds-convert.jsonl").read_bytes()
-    one = journal.Journal("out/.ds-convert.jsonl")
+    one = ConversionJournal("out/.ds-convert.jsonl")
     written = os.write
 
     def write(fd: int, data: bytes) -> int:

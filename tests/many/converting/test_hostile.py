@@ -13,8 +13,8 @@ import pytest
 
 from ds_format import convert, convert_many
 from ds_format.errors import UnsupportedError
-from ds_format.many.converting import wanted
-from ds_format.many.converting.journal import Journal
+from ds_format.many.converting import task
+from ds_format.many.converting.workspace import ConversionJournal
 
 from .conftest import Make, names
 
@@ -107,7 +107,7 @@ def test_an_interrupt_while_the_journal_is_written_leaves_nothing(make: Make, mo
         raise KeyboardInterrupt
 
     paths = make("in/a.nc")
-    monkeypatch.setattr(Journal, "add", add)
+    monkeypatch.setattr(ConversionJournal, "add", add)
     with pytest.raises(KeyboardInterrupt):
         convert_many(paths, "out")
     assert sorted(os.listdir("out")) == ["a.ds"]
@@ -142,7 +142,7 @@ def test_a_change_at_the_time_of_the_one_before(make: Make, monkeypatch: pytest.
 
     paths = make("in/a.nc")
     os.utime(paths[0], ns=(time.time_ns(),) * 2)
-    monkeypatch.setattr(wanted, "convert_selection", changed)
+    monkeypatch.setattr(task, "convert_selection", changed)
     [record] = convert_many(paths, "out")
     assert record.status == "failed"
     assert names("out") == []

@@ -3,8 +3,7 @@
 values   slabs of a variable, from memory or from an open file
 recalled what a header says as metadata, where files before it said the same
 source   a file as a Source
-small    a small file, from memory
-alike    small files in a row that differ in nothing but values and attributes of the dataset, as one
+small    a small file, from memory; small files in a row
 handle   a variable to be read elsewhere
 check    what is wrong with a file beyond its variables
 ends     where the variables of a file end that is left to the library
