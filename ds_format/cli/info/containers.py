@@ -11,17 +11,15 @@ from ... import binpickle
 from ...datadings import format as datadings_format
 from ...datadings.reader import MsgpackReader
 from ...drivers.binpickle_.source import BinPickleSource
-from ...drivers.records.datadings import companion_file
-from ...drivers.records.zds import companion_member
-from ...drivers.records.zds.reading import open_place
+from ...drivers.records import companion
 from ...errors import DsError
 from ...kernels.files.presence import exists
-from ...zds.docfiles import DocFiles
+from ...zds.docs import DocFiles, layout_of
 from ...zds.faults import Silence
 from ...zds.format import data_name, docs_name, index_name, is_name
-from ...zds.layouts import layout_of
-from ...zds.places import Place
+from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
+from ...zds.store_access import open_store
 from ..records.showing import described
 
 Told = tuple[dict[str, Any], bool]
@@ -64,7 +62,7 @@ def _samples(path: str) -> Told:
             "first": {"key": reader.find_key(0), "entries": _entries(reader.get(0))} if n else None,
             "index": [suffix for suffix in datadings_format.INDEX if exists(path + suffix)],
         }
-    return found, exists(path + companion_file.SUFFIX)
+    return found, exists(path + companion.SUFFIX)
 
 
 def _entries(record: Any) -> Any:
@@ -75,18 +73,18 @@ def _entries(record: Any) -> Any:
 
 
 def _documents(path: str) -> Told:
-    with contextlib.closing(open_place(path)) as place:
+    with contextlib.closing(open_store(path, strict=None)) as place:
         names = [name for name in place.collections() if is_name(name)]
         found = {
             "format": f"ZDS {place.kind}",
             "size": _size_of_all(path),
             "collections": {name: _collection(path, place, name) for name in names},
         }
-        has_companion = any(_size_of(place, companion_member.name_of(name)) is not None for name in names)
+        has_companion = any(_size_of(place, companion.member_name(name)) is not None for name in names)
     return found, has_companion
 
 
-def _collection(path: str, place: Place, name: str) -> dict[str, Any]:
+def _collection(path: str, place: StoreRoot, name: str) -> dict[str, Any]:
     with ZDSStore.open(path, name) as store:
         first = next(iter(store.scan()), None)
         n = len(store)
@@ -100,12 +98,9 @@ def _collection(path: str, place: Place, name: str) -> dict[str, Any]:
     }
 
 
-def _size_of(place: Place, name: str) -> int | None:
-    region = place.open(name)
-    if region is None:
-        return None
-    with contextlib.closing(region):
-        return region.size
+def _size_of(place: StoreRoot, name: str) -> int | None:
+    file = place.open(name)
+    return None if file is None else file.size
 
 
 def _size_of_all(path: str) -> int:

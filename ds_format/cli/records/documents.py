@@ -12,16 +12,15 @@ from ... import drivers
 from ...base.wording import on_one_line
 from ...datadings.base import Reader
 from ...drivers.base import LossWarning
-from ...drivers.records.zds import companion_member
-from ...drivers.records.zds.reading import InOrder, open_place
-from ...drivers.records.zds.writing import packed
+from ...drivers.records import companion
+from ...drivers.records.zds import InOrder, packed
 from ...errors import MissingError, UnsupportedError
 from ...kernels.json.values import dumps
-from ...zds.docfiles import DocFiles
+from ...zds.docs import DocFiles, layout_of
 from ...zds.faults import Silence
-from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name, docs_name
-from ...zds.layouts import LINES, layout_of
+from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, LINES, data_name, docs_name
 from ...zds.store import Layout, ZDSStore
+from ...zds.store_access import open_store
 from ..arguments import ArgumentError, UsageError
 
 SUFFIX = ".zds"
@@ -49,7 +48,7 @@ def collection_of(path: str, wanted: str | None, *, is_made: bool = False) -> st
     ArgumentError
         If there is none of this name, or several and none is named.
     """
-    with contextlib.closing(open_place(path)) as place:
+    with contextlib.closing(open_store(path, strict=None)) as place:
         found = place.collections()
     if wanted is None and len(found) == 1:
         return found[0]
@@ -70,12 +69,12 @@ class DocumentReader(Reader):
     Attributes
     ----------
     store : ZDSStore
-    place : Place
+    place : StoreRoot
     """
 
     def __init__(self, path: str, collection: str):
         self.path, self.collection = path, collection
-        self.place = open_place(path)
+        self.place = open_store(path, strict=None)
         self.store = ZDSStore.open(path, collection)
         self._documents = InOrder(self.store)
         self._places: dict[str, int] = {}
@@ -132,15 +131,12 @@ class DocumentReader(Reader):
     @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
-        name = companion_member.name_of(self.collection)
+        name = companion.member_name(self.collection)
         return None if self._size_of(name) is None else f"{self.path}/{name}"
 
     def _size_of(self, name: str) -> int | None:
-        region = self.place.open(name)
-        if region is None:
-            return None
-        with contextlib.closing(region):
-            return region.size
+        file = self.place.open(name)
+        return None if file is None else file.size
 
     def lines(self) -> Iterator[bytes]:
         """Iterate over the documents as lines of JSON."""
@@ -231,7 +227,7 @@ def writer(path: str, of: DocumentReader, is_whole: bool, layout: Layout | None)
             lines.flush()
             n = len(store)
         if is_whole and layout == LINES:
-            companion_member.carry(of.place, of.collection, len(of), folder, n)
+            companion.carry(of.place, of.collection, len(of), folder, n)
         elif is_whole and of.companion_path is not None:
             message = on_one_line(f"{of.companion_path}: attributes and dimensions are not kept")
             warnings.warn(message, LossWarning, stacklevel=3)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ... import drivers
 from ...errors import DriverError
 from ...kernels.files.presence import exists, is_folder
-from ...zds.layouts import LAYOUTS
+from ...zds.format import LAYOUTS
 from .. import pst
 from ..arguments import ArgumentError, Request, UsageError, text
 from . import documents, samples

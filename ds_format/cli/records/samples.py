@@ -12,7 +12,7 @@ from ...datadings import format
 from ...datadings.reader import MsgpackReader
 from ...datadings.sample_index import SampleIndex
 from ...datadings.writer import RawWriter
-from ...drivers.records.datadings import companion_file
+from ...drivers.records import companion
 from ...errors import UnsupportedError
 from ...kernels.files.presence import exists
 from ...kernels.json.values import dumps
@@ -26,7 +26,7 @@ class SampleReader(MsgpackReader):
     @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
-        path = self.path + companion_file.SUFFIX
+        path = self.path + companion.SUFFIX
         return path if exists(path) else None
 
     def lines(self) -> Iterator[bytes]:
@@ -51,7 +51,7 @@ class SampleReader(MsgpackReader):
 
     def files(self) -> dict[str, int]:
         """Return the names and bytes of all files."""
-        suffixes = ("", *format.INDEX, format.MD5, format.LEGACY_INDEX, companion_file.SUFFIX)
+        suffixes = ("", *format.INDEX, format.MD5, format.LEGACY_INDEX, companion.SUFFIX)
         paths = [self.path + suffix for suffix in suffixes]
         return {os.path.basename(path): os.path.getsize(path) for path in paths if exists(path)}
 
@@ -84,8 +84,8 @@ def writer(path: str, of: SampleReader, is_whole: bool, layout: str | None) -> I
     """
     if layout is not None:
         raise ArgumentError(f"{path}: layout is not possible with this format")
-    found = companion_file.find(of.path, len(of), of.data_size) if is_whole else None
+    found = companion.find_file(of.path, len(of), of.data_size) if is_whole else None
     with contextlib.ExitStack() as stack:
         if found is not None:
             stack.enter_context(contextlib.closing(found.source))
-        yield stack.enter_context(companion_file.CarryingWriter(path, found))
+        yield stack.enter_context(companion.CarryingWriter(path, found))
