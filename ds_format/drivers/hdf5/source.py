@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
-from ..chunked import Chunks, Reading
+from ..chunked import Chunks, SlabReader
 from ..library import missing
-from ..library.extents import read_filled
 from ..library.source import LibrarySource
-from ..slabs import Slices
-from .calls import HDF5Warning, Node, library, open_file
+from ..slabs import Slices, read_filled
 from .catalog import USER_DEFINED, HDF5Variable, read_catalog
+from .format import HDF5Warning, Node, library, open_file
 
 
 class HDF5Source(LibrarySource[HDF5Variable]):
@@ -70,7 +69,7 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         self._opened = (variable, dataset)
         return dataset
 
-    def _prepare(self, variable: HDF5Variable, slices: Slices) -> Reading | None:
+    def _prepare(self, variable: HDF5Variable, slices: Slices) -> SlabReader | None:
         """Return what reads a slab without the library; see `LibrarySource`."""
         if variable.kind != "number" or not slices:
             return None

@@ -1,10 +1,13 @@
-"""What a file holds, from its metadata alone, as far as that is the same for all formats."""
+"""The description of a file, and what it means: metadata of a dataset, and what is needed to read each variable.
+
+The netCDF4 library, h5py and the codec of classic files describe a file alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...base.dtypes import TYPES
 from ...base.names import escape
@@ -12,6 +15,61 @@ from ...errors import DsError, UnsupportedError
 from ..base import Metadata
 from ..strings import OBJECT_SIZE
 from .missing import Sentinels
+
+
+class DescribedVariable(NamedTuple):
+    """A variable."""
+
+    name: str
+    """With its groups."""
+    dims: Sequence[str]
+    """Names of its dimensions, each with the group that defines it."""
+    shape: tuple[int, ...]
+    """In the file, that is with the dimension of characters."""
+    code: str
+    """NumPy kind and size of numbers; `S1`: characters, `O`: strings of variable length."""
+    attributes: dict[str, Any]
+    """By name; for the catalog to change."""
+    strings: list[str]
+    """Names of attributes that are one text of the type string, not characters; as well."""
+    is_filled: bool
+    """Whether the library fills it before it is written."""
+    storage: dict[str, Any]
+    """How it is stored, where that is not as by default; see `ds_format.drivers.netcdf.format`."""
+    chunk: tuple[int, ...] | None
+    place: Any
+    """By what its values are read."""
+
+
+class Refused(NamedTuple):
+    """A variable that ds cannot hold."""
+
+    name: str
+    error: UnsupportedError
+
+
+class DescribedGroup(NamedTuple):
+    """A group."""
+
+    prefix: str
+    """Of the names in it: `""` of the root, `"g/"`, `"g/h/"`."""
+    attributes: dict[str, Any]
+    strings: list[str]
+    """As of `DescribedVariable`."""
+
+
+class DescribedFile(NamedTuple):
+    """A file."""
+
+    format: str
+    dimensions: Sequence[tuple[str, int, bool]]
+    """Names with groups, sizes, and whether they are unlimited."""
+    groups: Sequence[DescribedGroup]
+    """Outer ones first."""
+    variables: Iterable[DescribedVariable | Refused]
+    """Once."""
+    enums: Sequence[tuple[str, dict[str, Any]]] = ()
+    """Names of enum types, and the records of them."""
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen: such a one takes four times as long to make

@@ -1,21 +1,116 @@
-"""Writing: a file of a library as a Sink."""
+"""Writing: a file of a library as a Sink.
+
+Blocks of one variable become slabs of the file. Where all values of a variable must be known before the first one is
+written, blocks are spooled and read twice.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-from abc import abstractmethod
-from collections.abc import Iterable
+import pickle
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...body import Opened
 from ...body.target import naming
 from ...errors import DsError, UnsupportedError
-from ..base import Metadata
+from ..base import BLOCK_SIZE, Metadata
 from ..sink import FileSink
+from ..slabs import slab_runs
 from .guard import Guard, telling_of_a_full_disk
 from .plan import FilePlan, Plan
-from .spool import Spool
-from .writing import Writer
+
+
+class Spool(Opened):
+    """Blocks that can be gone through again: the only one, or a file without a name."""
+
+    def __init__(self, blocks: Iterable[Any], total: int, folder: str):
+        rest = iter(blocks)
+        first = list(_take(rest))
+        self._only = first if not first or np.size(first[0]) >= total else None
+        if self._only is None:
+            # pickle suits every kind of block; nobody else can reach what lies in between
+            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
+            try:
+                for block in (*first, *rest):
+                    pickle.dump(block, self._file, protocol=5)
+            except BaseException:
+                self._file.close()
+                raise
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._only is not None:
+            yield from self._only
+            return
+        self._file.seek(0)
+        while True:
+            try:
+                yield pickle.load(self._file)
+            except EOFError:
+                return
+
+    def close(self) -> None:
+        """Give back memory and file."""
+        if self._only is None:
+            self._file.close()
+
+
+def _take(blocks: Iterator[Any]) -> Iterator[Any]:
+    for block in blocks:
+        yield block
+        return
+
+
+class LibraryWriter(ABC, Generic[Plan]):
+    """Takes the blocks of one variable, which is defined in the file.
+
+    Parameters
+    ----------
+    plan : VariablePlan
+    """
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.written = 0
+        """Values so far."""
+
+    @abstractmethod
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return a block as (N, ...) values of the file, in C order.
+
+        Raises
+        ------
+        UnsupportedError
+            If a value is not possible in the variable.
+        """
+
+    @abstractmethod
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """Write a slab, of the shape of the slices; without any, one value."""
+
+    @abstractmethod
+    def finish(self) -> list[str]:
+        """Finish the variable when all values are written; return what to warn of."""
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Write (N, ...) values of the file behind those already written."""
+        if self.written + len(values) > self.plan.total:
+            raise UnsupportedError(f"found more than {self.plan.total} values")
+        start = self.written
+        for slices in slab_runs(self.plan.shape or (), start, start + len(values)):
+            sizes = [s.stop - s.start for s in slices]
+            n = math.prod(sizes)
+            part = values[self.written - start : self.written - start + n]
+            self.put(slices, part.reshape([*sizes, *values.shape[1:]]))
+            self.written += n
+
 
 Form = TypeVar("Form")
 """What must be known of all values of a variable before it can be defined."""
@@ -82,7 +177,7 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
         """Return what must be known of a variable from all its values."""
 
     @abstractmethod
-    def _writer(self, plan: Plan, form: Form) -> Writer[Plan]:
+    def _writer(self, plan: Plan, form: Form) -> LibraryWriter[Plan]:
         """Define a variable, and return what writes it."""
 
     @abstractmethod

@@ -13,8 +13,7 @@ from ....dataset import META, as_array, as_masked, escape
 from ....merging import size_along
 from ...base import Metadata
 from .small import Held
-from .source import ClassicSource
-from .values import ClassicValues
+from .source import ClassicSource, ClassicValues
 
 
 class AlikeFiles:

@@ -14,10 +14,9 @@ from ....errors import DsError
 from ....model import packing
 from ...base import Metadata
 from ...library.missing import settle
-from ..marker import MARKER
-from ..storage import PROPERTY
+from ..format import MARKER, PROPERTY
 from .recalled import catalog_of
-from .values import ClassicValues
+from .source import ClassicValues
 
 __all__ = ["WHOLE_SIZE", "Held", "digest", "from_held", "held", "read"]
 
