@@ -172,3 +172,8 @@ def encoded(
     skip = mask.ravel().tolist() if mask is not None else [False] * values.size
     out[:] = [mark if missing else convert(item) for item, missing in zip(values.ravel().tolist(), skip, strict=True)]
     return out.reshape(values.shape)
+
+
+def max_length(strings: NDArray[Any]) -> int:
+    """Return the bytes of the longest of byte strings; 0 without any."""
+    return max(map(len, strings.ravel().tolist()), default=0)

@@ -15,9 +15,8 @@ from ...errors import UnsupportedError
 from ...model import packing
 from ..base import Metadata
 from ..library import missing
-from ..library.catalog import Catalog, FileVariable, joinable
+from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
 from ..library.guard import ERRORS
-from ..library.plan import lineage, split
 from ..settings import LABELS
 from ..strings import OBJECT_SIZE
 from .attributes import Marker, is_scale, read_attribute, read_attributes

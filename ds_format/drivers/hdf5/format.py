@@ -21,6 +21,7 @@ variables.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection
 from typing import Any, Literal
@@ -53,18 +54,8 @@ class HDF5Warning(LossWarning):
     """Something of a file or a dataset that its other form cannot hold, or holds differently."""
 
 
-def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
-    """Issue a `HDF5Warning` that says where."""
-    guard.warn(HDF5Warning, message, path, variable)
-
-
-def library(error: type[DsError], path: str, variable: str | None = None) -> guard.Guard:
-    """Guard calls of the library; see `guard.Guard`."""
-    return guard.Guard(error, path, variable, _told)
-
-
-def _told(error: Exception) -> str:
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+warn = functools.partial(guard.warn, HDF5Warning)
+"""Takes a message, a path and the name of a variable; issues a warning that says where."""
 
 
 def address_of(identifier: Any) -> tuple[int, int]:
@@ -84,7 +75,7 @@ def open_file(path: str) -> Node:
         If it is not an HDF5 file, or a damaged one.
     """
     check_file(path)
-    with guard.opening(path, "HDF5"), library(FormatError, path):
+    with guard.opening(path, "HDF5"), guard.Guard(FormatError, path):
         return h5py.File(path, "r", **CACHE)
 
 
@@ -97,7 +88,7 @@ def create_file(path: str, target: str) -> Node:
     target : str
         The name for messages.
     """
-    with library(DsError, target):
+    with guard.Guard(DsError, target):
         return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)
 
 

@@ -14,23 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...codec.encode import type_of
-from .. import strings
 from ..base import Metadata
 from ..library import missing
+from ..library.catalog import groups_of, lineage, split
 from ..library.missing import candidates
-from ..library.plan import (
-    FilePlan,
-    VariablePlan,
-    attributes_of,
-    dimension_sizes,
-    groups_of,
-    lineage,
-    plan_variables,
-    split,
-)
+from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables, survey
 from ..settings import setting
-from ..strings import encoded
 from .attributes import Marker
 from .format import NON_COORDINATE, PROPERTY, Kind, is_path, substitute
 
@@ -164,67 +153,22 @@ def _form(plan: DatasetPlan, type_name: str) -> Form:
     return Form(type_name, type_name, "number", free)
 
 
-def survey(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-    """Go through blocks, and return how they will lie in the file.
+def survey_form(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
+    """Go through blocks, and return how they will lie in the file; see `survey`."""
 
-    Raises
-    ------
-    UnsupportedError
-        If ds has no such type.
-    """
-    form: Form | None = None
-    finding: _Strings | _Numbers | None = None
-    for block in blocks:
-        if form is None or finding is None:
-            form = _form(plan, plan.type or type_of(np.ma.asanyarray(block), plan.type).name)
-            finding = _Strings() if form.kind == "string" else _Numbers(form)
-        finding.look(block)
-    if form is None or finding is None:
-        return _form(plan, plan.type or "float64")
-    finding.tell(form)
-    return form
+    def numbers(type_name: str) -> NDArray[Any] | None:
+        # of a large type, one for missing values is chosen while blocks are written
+        return _form(plan, type_name).free if TYPES[type_name].size <= SMALL else None
 
-
-class _Strings:
-    """What strings tell."""
-
-    def __init__(self) -> None:
-        self.has_missing = self.has_nul = False
-        self.mark_lengths: set[int] = set()
-
-    def look(self, block: Any) -> None:
-        values, mask = strings.as_objects(block)
-        raw = encoded(values, mask, b"")
-        self.has_nul |= any(b"\0" in item for item in raw.reshape(-1).tolist())
-        self.has_missing |= mask is not None
-        self.mark_lengths |= strings.mark_lengths(raw, mask)
-
-    def tell(self, form: Form) -> None:
-        form.kind = "octets" if self.has_nul else "string"
-        form.mark = strings.free_mark(self.mark_lengths) if self.has_missing else None
-
-
-class _Numbers:
-    """What numbers of a small type, or booleans, tell; those of a large one have nothing to tell beforehand."""
-
-    def __init__(self, form: Form):
-        self.has_missing = False
-        self.dtype = np.dtype(TYPES[form.type].code)
-        self.is_small = self.dtype.itemsize <= SMALL
-        self.used: NDArray[Any] = np.zeros(0, self.dtype)
-
-    def look(self, block: Any) -> None:
-        mask = np.ma.getmask(block)
-        self.has_missing |= bool(np.any(mask))
-        if self.is_small and self.dtype.kind != "b":
-            present = np.asarray(np.ma.getdata(block) if mask is np.ma.nomask else np.ma.compressed(block))
-            self.used = np.union1d(self.used, present.reshape(-1))
-
-    def tell(self, form: Form) -> None:
-        if not self.has_missing or not self.is_small:
-            return
-        left = form.free[~np.isin(form.free, self.used)]
-        if not left.size:
+    facts = survey(blocks, plan.type, numbers)
+    form = _form(plan, facts.type)
+    if form.kind == "string":
+        form.kind = "octets" if facts.has_nul else "string"
+        form.mark = facts.mark if facts.has_missing else None
+    elif facts.has_missing and facts.free is not None:
+        form.free = facts.free
+        if not form.free.size:
             form.stored, form.kind = WIDER[form.type], "number"
-            left = candidates(np.dtype(TYPES[form.stored].code))
-        form.free = left[:1]
+            form.free = candidates(np.dtype(TYPES[form.stored].code))
+        form.free = form.free[:1]
+    return form

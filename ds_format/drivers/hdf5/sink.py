@@ -11,31 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...errors import DsError, UnsupportedError
-from .. import strings
+from ...errors import UnsupportedError
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..library import missing
-from ..library.guard import Guard
 from ..library.plan import FilePlan
-from ..library.sink import LibrarySink, LibraryWriter
+from ..library.sink import LibrarySink, LibraryWriter, count_present
 from ..settings import LABELS, as_hdf5
 from ..slabs import slab_runs
-from ..strings import encoded
 from .attributes import write_attributes, write_marker, write_value
 from .format import (
     COMPRESSIONS,
     IMPOSSIBLE,
     OCTETS,
     PURE_DIMENSION,
+    HDF5Warning,
     Node,
     create_file,
     creation_options,
     enum_members,
     file_dtype,
-    library,
-    warn,
 )
-from .plan import SMALL, DatasetPlan, Form, known_form, plan_file, survey
+from .plan import SMALL, DatasetPlan, Form, known_form, plan_file, survey_form
 
 
 class DatasetWriter(LibraryWriter[DatasetPlan]):
@@ -48,8 +44,13 @@ class DatasetWriter(LibraryWriter[DatasetPlan]):
     dataset : h5py.Dataset
     """
 
+    CLASH = "which means missing to other programs"
+
     def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
-        super().__init__(plan)
+        dtype = np.dtype(TYPES[form.stored].code)
+        is_own = form.kind == "number" and form.type == form.stored
+        sentinels = missing.sentinels(plan.attributes, dtype, False) if is_own else []
+        super().__init__(plan, form.type, dtype, sentinels, form.mark)
         self.form = form
         self.dataset = dataset
 
@@ -62,7 +63,7 @@ class DatasetWriter(LibraryWriter[DatasetPlan]):
         if self.plan.shape is not None:
             self.tell()
         write_marker(self.dataset, self.plan.marker)
-        return []
+        return super().finish()
 
     @abstractmethod
     def tell(self) -> None:
@@ -74,11 +75,7 @@ class StringWriter(DatasetWriter):
 
     def values(self, block: Any) -> NDArray[Any]:
         """Return byte strings; see `LibraryWriter.values`."""
-        values, mask = strings.as_objects(block)
-        if mask is not None and self.form.mark is None:
-            raise UnsupportedError('found missing strings, expected none (property ".missing")')
-        strings.check_kind(values, mask, self.form.type)
-        return encoded(values, mask, self.form.mark or b"").reshape(-1)
+        return self.byte_strings(block)
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """Write a slab; sequences of bytes by way of the library's lower level, which does not guess at their shape."""
@@ -106,50 +103,26 @@ class NumberWriter(DatasetWriter):
 
     def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         super().__init__(plan, form, dataset)
-        self.dtype = np.dtype(TYPES[form.stored].code)
         self.free = form.free
         self.has_missing = False
-        self.sentinels: missing.Sentinels = []
-        if form.kind == "number" and form.type == form.stored:
-            self.sentinels = missing.sentinels(plan.attributes, self.dtype, False)
-        self.clashes = [0] * len(self.sentinels)
-        """Present values that equal each of those numbers which mean "missing" by the attributes."""
 
     def values(self, block: Any) -> NDArray[Any]:
         """Return numbers, with one for the missing that no present one equals; see `LibraryWriter.values`."""
-        values = np.asarray(np.ma.getdata(block)).reshape(-1)
-        mask = np.ma.getmask(block)
-        gone = np.asarray(mask).reshape(-1) if mask is not np.ma.nomask and np.any(mask) else None
+        values, gone = self.numbers(block)
         if gone is not None and (self.plan.missing is False or not self.free.size):
             raise UnsupportedError('found missing values, expected none (property ".missing")')
-        values = self._cast(values, gone)
         if self.plan.missing is not False and self.form.kind == "number" and self.dtype.itemsize > SMALL:
             self._choose(values, gone)
-        for i, sentinel in enumerate(self.sentinels):
-            self.clashes[i] += _count(values, gone, sentinel)
+        self.count_clashes(values, gone)
         if gone is None:
             return values
         self.has_missing = True
         return np.where(gone, self.free[0], values).astype(self.dtype, copy=False)
 
-    def _cast(self, values: NDArray[Any], gone: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return numbers in the type of the file, if that keeps them as they are."""
-        expected = np.dtype(TYPES[self.form.type].code)
-        if values.dtype != expected:
-            if values.dtype.kind not in "fiub":
-                raise UnsupportedError(f"found values of type {values.dtype}, expected {self.form.type}")
-            present = values if gone is None else values[~gone]
-            with np.errstate(invalid="ignore", over="ignore"):
-                back = present.astype(expected).astype(values.dtype)
-            if not np.array_equal(back, present, equal_nan=values.dtype.kind == "f"):
-                raise UnsupportedError(f"found values of type {values.dtype} that do not fit {self.form.type}")
-        with np.errstate(invalid="ignore", over="ignore"):
-            return values.astype(self.dtype, copy=False)
-
     def _choose(self, values: NDArray[Any], gone: NDArray[np.bool_] | None) -> None:
         """Drop those numbers that are present; if one of them was written for missing values, write another."""
         before = self.free[0]
-        self.free = np.array([number for number in self.free if not _count(values, gone, number)], self.dtype)
+        self.free = np.array([number for number in self.free if not count_present(values, gone, number)], self.dtype)
         if not self.free.size:
             raise UnsupportedError("found no number that is left to mark missing values")
         if not self.has_missing or missing.is_value(self.free[:1], before)[0]:
@@ -161,12 +134,6 @@ class NumberWriter(DatasetWriter):
                 slices = tuple(slice(a.start + b.start, a.start + b.stop) for a, b in zip(run, part, strict=True))
                 old = self.dataset[slices]
                 self.dataset[slices] = np.where(missing.is_value(old, before), self.free[0], old)
-
-    def finish(self) -> list[str]:
-        """Write the marker, and tell of numbers that others will take for missing; see `LibraryWriter.finish`."""
-        super().finish()
-        found = [(n, value) for n, value in zip(self.clashes, self.sentinels, strict=True) if n]
-        return [f"{n} present values equal {value}, which means missing to other programs" for n, value in found]
 
     def tell(self) -> None:
         """Mark what the attributes do not tell; see `DatasetWriter.tell`."""
@@ -183,11 +150,6 @@ class NumberWriter(DatasetWriter):
         if missing.FILL_ATTRIBUTE not in self.plan.attributes:
             write_value(self.dataset, missing.FILL_ATTRIBUTE, self.free[0])
             marker["fill"] = True
-
-
-def _count(values: NDArray[Any], gone: NDArray[np.bool_] | None, number: np.generic) -> int:
-    hits = missing.is_value(values, number)
-    return int(np.count_nonzero(hits if gone is None else hits & ~gone))
 
 
 class HDF5Sink(LibrarySink[DatasetPlan, Form]):
@@ -217,6 +179,8 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         If HDF5 cannot hold the dataset.
     """
 
+    category = HDF5Warning
+
     def __init__(
         self,
         path: Any,
@@ -229,9 +193,6 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     ):
         self._compression, self._level = compression, level
         super().__init__(path, meta, atomic=atomic, durable=durable)
-
-    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
-        return library(error, self.path, variable)
 
     def _plan_file(self) -> FilePlan[DatasetPlan]:
         found = self._compression
@@ -256,10 +217,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         return known_form(plan)
 
     def _survey(self, plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-        return survey(plan, blocks)
-
-    def _warn(self, message: str, variable: str) -> None:
-        warn(message, self.path, variable)
+        return survey_form(plan, blocks)
 
     def _writer(self, plan: DatasetPlan, form: Form) -> DatasetWriter:
         """Make the dataset of a variable, with its attributes."""

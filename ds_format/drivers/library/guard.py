@@ -185,20 +185,15 @@ class Guard:
     path : str
     variable : str, optional
         By its unescaped name.
-    told : callable
-        Returns the message of one of the library's errors.
     """
 
     # no generator: each call of a library goes through here
-    __slots__ = ("error", "path", "told", "variable")
+    __slots__ = ("error", "path", "variable")
 
-    def __init__(
-        self, error: type[DsError], path: str, variable: str | None, told: Callable[[Exception], str | None]
-    ) -> None:
+    def __init__(self, error: type[DsError], path: str, variable: str | None = None) -> None:
         self.error = error
         self.path = path
         self.variable = variable
-        self.told = told
 
     def __enter__(self) -> None:
         LOCK.acquire()
@@ -214,9 +209,16 @@ class Guard:
         if isinstance(caught, OSError) and caught.errno is not None and caught.errno in SYSTEM_ERRORS:
             # their own text has several lines, and the temporary name
             raise OSError(caught.errno, os.strerror(caught.errno), self.path) from caught
-        text = self.told(caught) or type(caught).__name__
+        text = _text_of(caught) or type(caught).__name__
         kind = TruncatedError if self.error is FormatError and "truncated file" in text else self.error
         raise kind(text, path=self.path, variable=self.variable) from caught
+
+
+def _text_of(error: Exception) -> str:
+    """Return the message of an error, as a library means it."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
 
 
 @contextmanager
@@ -283,6 +285,6 @@ def _promised_end(path: str) -> int | None:
     return None
 
 
-def warn(category: type[LossWarning], message: str, path: str | None, variable: str | None) -> None:
+def warn(category: type[LossWarning], message: str, path: str | None = None, variable: str | None = None) -> None:
     """Issue a warning that says where, in the words of the package's errors."""
-    warnings.warn(str(DsError(message, path=path, variable=variable)), category, stacklevel=4)
+    warnings.warn(str(DsError(message, path=path, variable=variable)), category, stacklevel=3)

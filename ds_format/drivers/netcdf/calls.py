@@ -33,15 +33,6 @@ PATH_ENCODING = "latin-1"
 """One character per byte, so that names which are not UTF-8 reach the library too."""
 
 
-def library(error: type[DsError], path: str, variable: str | None = None) -> guard.Guard:
-    """Guard calls of the library; see `guard.Guard`."""
-    return guard.Guard(error, path, variable, _told)
-
-
-def _told(error: Exception) -> str | None:
-    return error.strerror if isinstance(error, OSError) else str(error)
-
-
 def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     """Open a file to read raw values.
 
@@ -61,11 +52,11 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     FormatError
         If it is not a NetCDF file, or a damaged one.
     """
-    with guard.opening(path, KIND), library(FormatError, path), warnings.catch_warnings(record=True) as caught:
+    with guard.opening(path, KIND), guard.Guard(FormatError, path), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)
     try:
-        with library(FormatError, path):
+        with guard.Guard(FormatError, path):
             file.set_auto_maskandscale(False)
             file.set_auto_chartostring(False)
         skipped = []
@@ -116,7 +107,7 @@ def create_file(path: str, format: str, target: str) -> Group:
     target : str
         The name for messages.
     """
-    with library(DsError, target):
+    with guard.Guard(DsError, target):
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
@@ -279,7 +270,7 @@ def is_netcdf4(path: str) -> bool:
         warnings.simplefilter("ignore")  # they are given when the file is read
         lease = Lease(path)
     try:
-        with library(FormatError, path):
+        with guard.Guard(FormatError, path):
             return bool(lease.file.getncattr("_IsNetcdf4"))
     finally:
         with LOCK:

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from ...body.stamp import Stamp
 from ..chunked import Chunks, SlabReader
 from ..library import missing
+from ..library.catalog import split
 from ..library.guard import ERRORS, LOCK
-from ..library.plan import split
 from ..slabs import Slices, clipped, insert, read_filled
 from .calls import Group, Variable
 from .catalog import NetCDFVariable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import netCDF4
@@ -12,7 +12,8 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ..library import missing
-from ..library.plan import VariablePlan, split
+from ..library.catalog import split
+from ..library.plan import Facts, VariablePlan
 from ..settings import names, setting
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
@@ -27,7 +28,7 @@ from .format import (
     is_available,
     warn,
 )
-from .plan import ENCODING_ATTRIBUTE, Facts, char_dimension
+from .plan import ENCODING_ATTRIBUTE, char_dimension
 
 
 @dataclass(slots=True)
@@ -45,8 +46,6 @@ class DefinedVariable:
     """Whether the first of them was chosen here, and must not occur."""
     mark: bytes | None
     """What is written for a missing string."""
-    clashes: dict[int, int] = field(default_factory=dict)
-    """Index of a sentinel → present values that equal it."""
 
 
 class Definer:
@@ -163,7 +162,9 @@ class Definer:
         is_unused = recorded in ("default", "unused") and not is_filled and not facts.has_missing
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
-            values = {missing.FILL_ATTRIBUTE: facts.fill, **values}
+            if facts.free is None or not facts.free.size:
+                raise UnsupportedError("every value of its type is present, so that none is left to mark missing ones")
+            values = {missing.FILL_ATTRIBUTE: facts.free[0], **values}
             is_own_fill = True
         options = self._options(plan, plan.dims)
         # the library wants to be told twice

@@ -26,6 +26,7 @@ tells), `groups`, `enums` (without variables) and `strings`.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import unicodedata
@@ -45,9 +46,8 @@ class NetCDFWarning(LossWarning):
     """Something of a dataset that its other form cannot hold, or holds differently."""
 
 
-def warn(message: str, path: str | None = None, variable: str | None = None) -> None:
-    """Issue a `NetCDFWarning` that says where."""
-    guard.warn(NetCDFWarning, message, path, variable)
+warn = functools.partial(guard.warn, NetCDFWarning)
+"""Takes a message, a path and the name of a variable; issues a warning that says where."""
 
 
 Kind = Literal["number", "bool", "char", "string"]

@@ -12,109 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.names import unescape
-from ...errors import DsError, UnsupportedError
-from .. import strings
+from ...errors import UnsupportedError
 from ..base import Metadata
 from ..library import missing
+from ..library.catalog import split
 from ..library.guard import Guard
-from ..library.plan import VariablePlan, split
+from ..library.plan import Facts, VariablePlan, survey
 from ..library.sink import LibrarySink, LibraryWriter
 from ..settings import HDF5, as_netcdf, setting
-from ..strings import encoded
 from .attributes import write_attributes
-from .calls import Variable, close_file, create_file, drop, fit_cache, library, release_cache
+from .calls import Variable, close_file, create_file, drop, fit_cache, release_cache
 from .definition import DefinedVariable, Definer, define_enum
-from .format import PROPERTY, file_dtype, warn
+from .format import PROPERTY, NetCDFWarning, file_dtype, warn
 from .plan import (
     ENCODING_ATTRIBUTE,
-    Facts,
     NetCDFPlan,
     characters,
     choose_format,
     known_facts,
     plan_file,
     storable,
-    survey,
 )
-
-
-def file_values(defined: DefinedVariable, block: Any) -> NDArray[Any]:
-    """Return values in the form of the file.
-
-    Parameters
-    ----------
-    defined : DefinedVariable
-    block : ndarray, MaskedArray or scalar
-
-    Returns
-    -------
-    (N,) array of numbers, (N, L) array of S1, or (N,) array of objects
-        In C order.
-
-    Raises
-    ------
-    UnsupportedError
-        If a value is not possible in the variable.
-    """
-    if defined.kind in ("char", "string"):
-        return _strings(defined, block)
-    return _numbers(defined, block)
-
-
-def _strings(defined: DefinedVariable, block: Any) -> NDArray[Any]:
-    values, mask = strings.as_objects(block)
-    if mask is not None and defined.mark is None:
-        raise UnsupportedError('found missing strings, expected none (property ".missing")')
-    strings.check_kind(values, mask, defined.type)
-    is_char = defined.kind == "char"
-    encoding = "utf-8" if is_char else str(defined.plan.attributes.get(ENCODING_ATTRIBUTE, "utf-8"))
-    convert = functools.partial(storable, encoding=encoding, inner_nul=is_char)
-    raw = encoded(values, mask, defined.mark or b"", convert).ravel()
-    if not is_char:
-        return raw
-    if defined.length is None:
-        return characters(raw, 1)[:, 0]
-    return characters(raw, defined.length)
-
-
-def _numbers(defined: DefinedVariable, block: Any) -> NDArray[Any]:
-    values = np.asarray(np.ma.getdata(block)).ravel()
-    mask = np.ma.getmask(block)
-    is_missing = np.asarray(mask).ravel() if mask is not np.ma.nomask and np.any(mask) else None
-    values = _cast(values, is_missing, defined)
-    for position, sentinel in enumerate(defined.sentinels):
-        hits = missing.is_value(values, sentinel)
-        n = int(np.count_nonzero(hits if is_missing is None else hits & ~is_missing))
-        if n and defined.is_own_fill and position == 0:
-            raise UnsupportedError(
-                f"{n} present values equal {sentinel}, which was to mark missing ones; "
-                f'the attribute "{missing.FILL_ATTRIBUTE}" can name another'
-            )
-        if n:
-            defined.clashes[position] = defined.clashes.get(position, 0) + n
-    if is_missing is None:
-        return values
-    if not defined.sentinels:
-        raise UnsupportedError('found missing values, expected none (property ".missing")')
-    return missing.filled(values, is_missing, defined.sentinels)
-
-
-def _cast(values: NDArray[Any], is_missing: NDArray[np.bool_] | None, defined: DefinedVariable) -> NDArray[Any]:
-    """Return numbers in the dtype of the file, if that keeps them as they are."""
-    dtype = file_dtype(defined.type)
-    if values.dtype == dtype and defined.kind == "number":
-        return values.astype(dtype.newbyteorder("="), copy=False)
-    if values.dtype.kind not in "fiub":
-        raise UnsupportedError(f"found values of type {values.dtype}, expected {defined.type}")
-    if values.dtype.kind != "b" or defined.kind != "bool":
-        present = values if is_missing is None else values[~is_missing]
-        expected = np.dtype(bool) if defined.kind == "bool" else dtype
-        with np.errstate(invalid="ignore", over="ignore"):
-            back = present.astype(expected).astype(values.dtype)
-        if not np.array_equal(back, present, equal_nan=values.dtype.kind == "f"):
-            raise UnsupportedError(f"found values of type {values.dtype} that do not fit {defined.type}")
-    with np.errstate(invalid="ignore", over="ignore"):
-        return values.astype(dtype)
 
 
 @contextmanager
@@ -141,13 +59,32 @@ class VariableWriter(LibraryWriter[VariablePlan]):
     """
 
     def __init__(self, defined: DefinedVariable):
-        super().__init__(defined.plan)
+        dtype = file_dtype(defined.type) if defined.kind in ("number", "bool") else None
+        super().__init__(defined.plan, defined.type, dtype, defined.sentinels, defined.mark)
         self.defined = defined
         fit_cache(defined.variable)
 
     def values(self, block: Any) -> NDArray[Any]:
         """Return numbers, strings, or characters along a second dimension; see `LibraryWriter.values`."""
-        return file_values(self.defined, block)
+        kind, length = self.defined.kind, self.defined.length
+        if kind == "string":
+            encoding = str(self.plan.attributes.get(ENCODING_ATTRIBUTE, "utf-8"))
+            return self.byte_strings(block, functools.partial(storable, encoding=encoding, inner_nul=False))
+        if kind == "char":
+            raw = self.byte_strings(block, storable)
+            return characters(raw, 1)[:, 0] if length is None else characters(raw, length)
+        values, gone = self.numbers(block)
+        self.count_clashes(values, gone)
+        if self.defined.is_own_fill and self.clashes[0]:
+            raise UnsupportedError(
+                f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was to mark missing ones; "
+                f'the attribute "{missing.FILL_ATTRIBUTE}" can name another'
+            )
+        if gone is None:
+            return values
+        if not self.sentinels:
+            raise UnsupportedError('found missing values, expected none (property ".missing")')
+        return missing.filled(values, gone, self.sentinels)
 
     def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
         """See `LibraryWriter.put`."""
@@ -163,8 +100,7 @@ class VariableWriter(LibraryWriter[VariablePlan]):
     def finish(self) -> list[str]:
         """Give back what writing took; see `LibraryWriter.finish`."""
         release_cache(self.defined.variable)
-        found = [(n, self.defined.sentinels[i]) for i, n in self.defined.clashes.items()]
-        return [f"{n} present values equal {value}, which means missing" for n, value in found]
+        return super().finish()
 
 
 class NetCDFSink(LibrarySink[VariablePlan, Facts]):
@@ -193,6 +129,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         If NetCDF, or the format asked for, cannot hold the dataset.
     """
 
+    category = NetCDFWarning
     _plan: NetCDFPlan
 
     def __init__(
@@ -213,9 +150,6 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         file = getattr(self, "_file", None)
         if file is not None:
             drop(file)
-
-    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
-        return library(error, self.path, variable)
 
     def _plan_file(self) -> NetCDFPlan:
         plan = plan_file(as_netcdf(self.meta))
@@ -259,17 +193,14 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             # to define it later would move all that a classic file holds by then
             facts = self._facts[variable.name] = known_facts(variable, self._format)
             if facts is not None:
-                with self._guard(UnsupportedError, variable.name):
+                with Guard(UnsupportedError, self.path, variable.name):
                     self._defined[variable.name] = definer.define(variable, facts)
 
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
 
     def _survey(self, plan: VariablePlan, blocks: Iterable[Any]) -> Facts:
-        return survey(blocks, plan.type)
+        return survey(blocks, plan.type, lambda name: missing.candidates(file_dtype(name)), storable)
 
     def _writer(self, plan: VariablePlan, form: Facts) -> VariableWriter:
         return VariableWriter(self._defined.get(plan.name) or self._definer.define(plan, form))
-
-    def _warn(self, message: str, variable: str) -> None:
-        warn(message, self.path, variable)

@@ -15,11 +15,11 @@ from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
 from ..chunked import SlabReader
 from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, Refused
-from ..library.guard import ERRORS
+from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices
 from .attributes import read_attribute
-from .calls import Group, Lease, Variable, fit_cache, library, read_slab, release_cache
+from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
 from .catalog import NetCDFVariable, cast, read_catalog
 from .chunks import Extent, NetCDFChunks, find_extent, read_growing
 from .classic.check import variable_ends
@@ -258,7 +258,7 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
         try:
             if self._lease.file.data_model.startswith("NETCDF3"):
                 self._ends = variable_ends(self._path)
-            with library(FormatError, self._path):
+            with Guard(FormatError, self._path):
                 described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported)
                 self._take(read_catalog(described, self._path, skip_unsupported, read_scalar))
                 warn_of_types(self._lease.file, self._path)
@@ -274,7 +274,7 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks, with room for the chunks that these cross; see `Source.blocks`."""
         variable = self._variable(name)
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             fit_cache(variable.place)
         yield from super().blocks(name, budget)
         # not in a finally: a generator may be dropped in any thread, also in one that must not wait for the library
@@ -283,13 +283,13 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         if self._lease.is_open:
-            with library(DsError, self._path):
+            with Guard(DsError, self._path):
                 self._chunks.close()
                 self._lease.close()
 
     def _prepare(self, variable: NetCDFVariable, slices: Slices) -> SlabReader | None:
         """Return what reads a slab without the library; see `LibrarySource`."""
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             return self._chunks.prepare(variable, slices, lambda part: _raw(variable, part))
 
     def _fetch(self, variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
@@ -298,7 +298,7 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
         if self._cached is not variable:
             self._release()
             self._cached = variable
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
@@ -327,7 +327,7 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
         """Let the library keep a cache for one variable at a time."""
         variable, self._cached = self._cached, None
         if variable is not None and _cached_size(variable) > SMALL_CACHE and self._lease.is_open:
-            with library(FormatError, self._path, variable.name):
+            with Guard(FormatError, self._path, variable.name):
                 release_cache(variable.place)
 
 
