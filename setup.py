@@ -31,7 +31,7 @@ class Build(build_ext):
         super().run()
         pages = Path(self.build_temp, "man1")
         paths = os.pathsep.join(["." if self.inplace else self.build_lib, *filter(None, sys.path)])
-        command = [sys.executable, "-B", "-P", "-m", "ds_format.cli.man", pages]
+        command = [sys.executable, "-B", "-P", "-m", "ds_format.cli.help", pages]
         subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=True)
         self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.glob("*.1"))))]
 

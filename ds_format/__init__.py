@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import op
+    from . import cmd, op
     from .api.conversion import convert
     from .api.differing import diff
     from .api.files import from_netcdf, open, read, to_netcdf
     from .api.verification import verify
     from .api.writing import write
     from .base.names import escape, unescape
-    from .cli import functions as cmd
     from .comparison.records import Difference
     from .comparison.told import Differences
     from .dataset import Dataset, validate
@@ -117,7 +116,7 @@ _MODULES = {
     "xarray_.writing": ("from_xarray",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cli.functions", "drivers": "drivers"}
+_ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cmd", "drivers": "drivers"}
 """Modules that other programs know by these names."""
 
 __all__ = [
@@ -215,26 +214,26 @@ class _Package(ModuleType):
     @property
     def output(self) -> str:
         """What the functions of `cmd` print where they are not told: `pst` or `json`."""
-        from .cli import style
+        from .cmd import style
 
-        return style.output
+        return str(style.output)
 
     @output.setter
     def output(self, output: str) -> None:
-        from .cli import style
+        from .cmd import style
 
         style.output = output
 
     @property
     def indent(self) -> bool:
         """Whether what they print may spread over lines."""
-        from .cli import style
+        from .cmd import style
 
-        return style.indent
+        return bool(style.indent)
 
     @indent.setter
     def indent(self, indent: bool) -> None:
-        from .cli import style
+        from .cmd import style
 
         style.indent = indent
 

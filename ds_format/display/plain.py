@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.names import unescape
-from ..base.wording import bytes_of
+from ..base.wording import aligned, bytes_of
 from . import view, written
 from .view import MAX_ROWS, Row
 
@@ -46,14 +46,13 @@ def text(dataset: Mapping[Any, Any]) -> str:
     if found.dims:
         lines.append(f"dims: {written.sizes(found.dims.items(), written.MAX_VALUE)}")
     groups = list(found.groups)
-    rows = {caption: [cells(row) for row in some] for caption, some, _ in groups}
-    table = [HEADS, *(line for some in rows.values() for line in some)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    table = iter(aligned([HEADS, *(cells(row) for _, some, _ in groups for row in some)]))
+    head = next(table)
     if groups:
-        lines.append(_aligned(HEADS, widths))
-    for caption, _, n_more in groups:
+        lines.append(_line(head))
+    for caption, some, n_more in groups:
         lines += [f"{caption}:"] if len(groups) > 1 else []
-        lines += [_aligned(line, widths) for line in rows[caption]]
+        lines += [_line(next(table)) for _ in some]
         lines += [f"  ... {n_more} more"] if n_more else []
     attributes = list(view.attributes_of(found.attributes))
     if attributes:
@@ -75,5 +74,5 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
-    return "  " + "  ".join(map(str.ljust, line, widths)).rstrip()
+def _line(row: list[str]) -> str:
+    return "  " + "  ".join(row).rstrip()
