@@ -14,7 +14,7 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.body.body import FileBody
 from ds_format.drivers.handle import PositionedHandle
-from ds_format.drivers.netcdf.classic.values import ClassicValues
+from ds_format.drivers.netcdf.classic.source import ClassicValues
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.kernels.files import batch, files, portable
 

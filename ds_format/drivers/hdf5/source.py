@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
-from ..chunked import Chunks, Reading
+from ..chunked import Chunks, SlabReader
 from ..library import missing
-from ..library.extents import read_filled
+from ..library.guard import Guard
 from ..library.source import LibrarySource
-from ..slabs import Slices
-from .calls import HDF5Warning, Node, library, open_file
+from ..slabs import Slices, read_filled
 from .catalog import USER_DEFINED, HDF5Variable, read_catalog
+from .format import HDF5Warning, Node, open_file
 
 
 class HDF5Source(LibrarySource[HDF5Variable]):
@@ -48,7 +48,7 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         self._opened: tuple[HDF5Variable, Node] | None = None
         self._chunks: Chunks | None = None
         try:
-            with library(FormatError, self._path):
+            with Guard(FormatError, self._path):
                 self._take(read_catalog(self._file, self._path, skip_unsupported))
         except BaseException:
             self.close()
@@ -57,7 +57,7 @@ class HDF5Source(LibrarySource[HDF5Variable]):
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         self._opened = self._chunks = None
-        with library(DsError, self._path):
+        with Guard(DsError, self._path):
             self._file.close()
 
     def _dataset(self, variable: HDF5Variable) -> Node:
@@ -70,7 +70,7 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         self._opened = (variable, dataset)
         return dataset
 
-    def _prepare(self, variable: HDF5Variable, slices: Slices) -> Reading | None:
+    def _prepare(self, variable: HDF5Variable, slices: Slices) -> SlabReader | None:
         """Return what reads a slab without the library; see `LibrarySource`."""
         if variable.kind != "number" or not slices:
             return None
@@ -78,14 +78,14 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         def find() -> Any:
             return h5py.h5d.open(self._file.id, variable.path)
 
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             if self._chunks is None:
                 self._chunks = Chunks(self._file, self._path)
             return self._chunks.prepare(variable.path, find, slices, lambda: _fill(h5py.Dataset(find())))
 
     def _fetch(self, variable: HDF5Variable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             found = _raw(self._dataset(variable), slices, variable.extent)
         shape = [s.stop - s.start for s in slices]
         if variable.kind == "octets":

@@ -1,10 +1,13 @@
-"""What a file holds, from its metadata alone, as far as that is the same for all formats."""
+"""The description of a file, and what it means: metadata of a dataset, and what is needed to read each variable.
+
+The netCDF4 library, h5py and the codec of classic files describe a file alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...base.dtypes import TYPES
 from ...base.names import escape
@@ -12,6 +15,61 @@ from ...errors import DsError, UnsupportedError
 from ..base import Metadata
 from ..strings import OBJECT_SIZE
 from .missing import Sentinels
+
+
+class DescribedVariable(NamedTuple):
+    """A variable."""
+
+    name: str
+    """With its groups."""
+    dims: Sequence[str]
+    """Names of its dimensions, each with the group that defines it."""
+    shape: tuple[int, ...]
+    """In the file, that is with the dimension of characters."""
+    code: str
+    """NumPy kind and size of numbers; `S1`: characters, `O`: strings of variable length."""
+    attributes: dict[str, Any]
+    """By name; for the catalog to change."""
+    strings: list[str]
+    """Names of attributes that are one text of the type string, not characters; as well."""
+    is_filled: bool
+    """Whether the library fills it before it is written."""
+    storage: dict[str, Any]
+    """How it is stored, where that is not as by default; see `ds_format.drivers.netcdf.format`."""
+    chunk: tuple[int, ...] | None
+    place: Any
+    """By what its values are read."""
+
+
+class Refused(NamedTuple):
+    """A variable that ds cannot hold."""
+
+    name: str
+    error: UnsupportedError
+
+
+class DescribedGroup(NamedTuple):
+    """A group."""
+
+    prefix: str
+    """Of the names in it: `""` of the root, `"g/"`, `"g/h/"`."""
+    attributes: dict[str, Any]
+    strings: list[str]
+    """As of `DescribedVariable`."""
+
+
+class DescribedFile(NamedTuple):
+    """A file."""
+
+    format: str
+    dimensions: Sequence[tuple[str, int, bool]]
+    """Names with groups, sizes, and whether they are unlimited."""
+    groups: Sequence[DescribedGroup]
+    """Outer ones first."""
+    variables: Iterable[DescribedVariable | Refused]
+    """Once."""
+    enums: Sequence[tuple[str, dict[str, Any]]] = ()
+    """Names of enum types, and the records of them."""
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen: such a one takes four times as long to make
@@ -117,3 +175,21 @@ def joinable(names: Iterable[str], variables: Iterable[tuple[Collection[str], st
             own = own[:-1]
         others.update(own)
     return frozenset(last - others)
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return the group of a name (`""` for the root) and the name inside of it."""
+    group, _, base = name.rpartition("/")
+    return group, base
+
+
+def lineage(name: str) -> list[str]:
+    """Return the groups around a name, outermost first: `g` and `g/h` for `g/h/x`."""
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def groups_of(names: Iterable[str], groups: Iterable[str]) -> list[str]:
+    """Return groups, and those around them and around names, each once, outer ones first."""
+    paths = (*names, *(f"{group}/" for group in groups))
+    return list(dict.fromkeys(group for path in paths for group in lineage(path)))

@@ -15,15 +15,11 @@ from ...base.names import escape
 from ...errors import FormatError
 from ...model import packing
 from ..library import missing
-from ..library.catalog import Catalog, FileVariable, joinable
+from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, joinable
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
-from .description import Described, DescribedFile, Refused
-from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind
-from .losses import warn
-from .marker import MARKER, take_marker
-from .storage import DEFAULT_FORMAT, PROPERTY
-from .text import ENCODING_ATTRIBUTE
+from .format import BOOL_ATTRIBUTE, BOOL_CODE, DEFAULT_FORMAT, MARKER, PROPERTY, Kind, take_marker, warn
+from .plan import ENCODING_ATTRIBUTE
 
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
 """Codes of what is no number → ds type and kind."""
@@ -69,7 +65,7 @@ def read_catalog(
         dataset.update({escape(prefix + name): value for name, value in attributes.items()})
         strings += [prefix + name for name in own_strings]
     every = [*file.variables]
-    known = [described for described in every if isinstance(described, Described)]
+    known = [described for described in every if isinstance(described, DescribedVariable)]
     joins = joinable((each.name for each in every), ((each.dims, each.code) for each in known))
     for described in every:
         if isinstance(described, Refused):
@@ -84,13 +80,13 @@ def read_catalog(
 
 
 def read_variable(
-    described: Described, unlimited: frozenset[str], joins: Collection[str], read_scalar: ReadScalar
+    described: DescribedVariable, unlimited: frozenset[str], joins: Collection[str], read_scalar: ReadScalar
 ) -> tuple[NetCDFVariable, dict[str, Any]]:
     """Return what is needed to read a variable, and its properties and attributes.
 
     Parameters
     ----------
-    described : Described
+    described : DescribedVariable
     unlimited : frozenset of str
         Dimensions.
     joins : collection of str

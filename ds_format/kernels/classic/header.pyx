@@ -1,6 +1,6 @@
 """The header of a classic file → what it says, in one pass.
 
-This is `classic.format` and `classic.layout` for headers of the usual kind: what is wrong or unusual is left to those.
+This is `classic.format` and `classic.header` for headers of the usual kind: what is wrong or unusual is left to those.
 """
 
 cimport cython
@@ -137,7 +137,7 @@ cdef class Parser:
     Parameters
     ----------
     dimension, variable, header : type
-        Named tuples to make; see `classic.layout`.
+        Named tuples to make; see `classic.header`.
     formats : dict
         Version → name of the format.
     codes : tuple of str

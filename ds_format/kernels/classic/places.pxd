@@ -1,4 +1,4 @@
-"""Where variables lie, as far as that is usual; see `classic.layout`."""
+"""Where variables lie, as far as that is usual; see `classic.header`."""
 
 from libc.stdint cimport uint64_t
 

@@ -18,7 +18,7 @@ from ....base.once import OnDemand
 from ....dataset import META, escape
 from ....errors import DsError
 from ....model.conventions import BOUNDS
-from ...library.catalog import Catalog, joinable
+from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, joinable
 from ..catalog import (
     ESCAPED,
     SENTINEL_ATTRIBUTES,
@@ -28,10 +28,7 @@ from ..catalog import (
     dataset_record,
     read_variable,
 )  # fmt: skip
-from ..description import Described, DescribedFile, DescribedGroup
-from ..losses import warn
-from ..marker import MARKER, take_marker
-from ..storage import PROPERTY
+from ..format import MARKER, PROPERTY, take_marker, warn
 
 IDLE = 8
 """Most memories that are kept for others."""
@@ -266,9 +263,11 @@ def _joins(header: classic.Header, names: list[str]) -> frozenset[str]:
     return joinable((place.name for place in header.variables), dims)
 
 
-def _described(place: classic.Variable, names: list[str]) -> Described:
+def _described(place: classic.Variable, names: list[str]) -> DescribedVariable:
     dims = [names[dim] for dim in place.dims]
-    return Described(place.name, dims, place.shape, place.code, dict(place.attributes), [], True, {}, None, place)
+    return DescribedVariable(
+        place.name, dims, place.shape, place.code, dict(place.attributes), [], True, {}, None, place
+    )
 
 
 def _dataset_record(header: classic.Header, uses: Uses, unlimited: list[str]) -> dict[str, Any]:

@@ -15,10 +15,9 @@ from ....model import packing
 from ...alike import StackedValues
 from ...base import Metadata, SmallFiles
 from ...library.missing import settle
-from ..marker import MARKER
-from ..storage import PROPERTY
+from ..format import MARKER, PROPERTY
 from .recalled import catalog_of
-from .values import ClassicValues
+from .source import ClassicValues
 
 
 class SmallClassicFile(NamedTuple):
