@@ -17,8 +17,7 @@ from ..json.scan cimport (
 )
 from ..json.unescape cimport unescape
 from ..json.values cimport put_items
-from .entries cimport LONGEST_ID, Entry
-from .id_rule cimport usual_id
+from .entries cimport LONGEST_ID, Entry, usual_id
 from .zdx cimport Table, tag_of
 
 from ..json.check import FAULTS
