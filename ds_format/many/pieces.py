@@ -95,7 +95,7 @@ class OpenFiles:
         self.close()
 
 
-def opened(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
+def open_sources(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
     """Return what opens those files of which pieces are more than their bytes, or one group of each."""
     return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
 
@@ -203,7 +203,7 @@ def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
     return UnpackedPiece(piece, packed) if packed else piece
 
 
-def pieces(
+def read_pieces(
     found: Iterable[tuple[str, Content]],
     skip: Skip,
     opened_files: OpenFiles,
@@ -222,7 +222,7 @@ def pieces(
     skip : callable
         Called with the path of a file that cannot be read, and the error.
     opened_files : OpenFiles
-        See `opened`.
+        See `open_sources`.
     keys : container of str, optional
         Of the variables that are wanted; all by default.
     dim : str, optional

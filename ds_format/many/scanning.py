@@ -23,7 +23,7 @@ from ..model.packing import is_packed
 from ..timeaxis import is_time
 from ..views.groups import open_group
 from ..views.subset import say_missing
-from .pieces import SourcePiece, fail, no_collection, opened, pieces
+from .pieces import SourcePiece, fail, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles, contents
 
 Entry = Mapping[str, Any]
@@ -115,12 +115,12 @@ def scan(paths: Sequence[str], wanted: JoinOptions, threads: int | None) -> Scan
     scanner = _Scanner(meta, wanted)
     files = WatchedFiles(paths, wanted.group)
     is_read_again, one_by_one = wanted.at_once is not None, wanted.group is not None
-    with no_collection(), opened(most=1, group=wanted.group) as open_files:
+    with no_collection(), open_sources(most=1, group=wanted.group) as open_files:
         dim = wanted.dim if wanted.overrides and wanted.overrides_indexes and not wanted.stack else None
         given = (open_files, scanner.keys, dim, wanted.attributes)
         found = files.record(threads) if is_read_again else contents(paths, threads)
         watch = files.note if is_read_again else None
-        for piece in pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
+        for piece in read_pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
             if isinstance(piece, SourcePiece) and is_read_again:
                 files.note(scanner.count, piece.digest())
             scanner.add(piece)
