@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import binpickle, drivers
 from ..errors import DriverError, FormatError
-from ..zds.archives import packing
+from ..zds import packing
 from . import pst
 from .arguments import Command, Option, Request, choice, integer
 

@@ -273,10 +273,10 @@ def _is_zds(file: Body) -> bool:
     """Whether a file is an archive with a store."""
     if file.head(len(signatures.ZIP)) != signatures.ZIP:
         return False
-    from .records.zds.reading import open_place
+    from ..zds.store_access import open_store
 
     try:
-        open_place(file.name).close()
+        open_store(file.name, strict=None).close()
     except DsError:
         return False
     return True

@@ -11,14 +11,13 @@ from ... import binpickle
 from ...datadings import format as datadings_format
 from ...datadings.reader import MsgpackReader
 from ...drivers.binpickle_.source import BinPickleSource
-from ...drivers.records.datadings import companion_file
-from ...drivers.records.zds import companion_member
-from ...drivers.records.zds.reading import open_place
+from ...drivers.records import companion
 from ...errors import DsError
 from ...kernels.files.presence import exists
 from ...zds.format import index_name, is_name
-from ...zds.places import Place
+from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
+from ...zds.store_access import open_store
 from ..records.formats import document_size, layout_in, size_in
 from ..records.printing import described
 
@@ -62,7 +61,7 @@ def _samples(path: str) -> ContainerFacts:
             "first": {"key": reader.find_key(0), "entries": _entries(reader.get(0))} if n else None,
             "index": [suffix for suffix in datadings_format.INDEX if exists(path + suffix)],
         }
-    return found, exists(path + companion_file.SUFFIX)
+    return found, exists(path + companion.SUFFIX)
 
 
 def _entries(record: Any) -> Any:
@@ -73,18 +72,18 @@ def _entries(record: Any) -> Any:
 
 
 def _documents(path: str) -> ContainerFacts:
-    with contextlib.closing(open_place(path)) as place:
+    with contextlib.closing(open_store(path, strict=None)) as place:
         names = [name for name in place.collections() if is_name(name)]
         found = {
             "format": f"ZDS {place.kind}",
             "size": _size_of_all(path),
             "collections": {name: _collection(path, place, name) for name in names},
         }
-        has_companion = any(size_in(place, companion_member.name_of(name)) is not None for name in names)
+        has_companion = any(size_in(place, companion.member_name(name)) is not None for name in names)
     return found, has_companion
 
 
-def _collection(path: str, place: Place, name: str) -> dict[str, Any]:
+def _collection(path: str, place: StoreRoot, name: str) -> dict[str, Any]:
     with ZDSStore.open(path, name) as store:
         first = next(iter(store.scan()), None)
         n = len(store)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...base.wording import hint
-from ...zds.layouts import LAYOUTS
+from ...zds.format import LAYOUTS
 from ..arguments import Command, Option, Request, UsageError, choice, integer, names, refused, text
 
 

@@ -13,24 +13,22 @@ from ... import drivers
 from ...base.wording import on_one_line
 from ...datadings import format as datadings_format
 from ...datadings.base import Reader
-from ...datadings.index import Index
 from ...datadings.reader import MsgpackReader
+from ...datadings.sample_index import SampleIndex
 from ...datadings.writer import RawWriter
 from ...drivers.base import LossWarning
-from ...drivers.records.datadings import companion_file
-from ...drivers.records.zds import companion_member
-from ...drivers.records.zds.reading import InOrder, open_place
-from ...drivers.records.zds.writing import packed
+from ...drivers.records import companion
+from ...drivers.records.zds import InOrder, packed
 from ...errors import DriverError, MissingError, UnsupportedError
 from ...kernels.files.presence import exists, is_folder
 from ...kernels.json.values import dumps
-from ...zds.docfiles import DocFiles
+from ...zds.docs import DocFiles, layout_of
 from ...zds.documents import plain
 from ...zds.faults import Silence
-from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, data_name, docs_name
-from ...zds.layouts import LINES, layout_of
-from ...zds.places import Place
+from ...zds.format import COLLECTIONS, DEFAULT_COLLECTION, ID, LINES, data_name, docs_name
+from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
+from ...zds.store_access import open_store
 from ..arguments import ArgumentError, Request, UsageError, text
 
 WRITE_SIZE = 1 << 20
@@ -65,7 +63,7 @@ class SampleReader(MsgpackReader):
     @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
-        path = self.path + companion_file.SUFFIX
+        path = self.path + companion.SUFFIX
         return path if exists(path) else None
 
     def lines(self) -> Iterator[bytes]:
@@ -85,7 +83,7 @@ class SampleReader(MsgpackReader):
 
     def sizes(self) -> list[int]:
         """Return the bytes of each sample."""
-        index = Index(self.path)
+        index = SampleIndex(self.path)
         return [stop - start for start, stop in pairwise(index.spans(0, len(index)))]
 
     def files(self) -> dict[str, int]:
@@ -95,7 +93,7 @@ class SampleReader(MsgpackReader):
             *datadings_format.INDEX,
             datadings_format.MD5,
             datadings_format.LEGACY_INDEX,
-            companion_file.SUFFIX,
+            companion.SUFFIX,
         )
         paths = [self.path + suffix for suffix in suffixes]
         return {os.path.basename(path): os.path.getsize(path) for path in paths if exists(path)}
@@ -123,11 +121,11 @@ class SampleReader(MsgpackReader):
         """
         if layout is not None:
             raise ArgumentError(f"{path}: layout is not possible with this format")
-        found = companion_file.find(self.path, len(self), self.data_size) if is_whole else None
+        found = companion.find_file(self.path, len(self), self.data_size) if is_whole else None
         with contextlib.ExitStack() as stack:
             if found is not None:
                 stack.enter_context(contextlib.closing(found.source))
-            yield stack.enter_context(companion_file.CarryingWriter(path, found))
+            yield stack.enter_context(companion.CarryingWriter(path, found))
 
 
 def collection_of(path: str, name: str | None, *, is_made: bool = False) -> str:
@@ -145,7 +143,7 @@ def collection_of(path: str, name: str | None, *, is_made: bool = False) -> str:
     ArgumentError
         If there is none of this name, or several and none is named.
     """
-    with contextlib.closing(open_place(path)) as place:
+    with contextlib.closing(open_store(path, strict=None)) as place:
         found = place.collections()
     if name is None:
         name = found[0] if len(found) == 1 else DEFAULT_COLLECTION
@@ -167,7 +165,7 @@ class DocumentReader(Reader):
     Attributes
     ----------
     store : ZDSStore
-    place : Place
+    place : StoreRoot
     """
 
     title = "ZDS"
@@ -177,7 +175,7 @@ class DocumentReader(Reader):
         if mmap:
             raise UsageError("bench: --mmap is for datadings; ZDS maps nothing")
         self.path, self.collection = path, collection_of(path, collection)
-        self.place = open_place(path)
+        self.place = open_store(path, strict=None)
         self.store = ZDSStore.open(path, self.collection)
         self._documents = InOrder(self.store)
         self._places: dict[str, int] = {}
@@ -225,7 +223,7 @@ class DocumentReader(Reader):
     @property
     def companion_path(self) -> str | None:
         """What tells of attributes and dimensions."""
-        name = companion_member.name_of(self.collection)
+        name = companion.member_name(self.collection)
         return None if size_in(self.place, name) is None else f"{self.path}/{name}"
 
     def lines(self) -> Iterator[bytes]:
@@ -262,7 +260,7 @@ class DocumentReader(Reader):
                 lines.flush()
                 n = len(store)
             if is_whole and layout == LINES:
-                companion_member.carry(self.place, self.collection, len(self), folder, n)
+                companion.carry(self.place, self.collection, len(self), folder, n)
             elif is_whole and self.companion_path is not None:
                 message = on_one_line(f"{self.companion_path}: attributes and dimensions are not kept")
                 warnings.warn(message, LossWarning, stacklevel=3)
@@ -273,22 +271,19 @@ class DocumentReader(Reader):
         self.place.close()
 
 
-def size_in(place: Place, name: str) -> int | None:
+def size_in(place: StoreRoot, name: str) -> int | None:
     """Return the bytes of a file of a store; None if there is none."""
-    region = place.open(name)
-    if region is None:
-        return None
-    with contextlib.closing(region):
-        return region.size
+    file = place.open(name)
+    return None if file is None else file.size
 
 
-def document_size(place: Place, collection: str) -> int:
+def document_size(place: StoreRoot, collection: str) -> int:
     """Return the bytes of all documents of a collection."""
     names = [data_name(collection), *place.names(f"{docs_name(collection)}/")]
     return sum(size_in(place, name) or 0 for name in names)
 
 
-def layout_in(place: Place, collection: str) -> str | None:
+def layout_in(place: StoreRoot, collection: str) -> str | None:
     """Return whether the documents of a collection are lines or files; None where there are none."""
     return layout_of(place, collection, DocFiles(place, collection, Silence()))
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from ... import drivers
 from ...base.progress import Progress
-from ...datadings.directories import DirectoryReader
+from ...datadings.directories import DirectoryReader, ZipFileReader
 from ...datadings.order import Shuffler
-from ...datadings.zips import ZipFileReader
 from ...errors import UnsupportedError
 from ...kernels.json.values import dumps
 from ..arguments import Request, UsageError, text

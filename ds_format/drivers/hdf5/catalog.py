@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import h5py
@@ -186,17 +185,7 @@ USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
 
 
-@dataclass(slots=True, kw_only=True)
-class HDF5Variable(FileVariable):
-    """A dataset of an HDF5 file, as reading needs it."""
-
-    path: bytes
-    kind: Kind
-    extent: tuple[int, ...] | None
-    """In the file, if the variable is shorter there than its dimensions."""
-
-
-def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog[HDF5Variable]:
+def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
     """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
 
     Parameters
@@ -209,7 +198,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog[HDF5V
     """
     groups = list(walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)))
     reader = _Reader(file, path, groups)
-    catalog: Catalog[HDF5Variable] = Catalog(path, skip_unsupported, warn)
+    catalog: Catalog = Catalog(path, skip_unsupported, warn)
     attributes: dict[str, Any] = {}
     for prefix, group, datasets in groups:
         for name, found in reader.attributes(group, None, None)[0].items():
@@ -284,7 +273,7 @@ class _Reader:
             warn(f'left out: attribute "{prefix}{name}", {reason}', self.path, variable)
         return found, marker
 
-    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[HDF5Variable, dict[str, Any]]:
+    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[FileVariable, dict[str, Any]]:
         """Return what is needed to read a dataset, and its properties and attributes."""
         dtype = plain_dtype(dataset.id) if _is_number(dataset) else None
         attributes, marker = self.attributes(dataset, path_name, dtype)
@@ -310,9 +299,9 @@ class _Reader:
             if marker.get("type") == "unicode":
                 type_name = "unicode"
         mark = marker.get("missing")
-        variable = HDF5Variable(
+        variable = FileVariable(
             name=name,
-            path=place,
+            place=place,
             type=type_name,
             kind=kind,
             shape=None if shape is None else tuple(int(n) for n in shape),
@@ -353,7 +342,7 @@ class _Reader:
         return missing.sentinels(attributes, dtype, has_default)
 
 
-def _properties(variable: HDF5Variable, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
+def _properties(variable: FileVariable, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     if variable.shape is None:
         dims = _marked_dims(marker) or []

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...base.names import escape
@@ -74,7 +78,7 @@ class DescribedFile(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)  # not frozen: such a one takes four times as long to make
 class FileVariable:
-    """A variable of a file, as reading needs it. Each format adds by what its library knows it."""
+    """A variable of a file, as reading needs it."""
 
     name: str
     type: str
@@ -94,6 +98,15 @@ class FileVariable:
     """Text that stands for a missing string."""
     is_decoded: bool = False
     """Whether the library returns text as `str`, not as the bytes of the file."""
+    place: Any = None
+    """By what its values are read: a netCDF4.Variable, the path of a dataset of HDF5, or what the header of a classic
+    file says of it."""
+    sought: NDArray[Any] | None = None
+    """The sentinels in one array; None if there are none, or they are not sought by what reads values."""
+    growing: tuple[int, ...] = ()
+    """Axes in the file that are unlimited, if one is not the first: there the netCDF4 library needs help."""
+    extent: tuple[int, ...] | None = None
+    """In the file, if the variable is known to be shorter there than its dimensions."""
 
     @property
     def memory_size(self) -> int:
@@ -107,10 +120,7 @@ class FileVariable:
         return bool(self.sentinels) or self.mark is not None
 
 
-V = TypeVar("V", bound=FileVariable)
-
-
-class Catalog(Generic[V]):
+class Catalog:
     """Variables as they are found, all by their keys.
 
     Parameters
@@ -134,12 +144,12 @@ class Catalog(Generic[V]):
     def __init__(self, path: str, skip_unsupported: bool, warn: Callable[[str, str, str], None]):
         self.path = path
         self.meta: Metadata = {}
-        self.variables: dict[str, V] = {}
+        self.variables: dict[str, FileVariable] = {}
         self.faults: dict[str, DsError] = {}
         self._skips = skip_unsupported
         self._warn = warn
 
-    def add(self, variable: V, properties: dict[str, Any]) -> None:
+    def add(self, variable: FileVariable, properties: dict[str, Any]) -> None:
         """Add a variable with its metadata."""
         key = escape(variable.name)
         self.variables[key], self.meta[key] = variable, properties
@@ -193,3 +203,9 @@ def groups_of(names: Iterable[str], groups: Iterable[str]) -> list[str]:
     """Return groups, and those around them and around names, each once, outer ones first."""
     paths = (*names, *(f"{group}/" for group in groups))
     return list(dict.fromkeys(group for path in paths for group in lineage(path)))
+
+
+@cache
+def dtype_of(code: str) -> np.dtype[Any]:
+    """Return the dtype of a code in native byte order."""
+    return np.dtype(code)

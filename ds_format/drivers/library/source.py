@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, Generic, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..handle import Reopened
 from ..slabs import Slices, read_part
 from . import guard, missing
-from .catalog import Catalog, V
+from .catalog import Catalog, FileVariable, dtype_of
 
 
 class Job(NamedTuple):
@@ -60,11 +60,11 @@ def read_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
             pool.shutdown(wait=False)
 
 
-class Reading(ABC, Generic[V]):
+class Reading(ABC):
     """Reads variables, parts and blocks of them.
 
-    A format fetches slabs of raw values (`_fetch_looked`) and knows what its numbers mean (`_cast`). Which slabs make a
-    part or a block, what is missing, and how characters and bytes become strings is the same for all.
+    A format fetches slabs of raw values (`_fetch_looked`). Which slabs make a part or a block, what is missing, and how
+    characters and bytes become strings is the same for all.
     """
 
     category: ClassVar[type[LossWarning]]
@@ -72,20 +72,34 @@ class Reading(ABC, Generic[V]):
     _path: str
 
     @abstractmethod
-    def _fetch_looked(self, variable: V, slices: Slices) -> tuple[NDArray[Any], bool]:
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         """Return a slab of raw values, and whether one of them may mean "missing"; see `LibrarySource._fetch`."""
 
-    @abstractmethod
-    def _cast(self, variable: V, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return raw numbers in the ds type of the variable.
+    def _cast(self, variable: FileVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return raw numbers in the ds type of the variable, which holds all that are present.
 
         Raises
         ------
         FormatError
-            If one that is not masked has no place there.
+            If one that is not masked is no value of that type.
         """
+        dtype = dtype_of(TYPES[variable.type].code)
+        if raw.dtype == dtype:
+            return raw
+        present = raw if mask is None else np.where(mask, 0, raw).astype(raw.dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = present.astype(dtype)
+            back = values.astype(raw.dtype)
+        if np.array_equal(back, present, equal_nan=raw.dtype.kind == "f"):
+            return values
+        text = f"found values of type {raw.dtype} that are none of type {variable.type}, which its attributes tell"
+        if variable.type == "bool":
+            text = (
+                f"found the value {present[back != present].flat[0]}, expected 0 or 1: by its attributes it is boolean"
+            )
+        raise FormatError(text, path=self._path, variable=variable.name)
 
-    def read_variable(self, variable: V, index: tuple[Any, ...] | None) -> Any:
+    def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or a part of it, as `Source.read` does; errors as of `LibrarySource.read`."""
         shape = variable.shape
         if shape is None:
@@ -107,7 +121,7 @@ class Reading(ABC, Generic[V]):
             return values[()]
         return values
 
-    def blocks_of(self, variable: V, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+    def blocks_of(self, variable: FileVariable, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks, as `Source.blocks` does."""
         if variable.shape is None:
             return
@@ -122,18 +136,18 @@ class Reading(ABC, Generic[V]):
                 self._warn_of_several(variable, counts)
             yield block
 
-    def _job(self, variable: V, slices: Slices) -> Job:
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
         """Return what does what `_slab` does."""
         return Job(partial(self._slab, variable, slices), False)
 
-    def _slab(self, variable: V, slices: Slices) -> tuple[NDArray[Any], bool]:
+    def _slab(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         """Return a slab as the file has it, characters joined to byte strings; see `_fetch_looked`."""
         if variable.length is None:
             return self._fetch_looked(variable, slices)
         characters, _ = self._fetch_looked(variable, (*slices, slice(0, variable.length)))
         return strings.joined(characters), True
 
-    def _decode(self, variable: V, raw: NDArray[Any], counts: list[int], may_miss: bool) -> NDArray[Any]:
+    def _decode(self, variable: FileVariable, raw: NDArray[Any], counts: list[int], may_miss: bool) -> NDArray[Any]:
         """Return values as ds has them; add to `counts` how many equal each sentinel, if one may."""
         if TYPES[variable.type].is_string:
             return self._decode_strings(variable, raw)
@@ -147,7 +161,7 @@ class Reading(ABC, Generic[V]):
         fill_value = variable.sentinels[0] if values.dtype == raw.dtype else None
         return np.ma.MaskedArray(values, mask=mask, fill_value=fill_value)
 
-    def _decode_strings(self, variable: V, raw: NDArray[Any]) -> NDArray[Any]:
+    def _decode_strings(self, variable: FileVariable, raw: NDArray[Any]) -> NDArray[Any]:
         values = raw.astype(object)
         if variable.type == "unicode" and not variable.is_decoded:
             try:
@@ -161,7 +175,7 @@ class Reading(ABC, Generic[V]):
         mask = np.asarray(values == mark, dtype=bool)
         return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
 
-    def _warn_of_several(self, variable: V, counts: list[int]) -> None:
+    def _warn_of_several(self, variable: FileVariable, counts: list[int]) -> None:
         used = [(n, value) for n, value in zip(counts, variable.sentinels, strict=True) if n]
         if len(used) > 1:
             which = ", ".join(f"{n} are {value}" for n, value in used)
@@ -182,14 +196,14 @@ class _Slabs:
         return slab
 
 
-class LibrarySource(Reopened, Reading[V], Generic[V]):
+class LibrarySource(Reopened, Reading):
     """An open file; see `ds_format.drivers.base.Source`."""
 
     meta: Metadata
     faults: Mapping[str, DsError]
 
     @abstractmethod
-    def _fetch(self, variable: V, slices: Slices) -> NDArray[Any]:
+    def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab of raw values.
 
         Parameters
@@ -206,14 +220,14 @@ class LibrarySource(Reopened, Reading[V], Generic[V]):
             `bytes` or, if the variable `is_decoded`, `str`.
         """
 
-    def _fetch_looked(self, variable: V, slices: Slices) -> tuple[NDArray[Any], bool]:
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         return self._fetch(variable, slices), True
 
-    def _prepare(self, variable: V, slices: Slices) -> Callable[[], NDArray[Any]] | None:
+    def _prepare(self, variable: FileVariable, slices: Slices) -> Callable[[], NDArray[Any]] | None:
         """Return what reads a slab without the library, in any thread; None: `_fetch` does."""
         return None
 
-    def _job(self, variable: V, slices: Slices) -> Job:
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
         prepared = None if variable.length is not None else self._prepare(variable, slices)
         if prepared is None:
             return Job(partial(self._slab, variable, slices), False)
@@ -226,10 +240,10 @@ class LibrarySource(Reopened, Reading[V], Generic[V]):
 
         return Job(read, True)
 
-    def _take(self, catalog: Catalog[V]) -> None:
+    def _take(self, catalog: Catalog) -> None:
         self.meta, self.faults, self._variables = catalog.meta, catalog.faults, catalog.variables
 
-    def _variable(self, name: str) -> V:
+    def _variable(self, name: str) -> FileVariable:
         check_faults(self.faults, [name])
         return self._variables[name]
 

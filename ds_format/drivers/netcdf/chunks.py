@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 from ...body.stamp import Stamp
 from ..chunked import Chunks, SlabReader
 from ..library import missing
-from ..library.catalog import split
+from ..library.catalog import FileVariable, split
 from ..library.guard import ERRORS, LOCK
 from ..slabs import Slices, clipped, insert, read_filled
 from .calls import Group, Variable
-from .catalog import NetCDFVariable
 
 NON_COORDINATE = "_nc4_non_coord_"
 """Before the name, in the HDF5 file, of a variable that is not the coordinate of the dimension of that name."""
@@ -174,12 +173,12 @@ class NetCDFChunks:
         self._chunks: Chunks | None = None
         self._is_hopeless = not file.data_model.startswith("NETCDF4") or file.disk_format != "HDF5"
 
-    def prepare(self, variable: NetCDFVariable, slices: Slices, fetch: Callable[[Slices], Any]) -> SlabReader | None:
+    def prepare(self, variable: FileVariable, slices: Slices, fetch: Callable[[Slices], Any]) -> SlabReader | None:
         """Return what reads a slab; None if the library shall.
 
         Parameters
         ----------
-        variable : NetCDFVariable
+        variable : FileVariable
         slices : tuple of slice
         fetch : callable
             Slices → what the library has there.

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
 from ..chunked import SlabReader
-from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, Refused
+from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices
 from .attributes import read_attribute
 from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
-from .catalog import NetCDFVariable, cast, read_catalog
+from .catalog import read_catalog
 from .chunks import Extent, NetCDFChunks, find_extent, read_growing
 from .classic.check import variable_ends
 from .format import NetCDFWarning, warn
@@ -221,7 +221,7 @@ SMALL_CACHE = 64 * 1024
 """Bytes of chunks that are not worth the two calls which give them back before the file is closed."""
 
 
-class NetCDFSource(LibrarySource[NetCDFVariable]):
+class NetCDFSource(LibrarySource):
     """An open NetCDF file; see `ds_format.drivers.base.Source`.
 
     Values are as the file has them: `scale_factor`, `add_offset`, `_Unsigned` and `valid_range` are attributes and no
@@ -249,7 +249,7 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
-        self._cached: NetCDFVariable | None = None
+        self._cached: FileVariable | None = None
         self._extents: dict[str, Extent] = {}
         self._lease = Lease(self._path)
         self._size = self._lease.key[1].size
@@ -287,12 +287,12 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
                 self._chunks.close()
                 self._lease.close()
 
-    def _prepare(self, variable: NetCDFVariable, slices: Slices) -> SlabReader | None:
+    def _prepare(self, variable: FileVariable, slices: Slices) -> SlabReader | None:
         """Return what reads a slab without the library; see `LibrarySource`."""
         with Guard(FormatError, self._path, variable.name):
             return self._chunks.prepare(variable, slices, lambda part: _raw(variable, part))
 
-    def _fetch(self, variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
+    def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
         self._check_end(variable)
         if self._cached is not variable:
@@ -302,13 +302,13 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
-    def _check_end(self, variable: NetCDFVariable) -> None:
+    def _check_end(self, variable: FileVariable) -> None:
         end = self._ends.get(variable.name, 0)
         if end > self._size:
             message = f"found {self._size} bytes in the file, expected at least {end}"
             raise TruncatedError(message, path=self._path, variable=variable.name)
 
-    def _fetch_growing(self, variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
+    def _fetch_growing(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab of a variable that may be shorter than its dimensions."""
 
         def fetch(slices: Slices) -> NDArray[Any]:
@@ -319,10 +319,6 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
             self._extents[name] = find_extent(self._path, name, variable.place, axes, fetch)
         return read_growing(fetch, slices, self._extents[name], axes)
 
-    def _cast(self, variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return numbers as they are, booleans checked; see `LibrarySource`."""
-        return cast(variable, raw, mask, self._path)
-
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
         variable, self._cached = self._cached, None
@@ -331,14 +327,14 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
                 release_cache(variable.place)
 
 
-def _raw(variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
+def _raw(variable: FileVariable, slices: Slices) -> NDArray[Any]:
     """Return a slab as the library does, of full rank."""
     raw = read_slab(variable.place, slices)
     array = np.asarray(raw, dtype=object) if variable.kind == "string" else np.asarray(raw)
     return array.reshape([s.stop - s.start for s in slices])
 
 
-def _cached_size(variable: NetCDFVariable) -> int:
+def _cached_size(variable: FileVariable) -> int:
     """Return the bytes that all chunks of a variable take in memory."""
     if variable.chunk is None:
         return 0

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .... import classic
@@ -20,14 +19,14 @@ from ....body.stamp import Stamp, Watch, watched, watched_blocks
 from ....errors import DsError, TruncatedError
 from ...base import BLOCK_SIZE, Entries, Origin
 from ...handle import PositionedHandle
+from ...library.catalog import FileVariable
 from ...library.source import Job, Reading
 from ...slabs import Slices
-from ..catalog import NetCDFVariable, cast
 from ..format import NetCDFWarning
 from .recalled import catalog_of
 
 
-class ClassicValues(Reading[NetCDFVariable]):
+class ClassicValues(Reading):
     """Reads values of a classic file; any number of threads may do so at once.
 
     Parameters
@@ -42,7 +41,7 @@ class ClassicValues(Reading[NetCDFVariable]):
         self._body = body
         self._path = body.name
 
-    def read_whole(self, variable: NetCDFVariable, place: classic.Variable) -> Any:
+    def read_whole(self, variable: FileVariable, place: classic.Variable) -> Any:
         """Return one variable, at a place of which the variable itself need not know."""
         if self._body.memory is not None and variable.kind == "number" and variable.shape:
             # a small file without missing values needs no more than this
@@ -56,22 +55,19 @@ class ClassicValues(Reading[NetCDFVariable]):
             variable = replace(variable, place=place, shape=place.shape)
         return super().read_variable(variable, None)
 
-    def read_variable(self, variable: NetCDFVariable, index: tuple[Any, ...] | None) -> Any:
+    def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or a part of it; see `Reading`."""
         return self.read_whole(variable, variable.place) if index is None else super().read_variable(variable, index)
 
-    def _fetch_looked(self, variable: NetCDFVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         try:
             return classic.values(self._body, variable.place, slices, variable.sought)
         except TruncatedError as error:
             raise error.at(path=self._path)
 
-    def _job(self, variable: NetCDFVariable, slices: Slices) -> Job:
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
         # no library is needed: what comes next may be read while this is written
         return Job(partial(self._slab, variable, slices), self._body.memory is None)
-
-    def _cast(self, variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        return cast(variable, raw, mask, self._path)
 
     def scalar(self, place: classic.Variable) -> NDArray[Any] | None:
         """Return the value of a variable without dimensions; None if the file ends before."""
@@ -88,13 +84,13 @@ class ClassicHandle(PositionedHandle):
 
     Attributes
     ----------
-    variable : NetCDFVariable
+    variable : FileVariable
         What the header says of it.
     type : str or None
         Name of the ds type.
     """
 
-    variable: NetCDFVariable
+    variable: FileVariable
     type: str | None
 
     @property
@@ -174,7 +170,7 @@ class ClassicSource(Opened):
         catalog = catalog_of(header, self.path, values.scalar)
         self.meta: Entries = catalog.meta
         self.faults = catalog.faults
-        self.variables: Mapping[str, NetCDFVariable] = catalog.variables
+        self.variables: Mapping[str, FileVariable] = catalog.variables
         self._values: ClassicValues | None = values
 
     @property
