@@ -10,6 +10,9 @@ import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import drivers
 from ..base import modes
 from ..base.names import unescape
@@ -288,6 +291,19 @@ def no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
+    """Return which rows of a stack have the values of another one of one row: the same are missing, or NaN."""
+    data, expected = np.ma.getdata(stack), np.ma.getdata(first)
+    same: NDArray[np.bool_] = np.asarray(data == expected)
+    if data.dtype.kind == "f":
+        same |= (data != data) & (expected != expected)
+    mask, expected_mask = np.ma.getmask(stack), np.ma.getmask(first)
+    if mask is not np.ma.nomask or expected_mask is not np.ma.nomask:
+        missing, expected_missing = np.ma.getmaskarray(stack), np.ma.getmaskarray(first)
+        same = np.where(missing | expected_missing, missing & expected_missing, same)
+    return np.asarray(same.reshape(len(stack), -1).all(1))
 
 
 def merge_pieces(
