@@ -24,7 +24,7 @@ from ..dataset import META, Dataset
 from ..drivers.alike import Piece
 from ..errors import explained
 from ..views.subset import Path
-from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, opened, pieces, sizes_along
+from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, open_sources, read_pieces, sizes_along
 from .reading import contents, datasets
 
 NO_SUFFIX = (
@@ -255,8 +255,8 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
         left.remove(path)
 
     while True:
-        with opened() as files:
-            found = list(pieces(contents(left.copy(), None), leave_out, files, keys))
+        with open_sources() as files:
+            found = list(read_pieces(contents(left.copy(), None), leave_out, files, keys))
             try:
                 return _merged(found, dim, keys, unpack=None)
             except (OSError, ValueError) as error:

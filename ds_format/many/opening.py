@@ -20,7 +20,7 @@ from ..merging import UNWRITTEN, Convert, Filler, MergePlan, Target, Way, joined
 from ..model.conventions import parents_bounds
 from ..model.packing import is_packed, unpacked_meta
 from ..selection import Index, shape_of, take
-from .pieces import SourcePiece, fail, name_of, no_collection, opened, pieces
+from .pieces import SourcePiece, fail, name_of, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles
 from .scanning import JoinOptions, Scanned, scan
 
@@ -362,10 +362,10 @@ class Concatenation:
         def check(i: int, digest: int, is_late: bool) -> None:
             self.files.check(positions[i], digest, is_late)
 
-        with opened(most=1, group=group) as files:
+        with open_sources(most=1, group=group) as files:
             try:
                 again, one_by_one = self.files.again(positions, self.threads), group is not None
-                for piece in pieces(again, fail, files, [self.key], one_by_one=one_by_one, watch=check):
+                for piece in read_pieces(again, fail, files, [self.key], one_by_one=one_by_one, watch=check):
                     path = piece.paths[0] if len(piece.paths) == 1 else None
                     some = needed[start : start + len(piece.paths)]
                     start += len(some)

@@ -10,6 +10,9 @@ import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import drivers
 from ..base import modes
 from ..base.names import unescape
@@ -95,7 +98,7 @@ class OpenFiles:
         self.close()
 
 
-def opened(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
+def open_sources(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
     """Return what opens those files of which pieces are more than their bytes, or one group of each."""
     return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
 
@@ -203,7 +206,7 @@ def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
     return UnpackedPiece(piece, packed) if packed else piece
 
 
-def pieces(
+def read_pieces(
     found: Iterable[tuple[str, Content]],
     skip: Skip,
     opened_files: OpenFiles,
@@ -222,7 +225,7 @@ def pieces(
     skip : callable
         Called with the path of a file that cannot be read, and the error.
     opened_files : OpenFiles
-        See `opened`.
+        See `open_sources`.
     keys : container of str, optional
         Of the variables that are wanted; all by default.
     dim : str, optional
@@ -288,6 +291,19 @@ def no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
+    """Return which rows of a stack have the values of another one of one row: the same are missing, or NaN."""
+    data, expected = np.ma.getdata(stack), np.ma.getdata(first)
+    same: NDArray[np.bool_] = np.asarray(data == expected)
+    if data.dtype.kind == "f":
+        same |= (data != data) & (expected != expected)
+    mask, expected_mask = np.ma.getmask(stack), np.ma.getmask(first)
+    if mask is not np.ma.nomask or expected_mask is not np.ma.nomask:
+        missing, expected_missing = np.ma.getmaskarray(stack), np.ma.getmaskarray(first)
+        same = np.where(missing | expected_missing, missing & expected_missing, same)
+    return np.asarray(same.reshape(len(stack), -1).all(1))
 
 
 def merge_pieces(

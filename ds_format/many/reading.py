@@ -20,7 +20,7 @@ from ..drivers import HELD
 from ..kernels.files import batch
 from ..kernels.files.portable import signed
 from ..views.subset import Path, say_missing
-from .pieces import Content, Skip, fail, merge_pieces, no_collection, opened, pieces
+from .pieces import Content, Skip, fail, merge_pieces, no_collection, open_sources, read_pieces
 
 SMALL_SIZE = 16 * 1024
 """Bytes up to which a file is read together with others."""
@@ -121,8 +121,8 @@ def read_many(
         found = contents(names, threads)
         if dim is None:
             return [dataset for _, dataset in datasets(found, fail, keys, unpack, skip_unsupported)]
-        with opened(skip_unsupported) as files:
-            every = list(pieces(found, fail, files, keys, dim))
+        with open_sources(skip_unsupported) as files:
+            every = list(read_pieces(found, fail, files, keys, dim))
             return merge_pieces(every, dim, keys=keys, unpack=unpack)
 
 

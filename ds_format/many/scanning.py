@@ -23,7 +23,7 @@ from ..model.packing import is_packed
 from ..timeaxis import is_time
 from ..views.groups import open_group
 from ..views.subset import say_missing
-from .pieces import SourcePiece, fail, no_collection, opened, pieces
+from .pieces import SourcePiece, equal_rows, fail, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles, contents
 
 Entry = Mapping[str, Any]
@@ -115,12 +115,12 @@ def scan(paths: Sequence[str], wanted: JoinOptions, threads: int | None) -> Scan
     scanner = _Scanner(meta, wanted)
     files = WatchedFiles(paths, wanted.group)
     is_read_again, one_by_one = wanted.at_once is not None, wanted.group is not None
-    with no_collection(), opened(most=1, group=wanted.group) as open_files:
+    with no_collection(), open_sources(most=1, group=wanted.group) as open_files:
         dim = wanted.dim if wanted.overrides and wanted.overrides_indexes and not wanted.stack else None
         given = (open_files, scanner.keys, dim, wanted.attributes)
         found = files.record(threads) if is_read_again else contents(paths, threads)
         watch = files.note if is_read_again else None
-        for piece in pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
+        for piece in read_pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
             if isinstance(piece, SourcePiece) and is_read_again:
                 files.note(scanner.count, piece.digest())
             scanner.add(piece)
@@ -242,7 +242,7 @@ class _Scanner:
             (convert, other), _, _ = reconcile(key, [first_entry, entry], False, [first_path, paths[0]])
             first = convert(first) if convert else first
             stack = other(stack) if other else stack
-        same = _equal_rows(stack, first)
+        same = equal_rows(stack, first)
         if self._is_to_spread(key) or (key in self._scalars and not same.all()):
             self._differing.add(key)
         elif not same.all():
@@ -309,19 +309,6 @@ def _read_again(paths: Sequence[str], key: str, group: str | None) -> Any:
             except DsError as error:
                 raise error.at(path=path, variable=unescape(key))
     return np.ma.stack(found) if any(isinstance(one, np.ma.MaskedArray) for one in found) else np.stack(found)
-
-
-def _equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
-    """Return which rows of a stack have the values of another one of one row: the same are missing, or NaN."""
-    data, expected = np.ma.getdata(stack), np.ma.getdata(first)
-    same: NDArray[np.bool_] = np.asarray(data == expected)
-    if data.dtype.kind == "f":
-        same |= (data != data) & (expected != expected)
-    mask, expected_mask = np.ma.getmask(stack), np.ma.getmask(first)
-    if mask is not np.ma.nomask or expected_mask is not np.ma.nomask:
-        missing, expected_missing = np.ma.getmaskarray(stack), np.ma.getmaskarray(first)
-        same = np.where(missing | expected_missing, missing & expected_missing, same)
-    return np.asarray(same.reshape(len(stack), -1).all(1))
 
 
 class ReferenceVariables:

@@ -1,8 +1,9 @@
 """What is remembered from one file to the next, so that of a header only what is new is read.
 
 The files of an archive have the same variables, described in the same words, at the same places of their headers. So
-for each place there is a template: the entry that was there in a file before. `Model` is a whole header before. The
-functions at the end compare and merge the metadata of files in a row.
+for each place there is a template: the entry that was there in a file before. `Model` is a whole header before. The key
+is always bytes: what is remembered counts if a file has the same bytes there, and is copied before it is given away.
+The functions at the end compare and merge the metadata of files in a row.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
