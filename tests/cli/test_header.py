@@ -13,7 +13,7 @@ import pytest
 
 from ds_format import drivers
 from ds_format.cli import main
-from ds_format.drivers import ds_header
+from ds_format.drivers.ds import header as ds_header
 
 from .conftest import GOLDEN
 

@@ -21,8 +21,8 @@ from ...base import messages
 from ...base.dtypes import PACKED, TYPES
 from ...base.names import escape, unescape
 from ...base.wording import on_one_line
-from ...drivers import ds_header
 from ...drivers.base import Source
+from ...drivers.ds import header as ds_header
 from ...errors import DsError
 from ...model.conventions import coordinates
 from .. import lookup, pst
