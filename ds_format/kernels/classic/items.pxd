@@ -1,6 +1,6 @@
 """The items of a header, one after another, and where variables lie, as far as that is usual.
 
-See `classic.format` and `classic.layout`.
+See `classic.format` and `classic.header`.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
