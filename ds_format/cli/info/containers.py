@@ -104,6 +104,6 @@ def _is_dataset(path: str) -> bool:
 
 
 FORMATS: dict[str, Callable[[str], ContainerFacts]] = {"binpickle": _object, "datadings": _samples, "zds": _documents}
-"""The name of a driver → what takes a path, and returns `format` and `size`; of samples `samples`, `bytes`, `first`
-and `index`; of documents `collections`; of an object `object`, its tree, `mappable` and `buffers`. Raises DsError or OSError
-if the container cannot be read."""
+"""The name of a driver → what takes a path, and returns `format` and `size`; of samples `samples`, `bytes`, `first` and
+`index`; of documents `collections`; of an object `object`, its tree, `mappable` and `buffers`. Raises DsError or
+OSError if the container cannot be read."""
