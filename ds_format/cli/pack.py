@@ -23,7 +23,7 @@ COMMAND = Command(
         ("Pack it to be sent:", "ds pack weather small.zds compression: deflate"),
     ),
 )
-HOME = "ds_format.zds.packing"
+HOME = "ds_format.zds.archiving"
 """Imported to pack, not to tell of it."""
 COMPRESSIONS = ("store", "deflate")
 
