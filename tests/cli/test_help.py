@@ -19,7 +19,7 @@ from ds_format.api import files
 from ds_format.cli import arguments, commands
 from ds_format.cli import help as explain
 from ds_format.datadings.writer import FileWriter
-from ds_format.zds.packing import unpack
+from ds_format.zds.archiving import unpack
 
 if TYPE_CHECKING:
     from .conftest import Run
