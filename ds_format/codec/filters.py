@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import FormatError
-from ...kernels.hdf5 import checksum, place
+from ..errors import FormatError
+from ..kernels.hdf5 import checksum, place
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
