@@ -203,7 +203,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
         Whether to leave out variables that ds cannot hold, with a warning.
     """
     groups = list(walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)))
-    reader = _Reader(file, path, groups)
+    reader = _FileReader(file, path, groups)
     catalog: Catalog = Catalog(path, skip_unsupported, warn)
     attributes: dict[str, Any] = {}
     for prefix, group, datasets in groups:
@@ -229,7 +229,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
     return catalog
 
 
-class _Reader:
+class _FileReader:
     """What is known of a whole file, for all that is read of its parts."""
 
     def __init__(self, file: Node, path: str, groups: list[Any]):
