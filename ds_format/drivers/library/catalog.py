@@ -1,6 +1,7 @@
-"""The description of a file, and what it means: metadata of a dataset, and what is needed to read each variable.
+"""What a file holds: its description, and what is needed to read each variable.
 
-The netCDF4 library, h5py and the codec of classic files describe a file alike.
+Whatever reads a NetCDF file describes it alike: the netCDF4 library, or the codec of classic files. The catalog of a
+format makes metadata of a dataset from that.
 """
 
 from __future__ import annotations
