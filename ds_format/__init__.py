@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from . import op
     from .api.conversion import convert
     from .api.differing import diff
@@ -259,6 +261,20 @@ class _Former:
 
 sys.modules[__name__].__class__ = _Package
 sys.meta_path.append(_Former)
+
+
+def shown_as_text(dataset: Mapping[Any, Any]) -> str:
+    """Return a dataset as a table of its variables. What shows it is loaded with the first one."""
+    from .show.overview import text
+
+    return text(dataset)
+
+
+def shown_as_html(dataset: Mapping[Any, Any], title: str | None = None) -> str:
+    """Return a dataset as HTML, or with a title the metadata of an open file."""
+    from .show.overview import html, html_of_meta
+
+    return html(dataset) if title is None else html_of_meta(title, dataset)
 
 
 def __getattr__(name: str) -> Any:

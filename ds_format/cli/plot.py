@@ -11,8 +11,8 @@ from typing import Any
 from ..base.names import escape, unescape
 from ..dataset import META
 from ..errors import DsError
-from ..plotting import coordinates, making, picture, terminal
-from ..plotting.scene import Line, Look
+from ..show import making, picture, terminal
+from ..show.scene import Line, Look
 from ..views.subset import open_subset
 from . import options, output, pst
 from .arguments import ArgumentError, Request, count, text, unquoted
@@ -90,7 +90,7 @@ def run(request: Request) -> Iterable[Any]:
     with open_subset(path, unpack=True) as whole:
         keys = [key for key in whole.meta if key != META]
         key = escape(Finder(path, request).require_one(wanted, sorted(map(unescape, keys)), "variable"))
-        names = [key, *coordinates.names_of(key, whole.meta)]
+        names = [key, *making.names_of(key, whole.meta)]
         part = whole.part(options.reading(request)._replace(variables=[*map(unescape, names)]))
         chosen = _chosen(request, whole.meta[key])
         try:

@@ -1,4 +1,9 @@
-"""What is drawn: axes from coordinates, thinned, with gaps where values are missing."""
+"""What is drawn: axes from coordinates, thinned, with gaps where values are missing.
+
+Lines that are broken where a series has a gap.
+
+Times on axes: dates of the real world, and of calendars of models.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.errors import UnsupportedError
-from ds_format.plotting import lines
-from ds_format.plotting.scene import Line, Map
+from ds_format.show import making
+from ds_format.show.making import gaps
+from ds_format.show.picture import lonely_values
+from ds_format.show.scene import Axis, Line, Map, axis_text, date_text, date_ticks, time_axis
+from ds_format.timeaxis.calendars import count
 
 from .sources import make
 
@@ -129,7 +137,7 @@ def test_an_envelope_does_not_depend_on_blocks(sizes: list[int], step: int) -> N
     blocks = np.split(data, np.cumsum(sizes)[:-1])
     parts = [data[i : i + step] for i in range(0, n, step)]
     expected = [extreme for part in parts for extreme in (part.min(), part.max())]
-    assert lines.envelope(iter(blocks), n, step).tolist() == expected
+    assert making.envelope(iter(blocks), n, step).tolist() == expected
 
 
 def test_a_large_map_is_thinned(tmp_path: Path) -> None:
@@ -173,3 +181,132 @@ def test_what_cannot_be_drawn_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=message) as caught:
         make(tmp_path, {"v": data, ".": {"v": {".dims": names}}}, "v")
     assert caught.value.variable == "v"
+
+
+DAYS = "days since 2001-01-01"
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([1] * 9, []),
+        ([1, 1, 2, 1, 1, 1], [2]),
+        ([1, 1, 1, 30, 1, 1], [3]),
+        ([31, 28, 31, 30, 31, 30], []),
+        ([31, 28, 31, 61, 30, 31], [3]),
+        ([365, 365, 366, 365], []),
+        ([1, 1, 1, 1, 3] * 4, []),
+        ([1, 1, 1, 1, 3] * 4 + [60] + [1, 1, 1, 1, 3] * 4, [20]),
+        ([0, 0, 1, 1], []),
+        ([5], []),
+        ([], []),
+    ],
+)
+def test_where_a_series_has_gaps(steps: list[float], expected: list[int]) -> None:
+    days = np.cumsum([0.0, *steps])
+    assert gaps(days).tolist() == expected
+    assert gaps(days[::-1])[::-1].tolist() == [len(steps) - 1 - i for i in expected]
+    dates = np.datetime64("2001-01-01", "ms") + (days * 86_400_000).astype("m8[ms]")
+    assert gaps(dates).tolist() == expected
+
+
+def test_a_missing_time_is_no_gap_of_its_own() -> None:
+    assert gaps(np.array([0, 1, np.nan, 3, 4.0])).tolist() == []
+
+
+def test_a_line_is_broken_at_a_gap(tmp_path: Path) -> None:
+    meta: dict[str, Any] = {"t": {".dims": ["time"]}, "time": {".dims": ["time"], "units": DAYS}}
+    drawn = make(tmp_path, {"t": np.arange(6.0), "time": [0, 1, 2, 10, 11, 12], ".": meta}, "t")
+    assert drawn.y.values.tolist()[:3] == [0, 1, 2]
+    assert np.isnan(drawn.y.values).tolist() == [False] * 3 + [True] + [False] * 3
+    assert len(drawn.x.values) == 7
+    meta["time"]["units"] = "m"
+    drawn = make(tmp_path, {"t": np.arange(6.0), "time": [0, 1, 2, 10, 11, 12], ".": meta}, "t")
+    assert drawn.y.values.tolist() == [0, 1, 2, 3, 4, 5]  # levels may be where they like
+
+
+@pytest.mark.parametrize("calendar", ["standard", "360_day"])
+def test_a_thinned_line_is_broken_at_a_gap(calendar: str, tmp_path: Path) -> None:
+    meta = {"t": {".dims": ["time"]}, "time": {".dims": ["time"], "units": DAYS, "calendar": calendar}}
+    time = np.r_[0:5000, 9000:14000]
+    drawn = make(tmp_path, {"t": np.sin(time), "time": time, ".": meta}, "t")
+    broken = np.flatnonzero(np.isnan(drawn.y.values))
+    assert len(drawn.x.values) == 201
+    assert broken.tolist() == [100]
+
+
+def test_a_time_may_be_drawn_over_itself(tmp_path: Path) -> None:
+    meta = {"time": {".dims": ["obs"], "units": DAYS}, "obs": {".dims": ["obs"], "units": DAYS}}
+    drawn = make(tmp_path, {"time": [0, 1, 2, 10], "obs": [0, 1, 2, 10], ".": meta}, "time")
+    assert np.isnat(drawn.y.values).tolist() == [False, False, False, True, False]
+
+
+def test_values_without_neighbours() -> None:
+    nan = np.nan
+    assert lonely_values(np.array([1, nan, 2, 3, nan, 4])).tolist() == [True, False, False, False, False, True]
+
+
+def axis(values: list[float], units: str, calendar: str | None = None) -> Any:
+    attributes = {"units": units} | ({} if calendar is None else {"calendar": calendar})
+    return time_axis("time", np.array(values, float), attributes)
+
+
+def test_dates_of_the_real_world_are_those_of_numpy() -> None:
+    found = axis([0, 1.5, np.nan], "days since 2000-02-28")
+    assert found.values.tolist() == np.array(["2000-02-28", "2000-02-29T12:00", "NaT"], "M8[ms]").tolist()
+    assert (found.kind, found.calendar) == ("time", "")
+
+
+@pytest.mark.parametrize(
+    ("calendar", "texts"),
+    [
+        ("360_day", ["2000-02-29", "2000-02-30", "2000-03-01"]),
+        ("all_leap", ["2000-02-29", "2000-03-01", "2000-03-02"]),
+    ],
+)
+def test_calendars_of_models_have_their_own_days(calendar: str, texts: list[str]) -> None:
+    found = axis([59.0 if calendar == "all_leap" else 58.0, np.nan], "days since 2000-01-01", calendar)
+    assert found.calendar in ("360_day", "366_day")
+    days = [found.values[0] + i for i in range(3)]
+    assert [axis_text(found, day) for day in days] == texts
+    assert np.isnan(found.values[1])
+
+
+def test_noleap_has_no_29_february() -> None:
+    found = axis([58, 59], "days since 2000-01-01", "noleap")
+    assert [axis_text(found, day) for day in found.values] == ["2000-02-28", "2000-03-01"]
+
+
+def test_what_is_no_date_is_no_axis() -> None:
+    assert axis([0], "K") is None
+    assert axis([0], "months since 2000-01-01") is None
+    assert axis([0], "days since 2000-01-01", "lunar") is None
+    assert axis([1e8], "days since 0001-01-01") is None
+
+
+@pytest.mark.parametrize("calendar", ["360_day", "365_day", "366_day"])
+@pytest.mark.parametrize("span", [0.1, 0.5, 1, 3, 10, 40, 100, 400, 1000, 5000, 50_000, 1_000_000])
+def test_ticks_are_few_dates_within(calendar: str, span: float) -> None:
+    start = float(count(1999, 11, 13, calendar)) + 0.3
+    places, texts = date_ticks(start, start + span, calendar)
+    assert len(places) == len(set(texts)) == len(texts) <= 7
+    assert len(places) >= (1 if span < 1 else 2)
+    assert places == sorted(places)
+    assert all(start <= place <= start + span for place in places)
+
+
+def test_ticks_say_what_their_places_are() -> None:
+    first = count(2000, 1, 30, "360_day")
+    places, texts = date_ticks(first, first + 3, "360_day")
+    assert dict(zip(texts, places, strict=True)) == {
+        "2000-01-30": first, "2000-02-01": first + 1, "2000-02-02": first + 2, "2000-02-03": first + 3,
+    } or all(text.endswith("00") for text in texts)  # fmt: skip
+    years, texts = date_ticks(
+        count(1990, 6, 1, "noleap".replace("noleap", "365_day")), count(2010, 1, 1, "365_day"), "365_day"
+    )
+    assert texts == ["1995", "2000", "2005", "2010"]
+    assert [date_text(day, "365_day", has_time=False)[5:] for day in years] == ["01-01"] * 4
+
+
+def test_numbers_are_told_with_six_digits() -> None:
+    assert axis_text(Axis("x", np.array([1.0])), 1 / 3) == "0.333333"

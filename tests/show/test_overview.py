@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import display
 from ds_format.base.wording import bytes_of
 from ds_format.dataset import Dataset
-from ds_format.display import preview
+from ds_format.show import overview
 
 EVIL = "<script>alert('x')</script>"
-SAMPLE = Path(__file__).parents[1] / "examples" / "sample.nc"
+SAMPLE = Path(__file__).parents[2] / "examples" / "sample.nc"
 
 
 class Untouchable(np.ndarray):
@@ -63,22 +62,22 @@ class Tags(HTMLParser):
 
 def views(dataset: dict[Any, Any]) -> tuple[str, str]:
     """Return both views, after a look at whether the HTML is well formed."""
-    page = display.html(dataset)
+    page = overview.html(dataset)
     Tags(page)
-    return display.text(dataset), page
+    return overview.text(dataset), page
 
 
 def test_a_dataset_shows_itself() -> None:
     dataset = ds.read(SAMPLE)
     told = repr(dataset)
-    assert told == display.text(dataset)
+    assert told == overview.text(dataset)
     lines = told.splitlines()
     assert lines[0] == f"<ds_format.Dataset: {len(dataset) - 1} variables, {total(dataset)}>"
     assert lines[1].startswith("dims: ")
     assert "time: 14" in lines[1]
     assert re.search(r"^  temperature +\w+ +time: 14, .* K$", told, re.MULTILINE)
     assert "attributes:" in lines
-    assert dataset._repr_html_() == display.html(dataset)
+    assert dataset._repr_html_() == overview.html(dataset)
     assert dataset._ipython_key_completions_() == list(dataset)
     assert dict.__repr__(dataset).startswith("{")
 
@@ -98,7 +97,7 @@ def test_the_columns() -> None:
         ".": {"title": "a title"},
     }
     dataset = {"t": np.zeros((3, 4), "f4"), "n": np.int8(1), "s": "text", ".": meta}
-    assert display.text(dataset).splitlines() == [
+    assert overview.text(dataset).splitlines() == [
         "<ds_format.Dataset: 3 variables, 53 B>",
         "dims: time: 3, x: 4",
         "  name  type     dims           size  units",
@@ -108,7 +107,7 @@ def test_the_columns() -> None:
         "attributes:",
         "  title: a title",
     ]
-    page = display.html(dataset)
+    page = overview.html(dataset)
     assert page.count("<details>") == 2
     assert "<b>long_name</b>: temperature" in page
     assert Tags(page).seen.count("tr") == 5
@@ -130,19 +129,19 @@ def test_a_file_and_its_variables_show_themselves(tmp_path: Path) -> None:
 
 def test_everything_is_escaped() -> None:
     meta = {EVIL: {".dims": [EVIL], ".type": EVIL, "units": EVIL, EVIL: EVIL}, ".": {EVIL: [EVIL, {EVIL: EVIL}]}}
-    page = display.html({EVIL: np.zeros(2, object), ".": meta})
+    page = overview.html({EVIL: np.zeros(2, object), ".": meta})
     assert "<script" not in page
     assert "script" not in Tags(page).seen
     assert "&lt;script&gt;" in page
 
 
 def test_notebooks_do_not_take_dollars_for_maths() -> None:
-    page = display.html({"x": np.zeros(3), ".": {"x": {"units": "$m^2", "cost": "5$"}}})
+    page = overview.html({"x": np.zeros(3), ".": {"x": {"units": "$m^2", "cost": "5$"}}})
     assert page.startswith('<div class="tex2jax_ignore mathjax_ignore" ')
 
 
 def test_colours_are_those_of_the_page() -> None:
-    page = display.html({"x": np.zeros(3), ".": {"x": {"units": "m"}}})
+    page = overview.html({"x": np.zeros(3), ".": {"x": {"units": "m"}}})
     tags = Tags(page)
     assert "style" not in tags.seen
     assert page.count("class=") == 1  # of no rules for colours
@@ -175,17 +174,20 @@ def test_coordinates_stand_apart() -> None:
 
 def test_values_in_memory_are_previewed() -> None:
     array = np.ma.MaskedArray(np.arange(12.0).reshape(3, 4) / 3, np.arange(12).reshape(3, 4) == 1)
-    page = display.html({"x": array, "s": np.array(["a<", None], object), ".": {}})
+    page = overview.html({"x": array, "s": np.array(["a<", None], object), ".": {}})
     assert ">0, --, 0.666667, ..., 3.66667<" in page
     assert "&#x27;a&lt;&#x27;, None" in page
-    assert preview.values(np.arange(4)) == "0, 1, 2, 3"
-    assert preview.values(np.array(5)) == "5"
-    assert preview.values("x" * 100) == "'" + "x" * 20 + "..."
-    assert preview.values(np.array(["Tromsø".encode(), b"\xff"], object)) == "'Tromsø', b'\\xff'"
+    assert overview.some_values(np.arange(4)) == "0, 1, 2, 3"
+    assert overview.some_values(np.array(5)) == "5"
+    assert overview.some_values("x" * 100) == "'" + "x" * 20 + "..."
+    assert overview.some_values(np.array(["Tromsø".encode(), b"\xff"], object)) == "'Tromsø', b'\\xff'"
     assert (
-        preview.values(np.zeros((0, 3))) == preview.values(np.zeros(2, [("a", "f8")])) == preview.values([1, 2]) == ""
+        overview.some_values(np.zeros((0, 3)))
+        == overview.some_values(np.zeros(2, [("a", "f8")]))
+        == overview.some_values([1, 2])
+        == ""
     )
-    assert preview.values(np.array("2000-01-01", "M8[D]")) == "2000-01-01"
+    assert overview.some_values(np.array("2000-01-01", "M8[D]")) == "2000-01-01"
 
 
 def test_values_in_files_are_not_previewed(tmp_path: Path) -> None:
@@ -195,9 +197,9 @@ def test_values_in_files_are_not_previewed(tmp_path: Path) -> None:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
         over = np.frombuffer(whole, np.float64)
         for array in (mapped, np.asarray(mapped)[2:], over, over[3:]):
-            assert preview.values(array) == ""
+            assert overview.some_values(array) == ""
         del array, over
-    assert preview.values(np.frombuffer(bytes(16), np.float64)) == "0, 0"
+    assert overview.some_values(np.frombuffer(bytes(16), np.float64)) == "0, 0"
 
 
 def test_sizes_of_text() -> None:
@@ -208,9 +210,9 @@ def test_sizes_of_text() -> None:
         "d": np.array(["ab", "c"]),
         "e": np.ma.MaskedArray(np.array(["abc", "d"], object), [False, True]),
         "f": np.array([{}], object),
-        "g": np.full(preview.MAX_COUNTED + 1, "x", object),
+        "g": np.full(overview.MAX_COUNTED + 1, "x", object),
     }
-    rows = {line.split()[0]: line for line in display.text(dataset).splitlines()[3:]}
+    rows = {line.split()[0]: line for line in overview.text(dataset).splitlines()[3:]}
     assert [re.findall(r"\d+ B", rows[name]) for name in "abcdefg"] == [
         ["8 B"], ["2 B"], ["2 B"], ["3 B"], ["3 B"], [], [],
     ]  # fmt: skip
