@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from .api.writing import write
     from .base.names import escape, unescape
     from .cli import functions as cmd
-    from .comparison.records import Difference
-    from .comparison.told import Differences
+    from .comparison.records import Difference, Differences
     from .dataset import Dataset, validate
     from .drivers.base import LossWarning, Problem
     from .errors import (
@@ -96,8 +95,7 @@ _ERRORS = (
     *("MissingGroupError", "ReplacedError", "TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
 )
 _MODULES = {
-    "comparison.records": ("Difference",),
-    "comparison.told": ("Differences",),
+    "comparison.records": ("Difference", "Differences"),
     "api.conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
     "api.differing": ("diff",),

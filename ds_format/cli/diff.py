@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..api.differing import compare, is_one_file, opened, rule_of
-from ..comparison.datasets import How
-from ..comparison.told import lines
+from ..comparison.datasets import DiffOptions
+from ..comparison.records import lines
 from . import options, pst
 from .arguments import ArgumentError, Request, count, names, text
 from .commands import Command, Ended, Option
@@ -70,7 +70,7 @@ def run(request: Request) -> Iterator[Any]:
         raise ArgumentError("--header and --values exclude each other: without both, all is compared")
     wanted = names(asked.get("variables"), "variables")
     finder = Finder(" ".join(paths), request)
-    how = How(
+    how = DiffOptions(
         rule_of(_number(request, "rtol"), _number(request, "atol")),
         header=not asked.get("values"),
         values=not asked.get("header"),

@@ -8,7 +8,7 @@ import numpy as np
 from xarray import Variable
 
 from ..errors import UnsupportedError
-from ..timeaxis.units import Axis, decode
+from ..timeaxis.units import TimeUnits, decode
 
 REFORM = decode("days since 1582-10-15", "proleptic_gregorian").day
 """From here on the calendars standard and proleptic_gregorian are one."""
@@ -66,14 +66,14 @@ def keep_words(given: Variable, attributes: dict[str, Any], values: Any) -> None
         del attributes["calendar"]
 
 
-def _axis(units: Any, calendar: Any) -> Axis | None:
+def _axis(units: Any, calendar: Any) -> TimeUnits | None:
     try:
         return decode(units, calendar)
     except UnsupportedError:
         return None
 
 
-def _is_later(given: Variable, axis: Axis, values: Any) -> bool:
+def _is_later(given: Variable, axis: TimeUnits, values: Any) -> bool:
     """Whether times of the proleptic Gregorian calendar are behind the reform, and so is what they count from."""
     if axis.calendar != "proleptic_gregorian" or axis.day < REFORM:
         return False

@@ -13,9 +13,7 @@ from typing import Any
 from ... import drivers
 from ...api.creation import Coding
 from ...base.names import unescape
-from ...comparison.attributes import alike, same
-from ...comparison.elements import Rule
-from ...comparison.values import Tally, pairs, tally
+from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError
 from ...selection import Selection
@@ -79,7 +77,7 @@ def _compare_attributes(given: Mapping[str, Any], found: Mapping[str, Any], *, e
         if name not in found:
             if exact:
                 raise IntegrityError(f'attribute "{name}" is not there when the file is read back')
-        elif not (same if exact else alike)(value, found[name]):
+        elif not (same_attributes if exact else alike_attributes)(value, found[name]):
             raise IntegrityError(f'attribute "{name}": read back {found[name]!r}, expected {value!r}')
 
 
