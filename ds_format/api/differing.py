@@ -15,7 +15,7 @@ from ..comparison.records import Differences
 from ..comparison.values import Rule
 from ..dataset import META
 from ..errors import MissingError
-from ..selection import ALL, Selection, Selector
+from ..model.selection import ALL, Selection, Selector
 from ..views.subset import Subset, open_subset
 from .writing import is_xarray
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import drivers
 from ..api.creation import check_times
-from ..selection import Selection
+from ..model.selection import Selection
 from . import pst
 from .arguments import READ, WRITE, ArgumentError, Request, UsageError, is_none, unquoted
 from .commands import Command, Option

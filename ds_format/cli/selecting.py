@@ -12,7 +12,7 @@ from ..base.names import escape, unescape
 from ..base.progress import Progress
 from ..many.converting.wanted import verifying
 from ..model.conventions import with_coordinates
-from ..selection import Selection
+from ..model.selection import Selection
 from ..views.subset import Subset, open_subset
 from . import metadata, options
 from .arguments import Request, read_format

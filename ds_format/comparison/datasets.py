@@ -1,4 +1,4 @@
-"""All that differs between two sources, files or datasets in memory: the datasets first, then one variable after another.
+"""All that differs between two sources, files or datasets in memory: first the datasets, then one variable by one.
 
 Numbers that are stored in both files as in memory are compared as bytes: if these are the same, none is decoded.
 """
@@ -21,7 +21,7 @@ from ..codec.encode import describe
 from ..dataset import META, attrs, checked, dims
 from ..drivers.base import BLOCK_SIZE, Handle, Metadata, Source, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
-from ..selection import take
+from ..model.index import take
 from ..views.subset import Subset, item_size, memory_size
 from .records import Difference, Place
 from .values import EXACT, Rule, Tally, ValuePair, attribute_type, pairs, same_attributes, tally

@@ -13,8 +13,9 @@ from ..base.dtypes import TYPES
 from ..base.names import unescape
 from ..dataset import as_array
 from ..errors import DsError
-from ..merging import Convert, Target, joined
-from ..selection import Index, shape_of, take
+from ..model.index import Index, shape_of, take
+from ..model.merge_plan import Convert
+from ..model.merged_arrays import MergedArray, joined
 from .pieces import SourcePiece, name_of
 from .reading import no_collection, opened, pieces
 from .watched import WatchedFiles
@@ -112,7 +113,7 @@ class Concatenation:
         wanted = _Wanted(whole, positions, self._owners(positions), order)
         needed = _distinct(wanted.owners)
         present = needed[self.numbers[needed] != ABSENT]
-        target = Target(shape, self.type, is_gappy=len(present) < len(needed))
+        target = MergedArray(shape, self.type, is_gappy=len(present) < len(needed))
         if target.values.size:
             with no_collection():
                 for where, values in self._parts(wanted, present):

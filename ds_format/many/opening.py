@@ -15,8 +15,9 @@ from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
-from ..merging import UNWRITTEN, Filler, MergePlan, Target, Way, make, reconcile
 from ..model.conventions import parents_bounds
+from ..model.merge_plan import UNWRITTEN, MergePlan, Way, plan_merge, reconcile
+from ..model.merged_arrays import Filler, MergedArray
 from ..model.packing import is_packed, unpacked_meta
 from .concatenation import ABSENT, AS_IT_IS, Concatenation, One
 from .pieces import name_of
@@ -75,7 +76,7 @@ def open_files(
 
 def _opened(scanned: Scanned, wanted: Wanted) -> ManyFiles:
     stacked = [unescape(key) for key in scanned.stacked]
-    plans, merged = make(scanned.inputs, wanted.dim, None, stacked, jd=False)
+    plans, merged = plan_merge(scanned.inputs, wanted.dim, None, stacked, jd=False)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
     meta[META] = {key: value for key, value in scanned.first[META].items() if key not in wanted.attributes}
     plans = [plan for plan in plans if plan.key not in scanned.spread]
@@ -177,7 +178,7 @@ def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
         raise error.at(variable=unescape(key))
     shape = (len(scanned.lengths), *stacks[0].shape[1:])
     type_name = describe({key: stacks[0]}, {})[key][".type"]
-    target = Target(shape, type_name, sum(map(len, stacks)) < shape[0])
+    target = MergedArray(shape, type_name, sum(map(len, stacks)) < shape[0])
     for (start, _, _), stack in zip(parts, stacks, strict=True):
         target.put((slice(start, start + len(stack)),), stack)
     values = np.repeat(target.values, scanned.lengths, axis=0)

@@ -14,9 +14,10 @@ from ..drivers.base import Metadata, check_faults
 from ..drivers.library.missing import settled
 from ..drivers.small import Piece
 from ..errors import UnsupportedError
-from ..merging import Input, assemble, size_along
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
+from ..model.merge_plan import MergeInput, size_along
+from ..model.merged_arrays import assemble
 from .opened_files import OpenFiles
 
 
@@ -146,7 +147,7 @@ def merge_pieces(
     unpack : bool or None
         As `packing.is_unpacked_by`.
     masks : bool
-        As `merging.assemble`.
+        As `model.merged_arrays.assemble`.
 
     Raises
     ------
@@ -156,7 +157,7 @@ def merge_pieces(
         If the pieces cannot be merged.
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
-    inputs = [Input(_only(piece.meta, keys), len(piece.paths), piece.first, piece.paths[0]) for piece in pieces]
+    inputs = [MergeInput(_only(piece.meta, keys), len(piece.paths), piece.first, piece.paths[0]) for piece in pieces]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:

@@ -9,7 +9,7 @@ from ..dataset import META, dims
 from ..drivers.base import Metadata
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.alike import are_alike
-from ..merging import DECIDING
+from ..model.merge_plan import DECIDING
 from ..model.packing import is_packed
 from ..timeaxis import is_time
 

@@ -13,8 +13,10 @@ from ..base import modes
 from ..base.names import unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, metadata_of
-from ..merging import Input, assemble
-from ..selection import Selection, normalize, resolve, shape_of, take
+from ..model.index import normalize, shape_of, take
+from ..model.merge_plan import MergeInput
+from ..model.merged_arrays import assemble
+from ..model.selection import Selection, resolve
 from .values import all_keys, array_of, check, created_entry, entry_of, name_list, normal, put, stored
 from .values import shape_of as shape_of_variable
 from .variables import all_sizes, names_of
@@ -281,6 +283,6 @@ def merge(
         return Dataset({META: {META: {}}})
     metas = [metadata_of(d) for d in dd]
     arrays = [arrays_of(d, meta) for d, meta in zip(dd, metas, strict=True)]
-    inputs = [Input(describe(*pair)) for pair in zip(arrays, metas, strict=True)]
+    inputs = [MergeInput(describe(*pair)) for pair in zip(arrays, metas, strict=True)]
     reads = [lambda key, found=found: found[key][None] for found in arrays]
     return assemble(inputs, reads, dim, new, variables, jd, masks=True)

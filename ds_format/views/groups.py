@@ -13,7 +13,7 @@ from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from ..drivers.settings import names
 from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..model.packing import RECORDS
-from ..selection import ALL
+from ..model.selection import ALL
 from .subset import Path, Subset, open_subset
 
 SEPARATOR = "/"

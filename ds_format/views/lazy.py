@@ -17,7 +17,7 @@ from ..body import Opened
 from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from ..errors import MissingError
-from ..selection import normalize
+from ..model.index import normalize
 from .subset import Subset
 
 

@@ -25,7 +25,8 @@ from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_
 from ..errors import DsError, UnsupportedError
 from ..model import packing
 from ..model.conventions import with_parents
-from ..selection import ALL, Index, Selection, as_slice, normalize, resolve, shape_of, take
+from ..model.index import Index, as_slice, normalize, shape_of, take
+from ..model.selection import ALL, Selection, resolve
 
 STRING_SIZE = 128
 """Bytes of memory that a string is reckoned to take."""
@@ -67,7 +68,7 @@ def open_subset(
     OSError, DriverError, FormatError
         If the file cannot be read.
     IndexError, UnsupportedError, MissingError
-        As `ds_format.selection.resolve`.
+        As `ds_format.model.selection.resolve`.
     """
     if format is None:
         format = drivers.find_existing(path)

@@ -15,7 +15,7 @@ from xarray.core import indexing
 from ..dataset import as_array
 from ..drivers.base import Readable
 from ..errors import DsError, FormatError
-from ..selection import normalize, take
+from ..model.index import normalize, take
 
 
 class LazyArray(BackendArray):

@@ -10,7 +10,7 @@ import pytest
 
 from ds_format.api import files
 from ds_format.cli import selecting
-from ds_format.selection import Selection
+from ds_format.model.selection import Selection
 
 if TYPE_CHECKING:
     from .conftest import Run

@@ -18,7 +18,7 @@ from ds_format.dataset import as_array, dims
 from ds_format.errors import DsError, MissingError, ReplacedError, UnsupportedError
 from ds_format.many import concatenation, reading
 from ds_format.many.opening import ManyFiles
-from ds_format.selection import normalize, shape_of
+from ds_format.model.index import normalize, shape_of
 from tests.descriptors import n_open
 
 from .files_as_one import NAMES, SIZES, expected, make, opened, same, values, write

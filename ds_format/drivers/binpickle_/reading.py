@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...binpickle import checksums
 from ...binpickle.machine.postponed import PostponedArray
 from ...binpickle.reader import BinPickleFile
-from ...selection import is_whole, split_axis, take
+from ...model.index import is_whole, split_axis, take
 from ..base import block_slices
 from ..slabs import Slices, read_part
 

@@ -15,7 +15,7 @@ from ...binpickle.reader import BinPickleFile
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META
 from ...errors import DsError, MissingError
-from ...selection import take
+from ...model.index import take
 from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..handle import Reopened
 from ..strings import OBJECT_SIZE

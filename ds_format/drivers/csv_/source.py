@@ -12,7 +12,7 @@ from ...base.names import escape, unescape
 from ...body import open_file
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
-from ...selection import take
+from ...model.index import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import Reopened
 from .cells import DTYPES, Column, values_of

@@ -19,7 +19,7 @@ from ...errors import DsError
 from ...kernels.ds.following import Model, append_numbers
 from ...kernels.header.alike import are_alike, merge_entries
 from ...kernels.header.header import Header as Compiled
-from ...merging import DECIDING, size_along
+from ...model.merge_plan import DECIDING, size_along
 from ..base import Metadata
 from .variables import decode_variable, read_headers, typed
 from .whole import WHOLE_SIZE, digest, from_held, held

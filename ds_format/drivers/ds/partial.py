@@ -17,7 +17,7 @@ from ...codec.header import VarHeader
 from ...codec.layout import locate
 from ...dataset import as_array
 from ...errors import DsError
-from ...selection import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
+from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from .variables import decode_variable
 
 PIECE_SIZE = 1024 * 1024

@@ -16,7 +16,7 @@ from ...base.names import unescape
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError
-from ...selection import Selection
+from ...model.selection import Selection
 from ...views.subset import Subset, open_subset
 
 DATE_ERROR = 1e-6

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import drivers
 from ...base.progress import Progress
-from ...selection import Selection, Selector
+from ...model.selection import Selection, Selector
 from ...views.subset import Path
 from .bookkeeping import Each, How, Run
 from .inputs import Input, find

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from ... import drivers
 from ...api.conversion import convert_selection
 from ...base.progress import Progress
-from ...selection import Selection
+from ...model.selection import Selection
 from ...views.subset import Subset, open_subset
 
 

@@ -20,7 +20,7 @@ from ds_format.binpickle.reader import BinPickleFile
 from ds_format.drivers import slabs
 from ds_format.drivers.binpickle_ import reading
 from ds_format.drivers.binpickle_.source import BinPickleSource
-from ds_format.selection import normalize, take
+from ds_format.model.index import normalize, take
 from tests.binpickle.pickles import MEMOIZE, NEXT_BUFFER, call, dtype, get, load, name, whole
 from tests.binpickle.pickles import Masked as TwoArrays
 from tests.same import same_data

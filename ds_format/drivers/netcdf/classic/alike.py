@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .... import classic
 from ....dataset import META, as_array, as_masked, escape
-from ....merging import size_along
+from ....model.merge_plan import size_along
 from ...base import Metadata
 from .small import Held
 from .source import ClassicSource

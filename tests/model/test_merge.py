@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.merging import Input, make
+from ds_format.model.merge_plan import MergeInput, plan_merge
 
 from ..same import same_data
 from ..strategies import arrays
@@ -134,7 +134,7 @@ def test_what_does_not_fit_within_one_dataset() -> None:
 def test_nothing_is_missing_where_all_is_covered() -> None:
     meta = {"x": {".size": [2], ".dims": ["t"], ".type": "int8", ".missing": False}}
     for dim in ("t", "new"):
-        plans, merged = make([Input(meta), Input(meta, 3)], dim)
+        plans, merged = plan_merge([MergeInput(meta), MergeInput(meta, 3)], dim)
         assert [plan.missing for plan in plans] == [False]
         assert merged["x"][".missing"] is False
 

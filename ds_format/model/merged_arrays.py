@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ..base.dtypes import TYPES
 from ..dataset import META, Dataset, as_masked
-from .plan import Input, MergePlan, Part, Way, converted, make
+from .merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge
 
 Read = Callable[[str], Any]
 """Key of a variable of one input → array of shape (count, *shape): one for each dataset that the input stands for."""
 
 
 def assemble(
-    inputs: Sequence[Input],
+    inputs: Sequence[MergeInput],
     reads: Iterable[Read],
     dim: str,
     new: str | None = None,
@@ -38,7 +38,7 @@ def assemble(
     masks : bool
         Whether merged numbers are masked arrays with a mask of their shape, whatever is missing.
     """
-    plans, meta = make(inputs, dim, new, variables, jd)
+    plans, meta = plan_merge(inputs, dim, new, variables, jd)
     filler = Filler(plans, len(inputs))
     for i, read in enumerate(reads):
         filler.add(i, read)
@@ -64,7 +64,7 @@ class Filler:
     def __init__(self, plans: Iterable[MergePlan], n_inputs: int):
         self.plans = list(plans)
         self._arrays = [_Array(plan) for plan in self.plans]
-        self._parts: list[list[tuple[_Array, Part]]] = [[] for _ in range(n_inputs)]
+        self._parts: list[list[tuple[_Array, MergePart]]] = [[] for _ in range(n_inputs)]
         for array in self._arrays:
             for part in array.plan.parts:
                 self._parts[part.input].append((array, part))
@@ -88,10 +88,10 @@ class _Array:
             return
         covered = sum(part.n for part in plan.parts)
         is_gappy = plan.way is not Way.FIRST and covered < plan.shape[plan.axis]
-        self.target = Target(plan.shape, plan.type, is_gappy)
+        self.target = MergedArray(plan.shape, plan.type, is_gappy)
         self.is_masked = False
 
-    def put(self, part: Part, stack: Any) -> None:
+    def put(self, part: MergePart, stack: Any) -> None:
         if isinstance(stack, np.ma.MaskedArray):
             self.is_masked = True
             if np.ma.getmask(stack) is np.ma.nomask:
@@ -113,7 +113,7 @@ class _Array:
         return as_masked(values) if self.is_masked else values
 
 
-class Target:
+class MergedArray:
     """An array that is filled part by part.
 
     Parameters
@@ -158,7 +158,7 @@ def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
     return np.zeros(shape, ds_type.code)
 
 
-def part_values(plan: MergePlan, part: Part, stack: Any) -> Any:
+def part_values(plan: MergePlan, part: MergePart, stack: Any) -> Any:
     """Return what a part of a variable adds, shaped as its place in the merged array.
 
     Parameters

@@ -1,19 +1,141 @@
-"""From the metadata of several datasets: what each variable of the merged one is made of."""
+"""From the metadata of several datasets: what each variable of the merged one is made of.
+
+Parts of a variable get a common type, common units and common packing. Then memory (`merged_arrays`) or a file is filled
+by the plan.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .. import timeaxis
 from ..base import modes
+from ..base.dtypes import TYPE_OF_CODE, TYPES
 from ..base.names import escape, unescape
+from ..base.wording import on_one_line
 from ..dataset import META, dims
 from ..errors import UnsupportedError
-from ..model.conventions import PACKING, TIME, parents_bounds, with_parents
-from ..model.packing import RECORDS
-from .common import Convert, merged_type, reconcile
+from .conventions import BOUNDS, PACKING, TIME, parents_bounds, with_parents
+from .packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
+
+Convert = Callable[[Any], Any]
+"""Values as they are stored → values as they are merged. It can be pickled."""
+Meta = Mapping[str, Any]
+DECIDING = (".dims", ".size", ".type", "units", "calendar", *BOUNDS, *ATTRIBUTES, *RECORDS)
+"""What of the metadata of a variable decides how its values are merged. The rest, but for `.missing`, is only kept."""
+
+
+def merged_type(key: str, names: Sequence[str | None]) -> str:
+    """Return the ds type that holds the values of all parts, by the promotion rules of NumPy.
+
+    Raises
+    ------
+    UnsupportedError
+        If text, byte strings and numbers are mixed.
+    """
+    kinds = dict.fromkeys("float64" if name is None else name for name in names)
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    types = [TYPES[name] for name in kinds]
+    if any(ds_type.is_string for ds_type in types):
+        raise UnsupportedError(
+            f"found values of types {', '.join(kinds)}, which no one type holds", variable=unescape(key)
+        )
+    dtype = np.result_type(*(np.dtype(ds_type.code) for ds_type in types))
+    return TYPE_OF_CODE["?" if dtype.kind == "b" else dtype.str[1:]].name
+
+
+def reconcile(
+    key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]
+) -> tuple[list[Convert | None], dict[str, Any], str | None]:
+    """Find out how to bring the parts of a variable to the same units and packing.
+
+    Parameters
+    ----------
+    key : str
+        Of the variable.
+    metas : sequence of dict
+        Its metadata in each part.
+    jd : bool
+        Whether times counted differently become Julian dates, instead of being counted as in the first part. They do
+        not if all are of the same calendar of models that has dates of its own.
+    names : sequence of str
+        What each part is called in messages.
+
+    Returns
+    -------
+    (list, dict, str or None)
+        For each part how to convert its values, None if they stay; the metadata that then hold, None for an attribute
+        that goes; the ds type of converted values, None if none are converted.
+
+    Raises
+    ------
+    UnsupportedError
+        If times are counted differently, and cannot be converted.
+    """
+    packed = [is_packed(meta, meta.get(".type")) for meta in metas]
+    counted = _common_units(key, metas, jd, names)
+    given: dict[str, Any] = dict.fromkeys(ATTRIBUTES + OF_PACKED) if any(packed) else {}
+    if counted is not None:
+        units, calendar = counted["units"], counted["calendar"]
+        counters = [_counter(meta, units, calendar, one) for meta, one in zip(metas, packed, strict=True)]
+        return [*counters], {**given, **counted}, "float64"
+    if not (any(packed) and _differ(metas, ATTRIBUTES)):
+        return [None] * len(metas), {}, None
+    converts = [partial(unpack, attrs=meta) if one else None for meta, one in zip(metas, packed, strict=True)]
+    types = [unpacked_type(meta) if one else meta.get(".type") for meta, one in zip(metas, packed, strict=True)]
+    return [*converts], given, merged_type(key, types)
+
+
+def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the metadata of times that are counted differently once they are counted alike; None if they need not."""
+    if not _differ(metas, ("units", "calendar")):
+        return None
+    if not all(map(timeaxis.is_time, metas)):
+        if _differ(metas, ("units",)):
+            units: dict[Any, str] = {}
+            for meta, name in zip(metas, names, strict=True):
+                one = meta.get("units")
+                units.setdefault(one if one is None else str(one), f"none in {name}" if one is None else repr(str(one)))
+            found = ", ".join([*units.values()][:3])
+            message = f'variable "{unescape(key)}": merged although units differ: {found}'
+            warnings.warn(on_one_line(message), stacklevel=2)
+        return None
+    # dates of these calendars need not exist in the one of Julian dates
+    calendars = {timeaxis.calendar_of_its_own(meta) for meta in metas}
+    if jd and (len(calendars) > 1 or None in calendars):
+        return {"units": timeaxis.JD_UNITS, "calendar": timeaxis.JD_CALENDAR, ".time": True}
+    return {"units": metas[0]["units"], "calendar": metas[0].get("calendar")}
+
+
+def _differ(metas: Sequence[Meta], names: Sequence[str]) -> bool:
+    first = [metas[0].get(name) for name in names]
+    return any(
+        not _equal(meta.get(name), value) for meta in metas[1:] for name, value in zip(names, first, strict=True)
+    )
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if left is right or (type(left) is str and type(right) is str):
+        return bool(left == right)
+    return bool(np.array_equal(left, right))
+
+
+def _counter(meta: Meta, units: str, calendar: str | None, packed: bool) -> Convert:
+    return partial(_count, meta=meta, units=units, calendar=calendar, packed=packed)
+
+
+def _count(values: Any, meta: Meta, units: str, calendar: str | None, packed: bool) -> Any:
+    plain = unpack(values, meta) if packed else values
+    return timeaxis.convert(plain, meta["units"], meta.get("calendar"), units, calendar)
+
 
 Metadata = Mapping[str, Mapping[str, Any]]
 NETCDF = RECORDS[0]
@@ -23,7 +145,7 @@ INTERNAL = frozenset({".size", ".type", ".missing"})
 """Properties of the parts that say nothing of the merged variable."""
 
 
-class Input(NamedTuple):
+class MergeInput(NamedTuple):
     """One dataset, or several in a row that are alike in all that decides how they are merged."""
 
     meta: Metadata
@@ -45,7 +167,7 @@ class Way(Enum):
     FIRST = "not: the first dataset that has it gives it"
 
 
-class Part(NamedTuple):
+class MergePart(NamedTuple):
     """What one input adds to a variable."""
 
     input: int
@@ -69,13 +191,13 @@ class MergePlan(NamedTuple):
     """None: no data."""
     type: str | None
     """Name of the ds type; None only without data."""
-    parts: list[Part]
+    parts: list[MergePart]
     """In the order of the axis. What they leave out is missing."""
     missing: bool
     """Whether values may be missing."""
 
 
-def converted(plan: MergePlan, part: Part, values: Any) -> Any:
+def converted(plan: MergePlan, part: MergePart, values: Any) -> Any:
     """Return values of a part as those of the merged variable.
 
     Raises
@@ -91,8 +213,8 @@ def converted(plan: MergePlan, part: Part, values: Any) -> Any:
         raise error.at(variable=unescape(plan.key))
 
 
-def make(
-    inputs: Sequence[Input],
+def plan_merge(
+    inputs: Sequence[MergeInput],
     dim: str,
     new: str | None = None,
     variables: Collection[str] | None = None,
@@ -158,7 +280,7 @@ def make(
     return plans, meta
 
 
-def _leave_to_parents(meta: Mapping[str, dict[str, Any]], stored: Sequence[Input]) -> None:
+def _leave_to_parents(meta: Mapping[str, dict[str, Any]], stored: Sequence[MergeInput]) -> None:
     """Remove from bounds the inherited attributes that their coordinate has after the merge."""
     for parent in meta.values():
         for key in parents_bounds(parent):
@@ -181,12 +303,12 @@ def size_along(meta: Metadata, dim: str) -> int | None:
     return None
 
 
-def _dims(key: str, given: Input) -> list[str]:
+def _dims(key: str, given: MergeInput) -> list[str]:
     entry = given.meta[key]
     return dims(key, entry, len(entry[".size"]))
 
 
-def _merged_entry(key: str, inputs: Sequence[Input]) -> dict[str, Any]:
+def _merged_entry(key: str, inputs: Sequence[MergeInput]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     previous: Mapping[str, Any] = {}
     for given in inputs:
@@ -199,7 +321,7 @@ def _merged_entry(key: str, inputs: Sequence[Input]) -> dict[str, Any]:
 
 def _join(
     key: str,
-    inputs: Sequence[Input],
+    inputs: Sequence[MergeInput],
     having: Sequence[int],
     dim: str,
     sizes: Sequence[int | None],
@@ -224,7 +346,7 @@ def _join(
 
 def _stack(
     key: str,
-    inputs: Sequence[Input],
+    inputs: Sequence[MergeInput],
     having: Sequence[int],
     dim: str,
     ends: Sequence[int],
@@ -242,7 +364,7 @@ def _stack(
 def _merge(
     key: str,
     way: Way,
-    inputs: Sequence[Input],
+    inputs: Sequence[MergeInput],
     having: Sequence[int],
     along: tuple[int, int],
     spans: Sequence[tuple[int, int]],
@@ -264,7 +386,7 @@ def _merge(
         entry[name] = value
         if value is None:
             del entry[name]
-    parts = [Part(i, *span, convert) for i, span, convert in zip(having, spans, converts, strict=True)]
+    parts = [MergePart(i, *span, convert) for i, span, convert in zip(having, spans, converts, strict=True)]
     type_name = converted_type or merged_type(key, [meta.get(".type") for meta in metas])
     covered = sum(part.n for part in parts)
     missing = covered < total or any(meta.get(".missing", True) for meta in metas)
@@ -286,13 +408,13 @@ def _merged_record(
     return {name: value for name, value in record.items() if name not in names}
 
 
-def _first(key: str, inputs: Sequence[Input], i: int, entry: dict[str, Any]) -> MergePlan:
+def _first(key: str, inputs: Sequence[MergeInput], i: int, entry: dict[str, Any]) -> MergePlan:
     given, first = inputs[i].meta[key], (inputs[i].first or inputs[i].meta)[key]
     # What says how to read the values must be of the dataset that the values are of.
     entry.update({name: value for name, value in first.items() if name not in INTERNAL})
     shape = tuple(given[".size"])
     type_name = given.get(".type") or "float64"
-    return MergePlan(key, Way.FIRST, 0, shape, type_name, [Part(i, 0, 1, None)], bool(given.get(".missing", True)))
+    return MergePlan(key, Way.FIRST, 0, shape, type_name, [MergePart(i, 0, 1, None)], bool(given.get(".missing", True)))
 
 
 def _without(size: Sequence[int], axis: int) -> list[int]:

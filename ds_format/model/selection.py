@@ -17,9 +17,9 @@ from ..base import modes
 from ..base.names import escape, unescape
 from ..dataset import META, attrs, dims
 from ..errors import UnsupportedError
-from ..model.conventions import kind_of
-from ..model.packing import is_packed, unpack
+from .conventions import kind_of
 from .index import count, normalize_one
+from .packing import is_packed, unpack
 
 Selector = Mapping[str, Any] | None
 Say = Callable[[str], None]
