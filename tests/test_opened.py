@@ -17,9 +17,8 @@ import pytest
 
 import ds_format as ds
 from ds_format import binpickle, drivers
-from ds_format.body.body import FileBody
+from ds_format.body.body import FileBody, Stream
 from ds_format.body.lock import Lock
-from ds_format.body.stream import Stream
 from ds_format.codec.encode import describe
 from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter

@@ -19,7 +19,7 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.body import target, temporary
 from ds_format.body.target import Target
-from ds_format.body.workfolder import WorkFolder
+from ds_format.body.temporary import WorkFolder
 from ds_format.errors import DsError
 from ds_format.kernels.files import files, portable
 

@@ -18,7 +18,7 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.body.lock import try_lock
 from ds_format.body.target import Target
-from ds_format.body.workfolder import WorkFolder
+from ds_format.body.temporary import WorkFolder
 from ds_format.kernels.files import portable
 
 META = {"x": {".dims": ["i"], ".size": [3], ".type": "float64"}}

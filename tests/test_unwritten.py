@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
+from ds_format import drivers
 
 GOLDEN = Path(__file__).parent / "golden" / "ds" / "of_0.1.0" / "fill_mark.ds"
 FORMATS = ["NETCDF3_CLASSIC", "NETCDF4"]
@@ -72,6 +73,23 @@ def test_unwritten_values_come_back(tmp_path: Path, kind: str, n: int, copy: Any
         expected = raw(source)
         assert all(np.array_equal(values, expected[name]) for name, values in raw(tmp_path / "c.nc").items())
         assert fills(tmp_path / "c.nc") == dict.fromkeys(expected)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_part_keeps_the_mark(tmp_path: Path, n: int) -> None:
+    source = make(tmp_path / "a.nc", n=n)
+    ds.convert(source, tmp_path / "a.ds")
+    part = {"t": slice(1, n)}
+    ds.convert(tmp_path / "a.ds", tmp_path / "b.ds", sel=part)
+    ds.write(tmp_path / "c.ds", ds.read(tmp_path / "a.ds", sel=part))
+    for name in ("b.ds", "c.ds"):
+        assert record(tmp_path / name, "unwritten")["fill"] == "default"
+        assert record(tmp_path / name, "whole")["fill"] == "unused"
+        ds.convert(tmp_path / name, tmp_path / "d.nc")
+        assert fills(tmp_path / "d.nc")["unwritten"] is None
+    opened = drivers.open_source(tmp_path / "a.ds", drivers.FORMATS["ds"])
+    block = np.ma.concatenate(list(opened.blocks("unwritten", 1000)))
+    assert np.array_equal(np.ma.getdata(block), raw(source)["unwritten"])
 
 
 @pytest.mark.parametrize("n", SIZES)

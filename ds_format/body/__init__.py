@@ -1,12 +1,10 @@
 """Bytes on this machine, and how they appear: what every format reads from and writes to.
 
-body         random access to the bytes of a file, of memory, or of a part of either
+body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
 mapped       a file that is mapped into memory
-stream       a body with a position, for libraries that want a file
 stamp        what tells a file from another one that took its name, or from what it was
 target       a file that appears under its name when it is whole
-workfolder   a folder in which a task works, with the rights of a target
-temporary    files that are not there any more after an interrupted run
+temporary    files and folders next to a target while it is written
 lock         who writes to a target
 
 Nothing in here knows a format. A pipe would keep the process waiting, and a device may never end, so what was opened is

@@ -1,4 +1,4 @@
-"""Temporary names beside what is being written, and what becomes of those of killed writers.
+"""Temporary files and folders next to what is being written, and what becomes of those of killed writers.
 
 The temporary name is always the same for one target, and what has it is locked while it is written. So what a killed
 writer left is found, without listing a folder, by the next one of this target, which removes it. Where the name is
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 
@@ -140,3 +141,49 @@ def _remove_abandoned(name: str, remove: Callable[[str], object]) -> None:
 
 def _is_old(status: os.stat_result) -> bool:
     return time.time() - status.st_mtime > ABANDONED_AFTER
+
+
+class WorkFolder(Opened):
+    """A folder next to a path, under a temporary name. It is removed with its content when it is closed.
+
+    Parameters
+    ----------
+    path : str
+        What is going to be written.
+    use : str
+        What the folder is for, as part of its name.
+    mode : int
+        Permissions before those that the process denies. By default only the owner may look: what is in it may replace
+        a file that is private.
+
+    Attributes
+    ----------
+    path : str
+        Of the folder.
+    """
+
+    _is_closed = False
+
+    def __init__(self, path: str, use: str, mode: int = 0o700):
+        self._temporary = Temporary(path, lambda name: _make(name, mode), shutil.rmtree, use=use)
+        self.path = self._temporary.path
+
+    def close(self) -> None:
+        """Remove the folder, unless it got another name; what has its name by then is somebody else's."""
+        if not self._is_closed:
+            self._is_closed = True
+            with contextlib.suppress(OSError):  # of closing what it has opened
+                if self._temporary.is_own():
+                    shutil.rmtree(self.path, ignore_errors=True)
+            self._temporary.let_go()
+
+    def __enter__(self) -> str:
+        return self.path
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _make(name: str, mode: int) -> int:
+    os.mkdir(name, mode)
+    return os.open(name, os.O_RDONLY) if HOLDS else -1

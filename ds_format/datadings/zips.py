@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..body.body import FileBody
-from ..body.stream import Stream
+from ..body.body import FileBody, Stream
 from ..errors import FormatError
 from .lists import ListReader, Sample, keep
 from .patterns import as_list, find_files

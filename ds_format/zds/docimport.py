@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..body.workfolder import WorkFolder
+from ..body.temporary import WorkFolder
 from ..errors import UnsupportedError
 from ..kernels.files import files
 from ..kernels.zds.zdx import Table

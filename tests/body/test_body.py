@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.body import body as bodies
-from ds_format.body.body import Body, FileBody, MemoryBody, open_body
+from ds_format.body.body import Body, FileBody, MemoryBody, Stream, open_body
 from ds_format.body.mapped import mapped, open_mapped
-from ds_format.body.stream import Stream
 from ds_format.drivers.ds.source import DsSource
 from ds_format.errors import TruncatedError
 from ds_format.kernels.files import ranges

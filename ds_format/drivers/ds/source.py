@@ -27,6 +27,8 @@ from ...errors import DsError, MissingError
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..ds_header import open_line
 from ..handle import PositionedHandle
+from ..library.missing import restore
+from ..settings import NETCDF
 from . import checksums
 from .checksums import Sums
 from .partial import decoder_of, has_legacy_strings, read_variable
@@ -119,9 +121,12 @@ class DsSource(Opened):
         try:
             if self._verify:
                 self.compare(name)
-            return read_variable(self.header.version, name, self.variable(name), self.body, self.strings, index)
+            values = read_variable(self.header.version, name, self.variable(name), self.body, self.strings, index)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
+        if NETCDF in self.meta[name]:
+            restore(self.meta[name], values)
+        return values
 
     def handle(self, name: str) -> DsHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
@@ -241,7 +246,10 @@ class DsSource(Opened):
             for block in block_slices(var.size, size, min(budget, STEP * 64)):
                 shape = tuple(part.stop - part.start for part in block)
                 stop = start + int(np.prod(shape, dtype=np.int64))
-                yield decoder.row(start, stop).reshape(shape)
+                values = decoder.row(start, stop).reshape(shape)
+                if NETCDF in self.meta[name]:
+                    restore(self.meta[name], values)
+                yield values
                 start = stop
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
-from ...body.body import Body, MemoryBody
+from ...body.body import MemoryBody
 from ...codec.attributes import from_json
 from ...codec.decode import DTYPES
-from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
+from ...codec.line import KNOWN, PARSER, decompiled, find_end, interpreted
 from ...dataset import Dataset
 from ...errors import DsError
 from ...kernels.ds.small import Reader
 from ...kernels.files import files
 from ...model.packing import unpack_all
-from ..base import Metadata
-from ..ds_header import open_line
 from ..library.missing import restore
 from ..settings import NETCDF
 from .variables import decode_variable, may_unpack, read_headers, typed
@@ -33,8 +31,8 @@ VERSION_SIZE = 7
 _small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_file, WHOLE_SIZE)
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
-    """Read a dataset: a small file in one piece, of a large one the header and the variables that are wanted.
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
+    """Read a dataset from a small file, in one piece; None if the file is larger.
 
     Parameters
     ----------
@@ -52,8 +50,8 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     try:
         rest = _small.read(path, dataset, keys, full)
         if rest is not None and rest[0] is None:
-            _read_large(dataset, path, keys, full, strings, unpack)
-        elif rest is not None or unpack:
+            return None
+        if rest is not None or unpack:
             _go_on(dataset, rest, keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=os.fsdecode(path))
@@ -91,7 +89,7 @@ def _go_on(
     strings: bool,
     unpack: bool | None,
 ) -> None:
-    """Do what `kernels.ds.small` leaves to others."""
+    """Decode what `kernels.ds.small` does not: variables that are no plain numbers, headers of other kinds; unpack."""
     if rest is None:
         unpack_all(dataset, dataset["."], unpack)
         return
@@ -100,37 +98,14 @@ def _go_on(
         header, meta = interpreted(data, find_end(data, whole=True), None if full else keys)
     else:
         header, meta = decompiled(found[0]), found[1]
-    _complete(dataset, left, header, meta, MemoryBody("", data, header.body, lends=keys is None), keys, strings, unpack)
-
-
-def _read_large(
-    dataset: Dataset, path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
-) -> None:
-    file, line = open_line(path)
-    with file.watch:
-        header, meta = parse(line, find_end(line, whole=True), None if full else keys)
-        _complete(dataset, None, header, meta, file.section(header.body), keys, strings, unpack)
-
-
-def _complete(
-    dataset: Dataset,
-    left: Iterable[str] | None,
-    header: Header,
-    meta: Metadata,
-    body: Body,
-    keys: Collection[str] | None,
-    strings: bool,
-    unpack: bool | None,
-) -> None:
-    """Put the variables that are left (None: all that are wanted) and metadata into a dataset."""
+    body = MemoryBody("", data, header.body, lends=keys is None)
     if left is None:
-        left = header.keys if keys is None else [key for key in header.keys if key in keys]
-    left = read_headers(header, body, left)
-    for key, var in left.items():
+        left = [key for key in header.keys if keys is None or key in keys]
+    meta = typed(header, meta)
+    for key, var in read_headers(header, body, left).items():
         dataset[key] = decode_variable(header.version, key, var, body, strings)
-    dataset["."] = typed(header, meta)
-    for key in left:
         if NETCDF in meta[key]:
             restore(meta[key], dataset[key])
+    dataset["."] = meta
     if may_unpack(header, unpack):
         unpack_all(dataset, dataset["."], unpack)

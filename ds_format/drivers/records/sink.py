@@ -14,7 +14,7 @@ import numpy as np
 from ...base.dtypes import TYPES
 from ...base.names import unescape
 from ...body.target import naming
-from ...body.workfolder import WorkFolder
+from ...body.temporary import WorkFolder
 from ...dataset import as_array
 from ...errors import DsError, UnsupportedError
 from ..base import BLOCK_SIZE, Metadata

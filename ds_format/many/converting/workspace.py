@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from ...body import Opened
 from ...body.lock import Lock
 from ...body.target import naming
-from ...body.workfolder import WorkFolder
+from ...body.temporary import WorkFolder
 from ...errors import UnsupportedError, explained, is_address
 from ...kernels.files.portable import usual_temporary_name
 from .journal import Journal

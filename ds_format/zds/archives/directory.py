@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from ...base import signatures
 from ...base.forks import renew_lock
-from ...body.body import FileBody
-from ...body.stream import Stream
+from ...body.body import FileBody, Stream
 from ...errors import FormatError, UnsupportedError
 
 ENCRYPTED = 0x2041

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...base.progress import Advance, Progress
 from ...body.target import Target, naming
-from ...body.workfolder import WorkFolder
+from ...body.temporary import WorkFolder
 from ...errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
 from ...kernels.files.presence import exists, is_folder
 from .. import format

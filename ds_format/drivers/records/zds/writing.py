@@ -9,7 +9,7 @@ from typing import Any
 
 from ....base.names import unescape
 from ....body.target import naming, resolve
-from ....body.workfolder import WorkFolder
+from ....body.temporary import WorkFolder
 from ....errors import DsError, UnsupportedError
 from ....zds.archives.packing import pack
 from ....zds.format import DEFAULT_COLLECTION, ID, SUFFIX, check_id
