@@ -14,7 +14,7 @@ import numpy as np
 import ds_format as ds
 from ds_format import binpickle, zds
 from ds_format.datadings.reader import MsgpackReader
-from ds_format.datadings.index import Index
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.writer import FileWriter, RawWriter
 warnings.simplefilter("ignore")
 N = 200_000
@@ -79,7 +79,7 @@ READERS: dict[str, tuple[str, str, str]] = {
         ),
     ),
     "hashes and filter": (
-        "samples('a.msgpack', 150_000); file = Index('a.msgpack')",
+        "samples('a.msgpack', 150_000); file = SampleIndex('a.msgpack')",
         "cut('a.msgpack.key_hashes', PAGE), cut('a.msgpack.keys', PAGE)",
         "lambda: file.find('a rather long key 70000'), lambda: file.key(70_000)",
     ),

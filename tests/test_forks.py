@@ -13,7 +13,7 @@ import pytest
 
 from ds_format.binpickle import machine
 from ds_format.binpickle.machine import registry
-from ds_format.datadings.index import Index
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import pack
 from ds_format.zds.store import ZDSStore
@@ -28,7 +28,7 @@ def samples(folder: Path) -> tuple[Any, Callable[[], bool]]:
     path = folder / "x.msgpack"
     with FileWriter(path) as writer:
         writer.write({"key": "a"})
-    index = Index(path)
+    index = SampleIndex(path)
     return index, lambda: index.find("a") == 0
 
 

@@ -51,7 +51,7 @@ def patch():
 """What `msgpack_numpy.patch()` does in msgpack-numpy 0.4.8."""
 EVERYTHING = """
 from ds_format import UnsafeError, UnsupportedError, binpickle
-from ds_format.datadings import keys, legacy, messages
+from ds_format.datadings import index_files, messages
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter
 """
@@ -76,7 +76,7 @@ with FileWriter("a.msgpack") as writer:
     writer.write({"key": "a", "time": msgpack.Timestamp(1, 2), "x": numpy.arange(3)})
 with MsgpackReader("a.msgpack") as reader:
     assert reader[0]["x"].tolist() == [0, 1, 2] and reader.find_key(0) == "a"
-assert legacy.decode(b"\\x81\\xa1a\\x00", "a", 5)[1] == keys.encode(["a"])
+assert index_files.decode_legacy(b"\\x81\\xa1a\\x00", "a", 5)[1] == index_files.encode_keys(["a"])
 binpickle.dump({"x": numpy.arange(3)}, "a.bpk")
 assert binpickle.load("a.bpk")["x"].tolist() == [0, 1, 2]
 """

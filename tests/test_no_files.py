@@ -70,7 +70,7 @@ PROGRAM = """
 import sys
 import ds_format as ds
 from ds_format import binpickle, drivers
-from ds_format.datadings import reader, writer, zips
+from ds_format.datadings import directories, reader, writer
 from ds_format.zds import ZDSStore
 for statement in sys.argv[1:]:
     try:
@@ -139,7 +139,7 @@ READERS = (
     "reader.MsgpackReader({path!r})",
     "reader.MsgpackReader({path!r}, mmap=True)",
     "writer.FileWriter({path!r}, append=True)",
-    "zips.ZipFileReader({path!r})",
+    "directories.ZipFileReader({path!r})",
     "binpickle.load({path!r})",
     "binpickle.load({path!r}, trusted=True)",
     "binpickle.BinPickleFile({path!r}, direct=True)",

@@ -18,8 +18,7 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.cli import main
 from ds_format.datadings.reader import MsgpackReader
-from ds_format.datadings.reindex import reindex
-from ds_format.datadings.writer import FileWriter
+from ds_format.datadings.writer import FileWriter, reindex
 from ds_format.kernels.files import portable, presence
 from ds_format.zds import ZDSStore
 from ds_format.zds.archives.packing import unpack

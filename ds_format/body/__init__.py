@@ -22,6 +22,8 @@ from ..errors import explained
 from ..kernels.files.portable import BINARY
 
 _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
+path_text = os.fsdecode
+"""Returns a path (str, bytes or PathLike) as text."""
 NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
 """What the number of the error is where something stands that is not a file: the last one is that of a socket."""
 
@@ -60,6 +62,15 @@ def open_binary(path: Any, buffering: int = -1) -> BinaryIO:
 def check_file(path: Any) -> None:
     """Raise the errors of `open_file` for a library that opens files by their names."""
     os.close(open_file(path)[0])
+
+
+def sync_file(path: str) -> None:
+    """Flush a file that is closed to the disk."""
+    fd = os.open(path, os.O_RDONLY | BINARY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 class Opened:

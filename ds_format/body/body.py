@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 from ..errors import TruncatedError, explained
 from ..kernels.files import opening, ranges
-from . import Opened, open_file
+from ..kernels.files.portable import BINARY, creation_mode
+from . import Opened, open_file, path_text
 from .stamp import Stamp, Watch
 
 FIRST_SIZE = 64 * 1024
 """Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
 GAP_SIZE = 16 * 1024
 """Bytes that a local disk reads in the time that one more read takes."""
+BLOCK_SIZE = 1 << 20
+"""Bytes of a block, unless another size is asked for."""
 
 
 class Body:
@@ -53,7 +56,7 @@ class Body:
 
     def head(self, size: int) -> bytes | bytearray:
         """Return the first bytes, or all if there are fewer, not to be changed. No byte is read twice."""
-        raise NotImplementedError
+        return bytes(self.read(0, min(size, self.size)))
 
     def read(self, offset: int, size: int) -> Any:
         """Return a buffer of bytes in the form that costs least: bytes from a file, a memoryview of memory.
@@ -67,15 +70,31 @@ class Body:
 
     def read_into(self, offset: int, out: Any) -> None:
         """Fill a writable, C-contiguous buffer. Other threads run meanwhile."""
-        raise NotImplementedError
+        target = memoryview(out)
+        if target.nbytes:
+            target.cast("B")[:] = self.read(offset, target.nbytes)
 
     def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
         """Fill a buffer of bytes, len(offsets) * size of them, with ranges of `size` bytes, one after another."""
-        raise NotImplementedError
+        target = memoryview(out)
+        for i, offset in enumerate(offsets.tolist()):
+            target[i * size : (i + 1) * size] = self.read(offset, size)
 
     def section(self, offset: int, size: int | None = None) -> Body:
         """Return a part as a body of its own, by default up to the end."""
         raise NotImplementedError
+
+    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Iterate over the bytes from `offset` to the end in blocks of `size` bytes; the last one may be shorter."""
+        for start in range(offset, self.size, size):
+            yield bytes(self.read(start, min(size, self.size - start)))
+
+    def in_file(self) -> tuple[int, int] | None:
+        """Return the open file that holds these bytes as they are, and where they begin in it, for kernels.
+
+        The first number is a descriptor, open for as long as the body is held. None: no file holds the bytes.
+        """
+        return None if self.fd is None else (self.fd, self.start)
 
 
 def _pread(fd: int, size: int, offset: int) -> bytes:
@@ -100,8 +119,13 @@ class Descriptor:
     def __init__(self, fd: int):
         self.fd = fd
 
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        close(self.fd)
+    def close(self, close: Callable[[int], None] = os.close) -> None:
+        """Close the file, unless it is closed."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            close(fd)
+
+    __del__ = close
 
 
 class FileBody(Opened, Body):
@@ -148,7 +172,7 @@ class FileBody(Opened, Body):
         OSError
             As `open_file`.
         """
-        return cls.of(os.fsdecode(path), *open_file(path, flags))
+        return cls.of(path_text(path), *open_file(path, flags))
 
     @classmethod
     def of(cls, name: str, fd: int, status: os.stat_result | None = None, head: bytes | bytearray = b"") -> Self:
@@ -204,6 +228,57 @@ class FileBody(Opened, Body):
             raise ended(self.name, self.start + int(offsets[n // size]), n % size, size)
 
 
+class OutputBody(FileBody):
+    """A file that is open for reading and writing. Its `size` is the one that it had when it was opened."""
+
+    __slots__ = ()
+
+    @classmethod
+    def open(cls, path: Any, flags: int = 0) -> Self:
+        """Open a file that exists; as `FileBody.open`."""
+        return super().open(path, flags | os.O_RDWR)
+
+    @classmethod
+    def create(cls, path: str, mode: int | None = None) -> Self:
+        """Create a file, which must not exist.
+
+        Parameters
+        ----------
+        path : str
+        mode : int, optional
+            Permission bits of the file that it will replace: users who cannot read that one cannot read this one.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be created; FileExistsError if it exists.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_NOFOLLOW", 0)
+        return cls.of(path, os.open(path, flags, creation_mode(mode)))
+
+    def write(self, offset: int, data: Any) -> None:
+        """Write all bytes of a buffer at a position."""
+        ranges.write_at(self.fd, self.start + offset, data)
+
+    def copy(self, source: FileBody, start: int, size: int, offset: int) -> None:
+        """Write `size` bytes of another file, from its position `start` on, at a position."""
+        n = ranges.copy_range(source.fd, source.start + start, self.fd, self.start + offset, size)
+        if n < size:
+            raise ended(source.name, source.start + start, n, size)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file off behind its first `size` bytes."""
+        os.ftruncate(self.fd, size)
+
+    def sync(self) -> None:
+        """Flush the file to the disk."""
+        os.fsync(self.fd)
+
+    def close(self) -> None:
+        """Close the file now, and report errors of closing; nothing else may use it any more."""
+        self._file.close()
+
+
 class MemoryBody(Body):
     """Bytes in memory: of a whole small file, or of a map of a large one, or a part of these.
 
@@ -247,25 +322,13 @@ class MemoryBody(Body):
         data = self.memory
         if self.size <= size and isinstance(data, (bytes, bytearray)):
             return data
-        return bytes(self.read(0, min(size, self.size)))
+        return super().head(size)
 
     def read(self, offset: int, size: int) -> memoryview:
         """Return a view."""
         if offset + size > self.size:
             raise ended(self.name, self.start + offset, max(self.size - offset, 0), size)
         return memoryview(self.memory)[offset : offset + size]
-
-    def read_into(self, offset: int, out: Any) -> None:
-        """Copy bytes into a buffer."""
-        target = memoryview(out)
-        if target.nbytes:
-            target.cast("B")[:] = self.read(offset, target.nbytes)
-
-    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
-        """Copy ranges of one size into a buffer."""
-        target = memoryview(out)
-        for i, offset in enumerate(offsets.tolist()):
-            target[i * size : (i + 1) * size] = self.read(offset, size)
 
 
 def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
@@ -288,7 +351,7 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
         fd, size, data, changed = opening.open_first(path, first)
     except FileNotFoundError as error:
         raise explained(error) from None
-    name = os.fsdecode(path)
+    name = path_text(path)
     if fd < 0:
         return MemoryBody(name, data)
     file = Descriptor(fd)

@@ -58,23 +58,28 @@ class Lock(Opened):
         The lock file. Its folder is made.
     what : str
         What is locked, for the message.
+    in_own_folder : bool
+        Whether the folder exists only for locks: it is removed together with the last lock file in it.
 
     Raises
     ------
     BusyError
-        If somebody else holds it; it names the process.
+        If another owner holds it; the message names the process.
+    OSError
+        If the file cannot be written.
     """
 
-    def __init__(self, path: str, what: str):
+    def __init__(self, path: str, what: str, *, in_own_folder: bool = False):
         self.path = path
         self._fd = -1
         self._pid = os.getpid()
-        while not self._is_current():
-            self._close()
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):  # the folder was removed by the last owner
-                self._open(what)
+        self._in_own_folder = in_own_folder
         try:
+            while not self._is_current():
+                self._close()
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # the folder was removed by the last owner
+                    self._open(what)
             told = f"pid={self._pid}\nhostname={host()}\ntimestamp={now()}\n".encode()
             os.lseek(self._fd, 0, os.SEEK_SET)
             os.ftruncate(self._fd, 0)
@@ -116,6 +121,9 @@ class Lock(Opened):
                     os.unlink(self.path)
             unlock(self._fd)
         self._close()
+        if remove and self._in_own_folder:
+            with contextlib.suppress(OSError):  # other locks are in it
+                os.rmdir(os.path.dirname(self.path))
 
     def __del__(self) -> None:
         with contextlib.suppress(OSError, AttributeError, TypeError):  # the last two while Python shuts down

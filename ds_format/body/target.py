@@ -13,7 +13,7 @@ from ..errors import DsError, explained
 from ..kernels.files import files
 from ..kernels.files.portable import BINARY, creation_mode
 from ..kernels.files.presence import real_path
-from . import Opened
+from . import Opened, path_text, sync_file
 from .temporary import HOLDS, Temporary
 
 
@@ -25,7 +25,7 @@ def resolve(path: Any) -> tuple[str, int | None]:
     OSError
         If something stands there that is not a file.
     """
-    real = os.fsdecode(path)
+    real = path_text(path)
     try:
         mode = os.lstat(real).st_mode
         if stat.S_ISLNK(mode):
@@ -34,9 +34,9 @@ def resolve(path: Any) -> tuple[str, int | None]:
     except FileNotFoundError:
         return real, None
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(path))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path_text(path))
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file", os.fsdecode(path))
+        raise OSError(errno.EINVAL, "not a regular file", path_text(path))
     return real, stat.S_IMODE(mode)
 
 
@@ -48,7 +48,7 @@ def naming(path: Any) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, DsError):
             raise
-        name = os.fsdecode(path)
+        name = path_text(path)
         if error.errno is not None:
             error.filename = name
             del error.filename2  # None would be told as a second name
@@ -90,7 +90,7 @@ class Target(Opened):
         self._temporary: Temporary | None = None
         self._is_done = False
         if not atomic and self.mode is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(path))
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path_text(path))
 
     def create(self) -> int:
         """Create the file, and return a descriptor for reading and writing, which is to be closed before `commit`.
@@ -148,11 +148,7 @@ class Target(Opened):
             If that fails, or somebody else removed what was written.
         """
         if self.durable:
-            fd = os.open(self.written, os.O_RDONLY)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            sync_file(self.written)
         if self.written != self.final:
             if self._temporary is not None and not self._temporary.is_there():
                 raise OSError(errno.ESTALE, "somebody else removed what was written", self.written)

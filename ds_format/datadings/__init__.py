@@ -2,23 +2,17 @@
 
 From low to high::
 
-    format     the files of a dataset, their suffixes, and the names that no data file may have
-    parts      the bytes of one of these files: read if it is small, mapped if it is large
-    arrays     NumPy values ↔ the maps that stand for them in messages
-    messages   samples ↔ messages
-    offsets, keys, hashes, bloom, md5, legacy   one file each: encode, decode, and every check that it allows
-    scan       what the data alone say: where messages are, and their keys
-    journal    the hidden files of a writer, and which files count while it exchanges them
-    opening    all files at once, so that they belong together whatever a writer does meanwhile
-    index      all of it together: how many samples, where they are, what they are called, and which has a key
-    publish    all index files, made of keys and ends
-    claim      one writer at a time; how it exchanges all files, and puts right what a killed one left
-    writer     samples → a dataset
-    reindex    data → their index files
-    verify     all files against one another
-    base, reader, sharded, lists, directories, zips   sources of samples, by index, key and in a row
-    order      other orders and parts of a source
-    torch_     sources as datasets of PyTorch
+    format          the files of a dataset, their suffixes, and the names that no data file may have
+    messages        samples ↔ messages, with NumPy values as maps in them
+    index_files     one index file each: encode, decode, and every check that it allows
+    dataset_files   which files count while a writer exchanges them, and all of them opened at once
+    sample_index    how many samples, where they are, what they are called, and which has a key
+    claim           one writer at a time; how it exchanges all files, and repairs what a killed one left
+    writer          samples → a dataset; data → their index files
+    verify          all files against one another
+    base, reader, sharded, lists, directories   sources of samples, by index, key and in a row
+    order           other orders and parts of a source
+    torch_          sources as datasets of PyTorch
 
 Nothing here knows datasets of this package or its drivers.
 """

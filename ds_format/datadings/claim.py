@@ -18,20 +18,17 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..body import sync_file
+from ..body.body import OutputBody
 from ..body.lock import Lock
 from ..body.target import naming, resolve
 from ..kernels.files import files as kernel
-from ..kernels.files import ranges
-from ..kernels.files.portable import BINARY
 from ..kernels.files.presence import exists, real_path
-from . import format, journal, offsets
-from .journal import Journal
-from .parts import load_if
-
-FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_NOFOLLOW", 0)
+from . import dataset_files, format, index_files
+from .dataset_files import NEW, ORDER, ExchangeJournal, hidden_name, load_if, new_name
 
 
-class _Part(NamedTuple):
+class _Prepared(NamedTuple):
     """A file that is prepared."""
 
     written: str
@@ -67,13 +64,13 @@ class Claim:
         resolve(path)
         self.path = path
         self._durable = durable
-        self._parts: dict[str, _Part] = {}
+        self._parts: dict[str, _Prepared] = {}
         self._tail: int | None = None
-        self._left: Journal | None = None
+        self._left: ExchangeJournal | None = None
         self._is_told = self._is_committed = False
-        self._journal = journal.hidden(path, journal.JOURNAL)
-        self._new_journal = journal.hidden(path, journal.JOURNAL + journal.NEW)
-        lock = journal.hidden(real_path(path), journal.LOCK)
+        self._journal = hidden_name(path, dataset_files.JOURNAL)
+        self._new_journal = hidden_name(path, dataset_files.JOURNAL + NEW)
+        lock = hidden_name(real_path(path), dataset_files.LOCK)
         with naming(path):
             was_left = exists(lock)
             self._lock = Lock(lock, path)
@@ -86,7 +83,7 @@ class Claim:
 
     def _put_right(self, was_left: bool, keeps_tail: bool) -> None:
         """Finish what an earlier writer left; it left its lock, too."""
-        found = journal.read(self.path)
+        found = dataset_files.read_journal(self.path)
         if found is not None and found.files:
             parts = [self._part(suffix) for suffix in found.files]
             self._exchange(found, [part for part in parts if exists(part.written)])
@@ -94,19 +91,19 @@ class Claim:
             self._left = found
         elif found is not None:
             index = load_if(self.path + format.OFFSETS)
-            if index is None or offsets.end(index) == found.size:
+            if index is None or index_files.last_offset(index) == found.size:
                 _cut(self.path, found.size)
             _remove(self._journal)
         else:
             _remove(self._journal)  # of other data, or of no writer
         if was_left:
-            for suffix in journal.ORDER:
-                _remove(journal.new_name(self.path + suffix))
+            for suffix in ORDER:
+                _remove(new_name(self.path + suffix))
             _remove(self._new_journal)
 
-    def _part(self, suffix: str) -> _Part:
+    def _part(self, suffix: str) -> _Prepared:
         final, mode = resolve(self.path + suffix)
-        return _Part(journal.hidden(final, journal.NEW), final, mode)
+        return _Prepared(hidden_name(final, NEW), final, mode)
 
     def reserve(self, suffix: str) -> str:
         """Return the name under which a file is to be prepared, at which nothing stands."""
@@ -115,11 +112,9 @@ class Claim:
         self._parts[suffix] = part
         return part.written
 
-    def create(self, suffix: str) -> int:
-        """Open the file to be prepared, which nobody may read who may not read the one that it replaces."""
-        name = self.reserve(suffix)
-        mode = self._parts[suffix].mode
-        return os.open(name, FLAGS, 0o666 if mode is None else mode & 0o777 | 0o600)
+    def create(self, suffix: str) -> OutputBody:
+        """Create the file to be prepared; users who cannot read the one that it replaces cannot read it."""
+        return OutputBody.create(self.reserve(suffix), self._parts[suffix].mode)
 
     def prepare(self, suffix: str, data: bytes) -> None:
         """Write a whole file under its hidden name."""
@@ -128,7 +123,7 @@ class Claim:
 
     def extend(self, size: int) -> None:
         """Say that the data go on behind this place, in bytes, and that nothing of it counts yet."""
-        self._tell(Journal(size, has_tail=True), [])
+        self._tell(ExchangeJournal(size, has_tail=True), [])
         self._tail = size
 
     def commit(self, size: int, *, has_tail: bool = False, drops: Sequence[str] = ()) -> None:
@@ -146,16 +141,16 @@ class Claim:
         drops : sequence of str
             Suffixes of the files that are removed.
         """
-        files = tuple(suffix for suffix in journal.ORDER if suffix in self._parts)
+        files = tuple(suffix for suffix in ORDER if suffix in self._parts)
         parts = [self._parts[suffix] for suffix in files]
         if self._durable and "" not in files:
-            _sync(self.path)
+            sync_file(self.path)
         for part in parts:
             if part.mode is not None:
                 os.chmod(part.written, part.mode)
             if self._durable:
-                _sync(part.written)
-        new = Journal(size, has_tail, files, tuple(drops))
+                sync_file(part.written)
+        new = ExchangeJournal(size, has_tail, files, tuple(drops))
         self._tell(new, parts)
         self._is_committed = True
         try:
@@ -164,26 +159,26 @@ class Claim:
             self._is_committed = not exists(parts[0].written)
             raise
 
-    def _tell(self, new: Journal, parts: list[_Part]) -> None:
+    def _tell(self, new: ExchangeJournal, parts: list[_Prepared]) -> None:
         """Put a journal of these files there."""
         _remove(self._new_journal)
-        _write(os.open(self._new_journal, FLAGS, 0o666), new.encode())
+        _write(OutputBody.create(self._new_journal), new.encode())
         if self._durable:
-            _sync(self._new_journal)
+            sync_file(self._new_journal)
             self._sync_folders(parts)  # what it names is there before it
         os.replace(self._new_journal, self._journal)
         self._is_told = True
         if self._durable:
             kernel.sync_folder(self._journal)
 
-    def _exchange(self, new: Journal, parts: list[_Part]) -> None:
+    def _exchange(self, new: ExchangeJournal, parts: list[_Prepared]) -> None:
         """Do what a journal says with the files that do not have their names yet, and remove it."""
         for part in parts:
             os.replace(part.written, part.final)
         if new.has_tail:
             _cut(self.path, new.size)
             if self._durable:
-                _sync(self.path)
+                sync_file(self.path)
         for suffix in new.drops:
             _remove(self.path + suffix)
         if self._durable:
@@ -192,7 +187,7 @@ class Claim:
         if self._durable:
             kernel.sync_folder(self._journal)
 
-    def _sync_folders(self, parts: list[_Part]) -> None:
+    def _sync_folders(self, parts: list[_Prepared]) -> None:
         """Flush the folders of these files, which differ where they are links, and of the journal."""
         finals = [self._journal, *(part.final for part in parts)]
         for final in {os.path.dirname(final): final for final in finals}.values():
@@ -241,7 +236,7 @@ def publish(staged: str, path: str, move: Callable[[str, str], object]) -> None:
     size = os.stat(staged).st_size
     claim = Claim(path)
     try:
-        for suffix in journal.ORDER:
+        for suffix in ORDER:
             if exists(staged + suffix):
                 move(staged + suffix, claim.reserve(suffix))
         claim.commit(size, drops=(format.LEGACY_INDEX,))
@@ -252,12 +247,12 @@ def publish(staged: str, path: str, move: Callable[[str, str], object]) -> None:
         claim.release()
 
 
-def _write(fd: int, data: bytes) -> None:
+def _write(file: OutputBody, data: bytes) -> None:
     """Fill a new file, and close it."""
     try:
-        ranges.write_at(fd, 0, data)
+        file.write(0, data)
     finally:
-        os.close(fd)
+        file.close()
 
 
 def _cut(path: str, size: int) -> None:
@@ -270,11 +265,3 @@ def _remove(path: str) -> None:
     """Remove a file, if there is one."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-
-
-def _sync(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | BINARY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -1,16 +1,22 @@
-"""Files as samples."""
+"""Files as samples: those of folders, and the members of ZIP archives, by patterns of their paths or lists of them."""
 
 from __future__ import annotations
 
 import glob
 import os
+import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Any
 
 from ..body import open_binary
-from .lists import ListReader, Sample, keep
-from .patterns import LABEL, as_list, find_files
+from ..body.body import FileBody, Stream
+from ..errors import FormatError
+from .lists import ListReader, Sample, keep, read_lines
+
+LABEL_MARK = "{LABEL}"
+"""The component of a pattern that stands for the label."""
 
 
 class DirectoryReader(ListReader):
@@ -100,6 +106,169 @@ class DirectoryReader(ListReader):
 
 def _common_folder(patterns: Sequence[str]) -> str:
     """Return the folders, with a slash at the end, that all patterns begin with."""
-    folders = [pattern.partition(LABEL)[0].split(os.sep)[:-1] for pattern in patterns]
+    folders = [pattern.partition(LABEL_MARK)[0].split(os.sep)[:-1] for pattern in patterns]
     common = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, zip(*folders, strict=False))]
     return os.sep.join([*common, ""])
+
+
+class ZipFileReader(ListReader):
+    """The files in a ZIP archive, each with its bytes and a label.
+
+    Samples are like those of a `DirectoryReader`, in the order of the archive.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        The archive.
+    patterns : path or sequence of paths
+        Patterns of `fnmatch`, for which `*` matches slashes, too, and in which one component may be `{LABEL}`. Or lists
+        of names in the archive, as for a `DirectoryReader`.
+    labels, numeric_labels, initfun, convertfun
+        As for `ListReader`.
+    include, exclude, separator
+        As for `DirectoryReader`.
+
+    Attributes
+    ----------
+    path : str
+        The archive.
+    bytes_read : int
+        Bytes that were read so far, expanded.
+
+    Raises
+    ------
+    FormatError
+        If it is no archive, or a member of it is damaged.
+    UnsupportedError
+        If two members have the same key.
+
+    Examples
+    --------
+    >>> import tempfile, zipfile
+    >>> from ds_format.datadings.directories import ZipFileReader
+    >>> path = tempfile.mkdtemp() + "/animals.zip"
+    >>> with zipfile.ZipFile(path, "w") as archive:
+    ...     archive.writestr("cat/1.txt", "miaow")
+    ...     archive.writestr("dog/2.txt", "wuff")
+    >>> with ZipFileReader(path) as reader:
+    ...     print(reader.labels, reader.find("dog/2.txt")["data"])
+    ['cat', 'dog'] b'wuff'
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = "{LABEL}/**",
+        labels: Iterable[Hashable] | str | os.PathLike[str] | None = None,
+        numeric_labels: bool = True,
+        initfun: Callable[[Sample], object] = keep,
+        convertfun: Callable[[Sample], object] = keep,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        separator: str = "\t",
+    ):
+        self.path = os.fspath(path)
+        self._archive: zipfile.ZipFile | None = None
+        members = [info.filename for info in self._open().infolist() if not info.is_dir()]
+
+        def match(pattern: str) -> Iterator[str]:
+            return (name for name in members if fnmatchcase(name, pattern))
+
+        samples = find_files(as_list(patterns), match, separator=separator, include=include, exclude=exclude)
+        super().__init__(samples, labels, numeric_labels, initfun, convertfun)
+        self.bytes_read = 0
+
+    def load(self, sample: Sample) -> None:
+        """Add the bytes of its member to a sample."""
+        try:
+            sample["data"] = self._open().read(sample["path"])
+        except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            raise FormatError(f"member {sample['path']!r}: {error}", path=self.path) from None
+        self.bytes_read += len(sample["data"])
+
+    def _open(self) -> zipfile.ZipFile:
+        archive = self._archive
+        if archive is None:
+            try:
+                self._archive = archive = zipfile.ZipFile(Stream(FileBody.open(self.path)))
+            except zipfile.BadZipFile as error:
+                raise FormatError(f"not a ZIP archive: {error}", path=self.path) from None
+        return archive
+
+    def close(self) -> None:
+        """Let go of the archive; it is closed when no other thread uses it any more."""
+        self._archive = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_archive": None}
+
+
+def as_list(patterns: Any) -> list[str]:
+    """Return one pattern or several as a list."""
+    return [os.fspath(pattern) for pattern in ([patterns] if isinstance(patterns, str | os.PathLike) else patterns)]
+
+
+def find_files(
+    patterns: Sequence[str],
+    match: Callable[[str], Iterable[str]],
+    *,
+    prefix: str = "",
+    slash: str = "/",
+    separator: str = "\t",
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> Iterator[dict[str, Any]]:
+    r"""Iterate over the entries key, label, path and _additional_info of each file.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        Patterns, in which one component may be `{LABEL}`; or names of lists: files in UTF-8 that have a path, a label
+        and any more columns in each line.
+    match : callable
+        Iterates over the files that match a pattern, which has `*` for the label.
+    prefix : str
+        What is cut off from the front of a path to get its key. If empty: what a pattern has in front of the label.
+    slash : str
+        Between the components of a path.
+    separator : str
+        Between the columns of a list.
+    include, exclude : sequence of str
+        Only files that match one of the first, if there are any, and none of the second.
+
+    Raises
+    ------
+    ValueError
+        If `{LABEL}` is only a part of a component.
+    """
+    for pattern in patterns:
+        for path, label, more, front in _named(pattern, match, slash, separator):
+            if (not include or _matches(path, include)) and not _matches(path, exclude):
+                yield {
+                    "key": path.removeprefix(prefix or front),
+                    "label": label,
+                    "path": path,
+                    "_additional_info": more,
+                }
+
+
+def _named(
+    pattern: str, match: Callable[[str], Iterable[str]], slash: str, separator: str
+) -> Iterator[tuple[str, str | None, list[str], str]]:
+    """Iterate over path, label, additional columns of each file, and what stands in front of the label."""
+    if os.path.isfile(pattern):
+        for line in read_lines(pattern):
+            path, *columns = line.split(separator)
+            if path:
+                yield path, columns[0] if columns else None, columns[1:], ""
+        return
+    front, found, _ = pattern.partition(LABEL_MARK)
+    parts = pattern.split(slash)
+    if found and LABEL_MARK not in parts:
+        raise ValueError(f"pattern {pattern!r}: {LABEL_MARK} must stand alone between two {slash!r}")
+    for path in match(pattern.replace(LABEL_MARK, "*", 1)):
+        yield path, path.split(slash)[parts.index(LABEL_MARK)] if found else None, [], front
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in patterns)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..body import path_text
 from ..errors import UnsupportedError
 from ..kernels.files.presence import exists
 
@@ -43,6 +44,8 @@ OFFSET_SIZE = 8
 """Bytes of an offset."""
 HASH_SIZE = 8
 """Bytes of a hash, and of the salt."""
+REPAIR = "`ds reindex` makes it from the data"
+"""What messages about a damaged index file end with."""
 MAX_SAMPLES = (1 << 32) - 1
 """As many as an array of msgpack can have entries."""
 
@@ -61,7 +64,7 @@ def data_path(path: Any) -> str:
     >>> format.data_path("train.msgpack")
     'train.msgpack'
     """
-    name = os.fsdecode(path)
+    name = path_text(path)
     for suffix in RESERVED:
         if name.endswith(suffix):
             raise UnsupportedError(f"a data file must not end in {suffix}, as index files do", path=name)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
-from ..errors import MissingError, UnsupportedError
+from ..errors import FormatError, MissingError, UnsupportedError
 from . import messages
 from .base import Reader
 from .format import KEY
-from .natural import natural_key
-from .patterns import read_lines
 
 LABEL = "label"
 Sample = dict[str, Any]
+DIGITS = re.compile(r"(\d+)")
 
 
 def keep(sample: Sample) -> None:
@@ -129,3 +129,35 @@ def _labels(labels: Any, samples: Sequence[Sample]) -> list[Any]:
     if isinstance(labels, str | os.PathLike):
         return [line.strip(" ") for line in read_lines(labels)]
     return list(labels)
+
+
+def read_lines(path: Any) -> Iterator[str]:
+    """Iterate over the lines of a text file.
+
+    Raises
+    ------
+    FormatError
+        If it is not in UTF-8.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            for line in file:
+                yield line.rstrip("\n")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"text that is not UTF-8: {error.reason}", path=os.fspath(path)) from None
+
+
+def natural_key(name: Any) -> tuple[tuple[Any, ...], str]:
+    """Return what to sort a name by; numbers are names, too, and come before text.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import natural_key
+    >>> sorted(["part-10", "part-9", "part-1"], key=natural_key)
+    ['part-1', 'part-9', 'part-10']
+    """
+    if not isinstance(name, str):
+        return ("", name), ""
+    pieces = DIGITS.split(name)
+    pieces[1::2] = map(int, pieces[1::2])
+    return tuple(pieces), name

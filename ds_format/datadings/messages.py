@@ -16,17 +16,39 @@ Source: the encoding of msgpack-numpy 0.4.8, as datadings 3.4.7 uses it.
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import math
+import re
+import reprlib
 import threading
 from collections.abc import Iterator
 from typing import Any
 
-from ..base.messagepack import Packer, unpackb
-from ..errors import DsError, FormatError, TruncatedError, UnsupportedError
+import numpy as np
+
+from ..base.messagepack import Packer, packb, unpackb
+from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
 from ..kernels.msgpack.pack import pack as kernel_pack
 from ..kernels.msgpack.unpack import unpack as kernel_unpack
 from ..kernels.msgpack.walk import measure
-from . import arrays
 
+MAX_DIMS = 64
+"""Dimensions of an array: as many as NumPy allows."""
+MAX_NESTED = 32
+"""Structured types inside of one another."""
+MAX_LEARNT = 1024
+"""Types that the kernels are told of."""
+PREFIXES: dict[np.dtype[Any], bytes] = {}
+"""dtype → the bytes of the map of an array up to its shape, for `kernels.msgpack.pack`."""
+DTYPES: dict[str, np.dtype[Any]] = {}
+"""Type string → dtype, for `kernels.msgpack.unpack`."""
+LONG_DOUBLES = "gG"
+PORTABLE = frozenset("?bBhHiIlLqQefdFDSUVMm")
+"""Codes of the types that the format holds."""
+TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|c(?:8|16)|[SUV]\d{1,10}|[Mm]8(?:\[[^\]]{1,20}\])?)", re.ASCII)
+LONG_TYPE = re.compile(r"[<>|=]?(?:f|c)\d+", re.ASCII)
+OBJECT_TYPE = re.compile(r"[<>|=]?O\d*", re.ASCII)
 MAX_STEPS = 64
 """Keys on the way to an entry that cannot be stored, which a message names; further in there is no looking."""
 _FAULTS: dict[int, tuple[type[FormatError], str]] = {
@@ -65,13 +87,13 @@ def pack(sample: Any) -> bytes:
     >>> messages.pack({"key": "a", "value": 1}).hex(" ")
     '82 a3 6b 65 79 a1 61 a5 76 61 6c 75 65 01'
     """
-    data = kernel_pack(sample, arrays.PREFIXES)
+    data = kernel_pack(sample, PREFIXES)
     if data is not NotImplemented:
         return data  # type: ignore[no-any-return]
     try:
         packer = _local.packer
     except AttributeError:
-        packer = _local.packer = Packer(default=arrays.encode)
+        packer = _local.packer = Packer(default=encode_value)
     try:
         return _packed(packer, sample)
     except _REFUSALS as error:
@@ -91,7 +113,7 @@ def _packed(packer: Packer, value: Any) -> bytes:
 
 def _blame(sample: Any, error: Exception) -> UnsupportedError:
     """Return the error that names the entry that cannot be stored."""
-    packer, steps = Packer(default=arrays.encode), ""
+    packer, steps = Packer(default=encode_value), ""
     for _ in range(MAX_STEPS):
         found = _first_refused(packer, sample)
         if found is None:
@@ -151,8 +173,8 @@ def unpack(data: Any, *, writable: bool = False) -> Any:
     {'key': 'a', 'value': 1}
     """
     message = data if type(data) is bytes else bytes(data)
-    hook = arrays.decode_writable if writable else arrays.decode
-    value = kernel_unpack(message, writable, arrays.DTYPES, hook)
+    hook = decode_writable_value if writable else decode_value
+    value = kernel_unpack(message, writable, DTYPES, hook)
     if value is not NotImplemented:
         return value
     end, what = measure(message, 0)
@@ -174,3 +196,191 @@ def fault(what: int, at: int) -> FormatError:
     """Return the error for what `kernels.msgpack.walk.measure` found at a byte of the message."""
     kind, reason = _FAULTS[what]
     return kind(f"{reason}, at byte {at} of the message")
+
+
+def encode_value(value: Any) -> Any:
+    """Return the map that stands for a NumPy value or a complex number.
+
+    Raises
+    ------
+    UnsupportedError
+        If the format does not hold it.
+    """
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            if np.ma.is_masked(value):
+                raise UnsupportedError("a masked array: the format has no masks; store data and mask apart")
+            value = value.data
+        type_, kind = _describe(value.dtype)
+        learn(value.dtype)
+        return {b"nd": True, b"type": type_, b"kind": kind, b"shape": value.shape, b"data": value.tobytes()}
+    if isinstance(value, np.generic):
+        type_, kind = _describe(value.dtype)
+        if kind:
+            raise UnsupportedError("a scalar of a structured or void type; store an array with the shape () instead")
+        return {b"nd": False, b"type": type_, b"data": value.tobytes()}
+    if isinstance(value, complex):
+        return {b"complex": True, b"data": complex.__repr__(value)}
+    if isinstance(value, int):
+        raise UnsupportedError(f"found the integer {value}, expected one of 64 bits")
+    raise UnsupportedError(f"found a value of the type {type(value).__name__}, which msgpack does not hold")
+
+
+@functools.lru_cache(maxsize=256)
+def _describe(dtype: np.dtype[Any]) -> tuple[Any, bytes]:
+    """Return the type string or the fields of a dtype, and its kind."""
+    _check_portable(dtype)
+    if dtype.kind != "V":
+        return dtype.str, b""
+    try:
+        return dtype.descr, b"V"
+    except ValueError:
+        raise UnsupportedError(f"fields of the dtype {dtype} overlap or are not in the order of their bytes") from None
+
+
+def learn(dtype: np.dtype[Any]) -> None:
+    """Let `kernels.msgpack.pack` encode arrays of a dtype that the format holds; UnsupportedError if it does not."""
+    if dtype not in PREFIXES and len(PREFIXES) < MAX_LEARNT:
+        type_, kind = _describe(dtype)
+        head = packb({b"nd": True, b"type": type_, b"kind": kind})
+        PREFIXES[dtype] = b"\x85" + head[1:] + packb(b"shape")
+
+
+def _check_portable(dtype: np.dtype[Any]) -> None:
+    if dtype.subdtype is not None:
+        _check_portable(dtype.subdtype[0])
+    elif dtype.names is not None and dtype.fields is not None:
+        for field in dtype.fields.values():
+            if len(field) > 2:
+                raise UnsupportedError(f"the dtype {dtype} has titles, which cannot be read back")
+            _check_portable(field[0])
+    elif dtype.char not in PORTABLE:
+        reason = "differs from machine to machine" if dtype.char in LONG_DOUBLES else "is not in the format"
+        raise UnsupportedError(f"the dtype {dtype} {reason}")
+
+
+def decode_value(entry: dict[Any, Any]) -> Any:
+    """Return what a map stands for: an array that is a view of the bytes read, a number, or the map itself.
+
+    Raises
+    ------
+    FormatError
+        If it stands for an array, but says wrong things about it.
+    UnsafeError
+        If the array is a pickle or holds objects.
+    UnsupportedError
+        If its type is not portable.
+    """
+    if b"nd" in entry:
+        return _array(entry, writable=False)
+    if b"complex" in entry:
+        return _complex(entry)
+    return entry
+
+
+def decode_writable_value(entry: dict[Any, Any]) -> Any:
+    """Do as `decode_value`, with arrays that can be changed."""
+    if b"nd" in entry:
+        return _array(entry, writable=True)
+    if b"complex" in entry:
+        return _complex(entry)
+    return entry
+
+
+def _array(entry: dict[Any, Any], *, writable: bool) -> Any:
+    is_array = entry[b"nd"] is True
+    if is_array and entry.get(b"kind") == b"O":
+        raise UnsafeError("an array of Python objects, stored as a pickle")
+    try:
+        data, type_, shape = entry[b"data"], entry[b"type"], entry[b"shape"] if is_array else ()
+    except KeyError:
+        return entry
+    dtype = _dtype(type_) if type(type_) is str else _other_dtype(type_)
+    if type(data) is not bytes:
+        if not isinstance(data, np.ndarray):
+            raise FormatError(f"data of an array: found {type(data).__name__}, expected bytes")
+        data = data.tobytes()  # of a masked array, which other writers nest in its map
+    size = _count(shape) * dtype.itemsize
+    if size > len(data):
+        raise FormatError(f"array of shape {list(shape)} and dtype {dtype}: needs {size} bytes, found {len(data)}")
+    array: Any = np.ndarray(shape, dtype, bytearray(data) if writable and is_array else data)
+    return array if is_array else array[()]
+
+
+def _count(shape: Any) -> int:
+    """Return the number of elements of a shape, and check it."""
+    if type(shape) is not list and shape != ():
+        raise FormatError(f"shape of an array: found {reprlib.repr(shape)}, expected a list of integers")
+    if len(shape) > MAX_DIMS:
+        raise FormatError(f"shape of an array: found {len(shape)} dimensions, expected at most {MAX_DIMS}")
+    for count in shape:
+        if type(count) is not int or not 0 <= count < 1 << 63:
+            raise FormatError(f"shape of an array: found {reprlib.repr(shape)}, expected integers of 0 or more")
+    n: int = math.prod(shape)
+    if n == 0 and math.prod(count for count in shape if count) >= 1 << 63:
+        raise FormatError(f"shape of an array: {reprlib.repr(shape)} is too large")
+    return n
+
+
+@functools.lru_cache(maxsize=256)
+def _dtype(text: str) -> np.dtype[Any]:
+    """Return the dtype of a type string."""
+    if TYPE.fullmatch(text):
+        with contextlib.suppress(TypeError, ValueError):
+            dtype = np.dtype(text)
+            if dtype.itemsize and len(DTYPES) < MAX_LEARNT:
+                DTYPES[text] = dtype
+            return dtype
+    elif OBJECT_TYPE.fullmatch(text):
+        raise UnsafeError(f"an array of the type {text}: Python objects")
+    elif LONG_TYPE.fullmatch(text):
+        raise UnsupportedError(f"an array of the type {text}, whose bytes differ from machine to machine")
+    raise FormatError(f"type of an array: found {text[:60]!r}, expected a type string of NumPy")
+
+
+def _other_dtype(type_: Any, depth: int = 0) -> np.dtype[Any]:
+    """Return the dtype of a list of fields, or of a type string in bytes."""
+    if isinstance(type_, bytes):
+        type_ = type_.decode("latin-1")
+    if isinstance(type_, str):
+        return _dtype(type_)
+    if type(type_) is not list or depth > MAX_NESTED:
+        raise FormatError(f"type of an array: found {reprlib.repr(type_)}, expected a type string or fields")
+    names, formats, offsets, end = [], [], [], 0
+    for position, field in enumerate(type_):
+        name, format, shape = _field(field)
+        dtype = _other_dtype(format, depth + 1)
+        if not name and len(type_) == 1 and dtype.kind == "V" and not shape:
+            return dtype
+        size = _count(shape) * dtype.itemsize
+        if name or dtype.kind != "V":  # else padding
+            names.append(name or f"f{position}")
+            formats.append((dtype, tuple(shape)))
+            offsets.append(end)
+        end += size
+    try:
+        return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": end})
+    except (TypeError, ValueError, OverflowError) as error:
+        raise FormatError(f"type of an array: {error}") from None
+
+
+def _field(field: Any) -> tuple[str, Any, Any]:
+    """Return name, type and shape of a field."""
+    if type(field) is list and 2 <= len(field) <= 3:
+        name = field[0].decode("utf-8", "replace") if isinstance(field[0], bytes) else field[0]
+        if type(name) is str:
+            return name, field[1], field[2] if len(field) == 3 else ()
+    raise FormatError(f"field of an array: found {reprlib.repr(field)}, expected [name, type] or [name, type, shape]")
+
+
+def _complex(entry: dict[Any, Any]) -> Any:
+    if b"data" not in entry:
+        return entry
+    data = entry[b"data"]
+    text = data.decode("latin-1") if isinstance(data, bytes) else data
+    try:
+        if isinstance(text, str):
+            return complex(text)
+    except ValueError:
+        pass
+    raise FormatError(f"complex number: found {reprlib.repr(data)}, expected its text")

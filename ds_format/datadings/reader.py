@@ -16,9 +16,10 @@ from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings import pieces
 from ..kernels.files.presence import exists
-from . import format, journal, md5, messages, parts
+from . import format, index_files, messages
 from .base import Reader, locate
-from .index import Index
+from .dataset_files import current_name, load
+from .sample_index import SampleIndex
 
 if os.name == "posix":
     from ..kernels.files.fetch import Fetcher
@@ -37,15 +38,16 @@ def _nothing(i: int) -> None:
 
 def _short_cut(file: Body, offsets: Any) -> Callable[[int], bytes | None]:
     """Return what gives the bytes of a sample by its number; None: the long way has to be gone."""
-    if Fetcher is None or file.fd is None:
+    where = file.in_file()
+    if Fetcher is None or where is None:
         return _nothing
-    fetch: Callable[[int], bytes | None] = Fetcher(file.fd, offsets, file.size).get
+    fetch: Callable[[int], bytes | None] = Fetcher(where[0], offsets, file.size).get
     return fetch
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    index: Index
+    index: SampleIndex
     file: Body
     fetch: Callable[[int], bytes | None]
     """The short cut to a sample; None where the long way has to be gone."""
@@ -111,7 +113,7 @@ class MsgpackReader(Reader):
             warnings.warn(
                 on_one_line(
                     f"{self.path}: {', '.join(index.missing)} not found; what they tell is computed, or read from the "
-                    f"samples, which takes longer; {parts.REPAIR}"
+                    f"samples, which takes longer; {format.REPAIR}"
                 ),
                 stacklevel=2,
             )
@@ -123,7 +125,7 @@ class MsgpackReader(Reader):
         """
         opened = self._opened
         if opened is None:
-            index = Index(self.path, open_mapped if self.mmap else FileBody.open, mmap=self.mmap)
+            index = SampleIndex(self.path, open_mapped if self.mmap else FileBody.open, mmap=self.mmap)
             file = index.data
             if self._n not in {-1, len(index)}:
                 raise FormatError(f"another dataset of {len(index)} samples, expected {self._n}", path=self.path)
@@ -233,11 +235,11 @@ class MsgpackReader(Reader):
 
     def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
         """Return whether the index files have the checksums that the dataset says; as `verify_data`."""
-        found = [suffix for suffix in format.INDEX if exists(journal.place(self.path, suffix))]
+        found = [suffix for suffix in format.INDEX if exists(current_name(self.path, suffix))]
         return self._has_sums(found or [format.LEGACY_INDEX])
 
     def _has_sums(self, suffixes: Sequence[str]) -> bool:
-        sums = md5.decode(bytes(parts.load(journal.place(self.path, format.MD5)))).digests
+        sums = index_files.decode_sums(load(current_name(self.path, format.MD5))).digests
         name = os.path.basename(self.path)
         for suffix in suffixes:
             if name + suffix not in sums:
@@ -245,7 +247,7 @@ class MsgpackReader(Reader):
         return all(sums[name + suffix] == self._sum(suffix) for suffix in suffixes)
 
     def _sum(self, suffix: str) -> str:
-        return md5.of_file(journal.place(self.path, suffix), None if suffix else self.data_size)
+        return index_files.md5_of_file(current_name(self.path, suffix), None if suffix else self.data_size)
 
     def _locate(self, index: SupportsIndex) -> int:
         try:
@@ -267,7 +269,7 @@ class MsgpackReader(Reader):
             raise IntegrityError(f"{found}, the index says {key!r:.60}", path=self.path)
 
 
-def _blocks(index: Index, run: range, limit: int) -> Iterator[tuple[int, list[int]]]:
+def _blocks(index: SampleIndex, run: range, limit: int) -> Iterator[tuple[int, list[int]]]:
     """Divide consecutive samples into blocks to be read at once: the first sample of each, and where all are."""
     for i in range(run.start, run.stop, MAX_SPANS):
         spans = index.spans(i, min(i + MAX_SPANS, run.stop))

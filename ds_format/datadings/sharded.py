@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 from ..errors import FormatError, MissingError
 from . import format
 from .base import Reader, Samples
-from .natural import natural_key
+from .lists import natural_key
 from .reader import MsgpackReader
 
 Shard = str | os.PathLike[str] | Samples

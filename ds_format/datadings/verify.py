@@ -13,9 +13,10 @@ from ..body import open_binary
 from ..errors import DsError
 from ..kernels.datadings.hashes import hash_strings
 from ..kernels.datadings.lookup import Lookup
-from ..kernels.files.presence import exists
+from ..kernels.files.presence import exists, status
 from ..kernels.msgpack.keys import Keys
-from . import bloom, format, hashes, journal, keys, legacy, md5, messages, opening, parts
+from . import dataset_files, format, index_files, messages
+from .dataset_files import ExchangeJournal, current_name, load_if
 
 BLOCK = 1 << 16
 """Entries that are compared at once."""
@@ -23,7 +24,7 @@ MAX_FINDINGS = 100
 """Samples that are named, before it is only said how many there are."""
 
 
-class Finding(NamedTuple):
+class Flaw(NamedTuple):
     """Something that is wrong with a dataset."""
 
     file: str
@@ -37,7 +38,7 @@ class Finding(NamedTuple):
         return f"{self.file}: {self.message}"
 
 
-def verify(path: Any, *, samples: bool = True, progress: Progress | None = None) -> list[Finding]:
+def verify(path: Any, *, samples: bool = True, progress: Progress | None = None) -> list[Flaw]:
     """Check a dataset: sizes, structure, checksums, keys, hashes, filter, and all samples.
 
     Memory is bounded by the size of the index files. No file but those of the dataset is opened, whatever `.md5` names.
@@ -53,7 +54,7 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
 
     Returns
     -------
-    list of Finding
+    list of Flaw
         Empty if all is well.
 
     Raises
@@ -73,16 +74,16 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
     []
     """
     name = format.data_path(path)
-    total = os.stat(journal.place(name, "")).st_size
-    known = journal.read(name)
-    size = opening.counted(known, total, _load(name, format.OFFSETS))
+    total = os.stat(current_name(name, "")).st_size
+    known = dataset_files.read_journal(name)
+    size = dataset_files.counted_size(known, total, _load(name, format.OFFSETS))
     findings = list(_findings(name, size, samples, Advance(progress, (1 + samples) * size)))
     if known is not None:
-        findings.append(Finding(journal.hidden(name, journal.JOURNAL), _unfinished(known, total - size)))
+        findings.append(Flaw(dataset_files.hidden_name(name, dataset_files.JOURNAL), _unfinished(known, total - size)))
     return findings
 
 
-def _unfinished(known: journal.Journal, n: int) -> str:
+def _unfinished(known: ExchangeJournal, n: int) -> str:
     if known.files:
         return "a writer is exchanging the files, or was killed: the next one, or `ds reindex`, goes on with it"
     return f"a writer is appending, or was killed: {n} bytes do not count; `ds reindex --cut` keeps what is whole"
@@ -90,23 +91,23 @@ def _unfinished(known: journal.Journal, n: int) -> str:
 
 def _load(path: str, suffix: str) -> Any:
     """Return the bytes of the file that counts, or None if there is none."""
-    return parts.load_if(journal.place(path, suffix))
+    return load_if(current_name(path, suffix))
 
 
-def _findings(path: str, size: int, samples: bool, advance: Advance) -> Iterator[Finding]:
+def _findings(path: str, size: int, samples: bool, advance: Advance) -> Iterator[Flaw]:
     spans, names = None, None
     try:
         spans, key_file = _offsets_and_keys(path, size)
         if key_file is None:
-            yield Finding(path + format.KEYS, "there is no such file")
+            yield Flaw(path + format.KEYS, "there is no such file")
         else:
-            names = keys.open_keys(key_file, path)
+            names = index_files.open_keys(key_file, path)
     except DsError as error:
         yield _finding(error, path)
     if spans is not None:
         yield from _check_offsets(path, spans, size)
     if spans is not None and names is not None and names.n != len(spans) - 1:
-        yield Finding(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
+        yield Flaw(path + format.KEYS, f"found {names.n} keys, expected {len(spans) - 1} as there are offsets")
     if names is not None:
         yield from _check_keys(path, names)
     yield from _check_sums(path, size, advance)
@@ -114,16 +115,16 @@ def _findings(path: str, size: int, samples: bool, advance: Advance) -> Iterator
         yield from _check_samples(path, spans, names, size, advance)
 
 
-def _finding(error: DsError, path: str) -> Finding:
-    return Finding(error.path or path, error.message)
+def _finding(error: DsError, path: str) -> Flaw:
+    return Flaw(error.path or path, error.message)
 
 
 def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
     """Return the offsets, (n + 1,) uint64, and the file of keys, of which either may be None."""
     offsets_file, key_file = _load(path, format.OFFSETS), _load(path, format.KEYS)
-    old = parts.load_if(path + format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
+    old = load_if(path + format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
     if old is not None:
-        old_offsets, old_keys = legacy.decode(old, path, size)
+        old_offsets, old_keys = index_files.decode_legacy(old, path, size)
         offsets_file = old_offsets if offsets_file is None else offsets_file
         key_file = old_keys if key_file is None else key_file
     if offsets_file is None:
@@ -132,89 +133,91 @@ def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
     return np.frombuffer(offsets_file, ">u8", whole), key_file
 
 
-def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Finding]:
+def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Flaw]:
     own = path + format.OFFSETS
-    found = parts.file_size(journal.place(path, format.OFFSETS))
-    if found is not None and (found % format.OFFSET_SIZE or not found):
-        yield Finding(own, f"found {found} bytes, expected offsets of 8 bytes each")
+    file = status(current_name(path, format.OFFSETS))
+    if file is not None and (file.st_size % format.OFFSET_SIZE or not file.st_size):
+        yield Flaw(own, f"found {file.st_size} bytes, expected offsets of 8 bytes each")
     if not len(spans):
         return
     if spans[0]:
-        yield Finding(own, f"found the first offset {spans[0]}, expected 0")
+        yield Flaw(own, f"found the first offset {spans[0]}, expected 0")
     if spans[-1] != size:
-        yield Finding(own, f"found the last offset {spans[-1]}, expected {size}, the bytes of the data file")
+        yield Flaw(own, f"found the last offset {spans[-1]}, expected {size}, the bytes of the data file")
     for start in range(0, len(spans) - 1, BLOCK):
         block = spans[start : start + BLOCK + 1]
         for i in np.flatnonzero(block[1:] < block[:-1])[:MAX_FINDINGS].tolist():
             reason = f"sample {start + i}: found the offsets {block[i]} and {block[i + 1]}, expected ascending ones"
-            yield Finding(own, reason, start + i)
+            yield Flaw(own, reason, start + i)
 
 
-def _check_keys(path: str, names: Keys) -> Iterator[Finding]:
+def _check_keys(path: str, names: Keys) -> Iterator[Flaw]:
     """Check hashes and filter against the keys, and that the keys differ."""
     strings = names.encoded(0, names.n)
-    twice = Lookup(hashes.encode(strings, names.n, distinct=False), hashes.SECRET).duplicates()
+    twice = Lookup(index_files.encode_hashes(strings, names.n, distinct=False), index_files.SECRET).duplicates()
     if twice is not None and names.encoded(twice[0], twice[0] + 1) == names.encoded(twice[1], twice[1] + 1):
         reason = f"keys {twice[0]} and {twice[1]} are the same: {_shown(names, twice[0])}"
-        yield Finding(path + format.KEYS, reason, twice[1])
+        yield Flaw(path + format.KEYS, reason, twice[1])
     stored = _load(path, format.KEY_HASHES)
     if stored is None:
-        yield Finding(path + format.KEY_HASHES, "there is no such file")
+        yield Flaw(path + format.KEY_HASHES, "there is no such file")
     else:
         yield from _check_hashes(path + format.KEY_HASHES, stored, strings, names.n)
     filter_file = _load(path, format.FILTER)
     if filter_file is None:
-        yield Finding(path + format.FILTER, "there is no such file")
+        yield Flaw(path + format.FILTER, "there is no such file")
         return
     try:
-        n = bloom.absent(bloom.decode(filter_file, path), strings, names.n)
+        n = index_files.count_denied(index_files.decode_filter(filter_file, path), strings, names.n)
     except DsError as error:
         yield _finding(error, path)
     else:
         if n:
-            yield Finding(path + format.FILTER, f"denies {n} of {names.n} keys")
+            yield Flaw(path + format.FILTER, f"denies {n} of {names.n} keys")
 
 
-def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Finding]:
+def _check_hashes(own: str, stored: Any, strings: bytes, n: int) -> Iterator[Flaw]:
     expected = format.HASH_SIZE * (n + 1)
     if len(stored) != expected:
-        yield Finding(own, f"found {len(stored)} bytes, expected {expected} for {n} samples")
+        yield Flaw(own, f"found {len(stored)} bytes, expected {expected} for {n} samples")
         return
     right = np.empty(format.HASH_SIZE * n, np.uint8)
     hash_strings(strings, 0, stored[: format.HASH_SIZE], right)
     found = np.frombuffer(stored, np.int64)[1:]
     wrong = np.flatnonzero(right.view(np.int64) != found)
     if len(wrong):
-        yield Finding(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
+        yield Flaw(own, f"{len(wrong)} of {n} hashes are wrong, the first of them is hash {wrong[0]}", int(wrong[0]))
 
 
-def _check_sums(path: str, size: int, advance: Advance) -> Iterator[Finding]:
+def _check_sums(path: str, size: int, advance: Advance) -> Iterator[Flaw]:
     own, name = path + format.MD5, os.path.basename(path)
     data = _load(path, format.MD5)
     if data is None:
-        yield Finding(own, "there is no such file")
+        yield Flaw(own, "there is no such file")
         return
-    sums = md5.decode(bytes(data))
+    sums = index_files.decode_sums(data)
     for line in sums.malformed[:MAX_FINDINGS]:
-        yield Finding(own, f"line {line} is no checksum")
+        yield Flaw(own, f"line {line} is no checksum")
     for suffix in ("", *format.INDEX, format.LEGACY_INDEX):
         expected = sums.digests.get(name + suffix)
-        place = journal.place(path, suffix)
-        if not exists(place):
+        name_now = current_name(path, suffix)
+        if not exists(name_now):
             if expected is not None:
-                yield Finding(path + suffix, f"there is no such file, but {os.path.basename(own)} has its checksum")
+                yield Flaw(path + suffix, f"there is no such file, but {os.path.basename(own)} has its checksum")
         elif expected is None:
-            yield Finding(own, f"has no checksum of {name + suffix}")
+            yield Flaw(own, f"has no checksum of {name + suffix}")
         else:
-            found = md5.of_file(place, None) if suffix else md5.of_file(place, size, advance)
+            found = (
+                index_files.md5_of_file(name_now, None) if suffix else index_files.md5_of_file(name_now, size, advance)
+            )
             if found != expected:
-                yield Finding(path + suffix, f"has the checksum {found}, expected {expected}")
+                yield Flaw(path + suffix, f"has the checksum {found}, expected {expected}")
 
 
-def _check_samples(path: str, spans: Any, names: Keys | None, size: int, advance: Advance) -> Iterator[Finding]:
+def _check_samples(path: str, spans: Any, names: Keys | None, size: int, advance: Advance) -> Iterator[Flaw]:
     """Decode the samples one by one, and compare their keys."""
     n_found = 0
-    with open_binary(journal.place(path, "")) as file:
+    with open_binary(current_name(path, "")) as file:
         for first in range(0, len(spans) - 1, BLOCK):
             block = spans[first : first + BLOCK + 1].tolist()
             for i, start in enumerate(block[:-1]):
@@ -225,9 +228,9 @@ def _check_samples(path: str, spans: Any, names: Keys | None, size: int, advance
                 n_found += 1
                 if n_found <= MAX_FINDINGS:
                     where = f"sample {first + i} at bytes {start} to {block[i + 1]}: {reason}"
-                    yield Finding(path, where, first + i)
+                    yield Flaw(path, where, first + i)
     if n_found > MAX_FINDINGS:
-        yield Finding(path, f"{n_found - MAX_FINDINGS} more samples with faults")
+        yield Flaw(path, f"{n_found - MAX_FINDINGS} more samples with faults")
 
 
 def _sample_fault(file: Any, start: int, stop: int, i: int, names: Keys | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Writing a dataset: samples one after another, and its index at the end."""
+"""Writing a dataset: samples one after another, and its index at the end; and making the index again from the data."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..base.progress import Advance
+from ..base.progress import Progress as Reported
 from ..base.wording import on_one_line
-from ..body import Opened, open_file
+from ..body import Opened
+from ..body.body import OutputBody
 from ..body.target import naming
-from ..errors import BusyError, IntegrityError, UnsupportedError
-from ..kernels.files import ranges
+from ..errors import BusyError, FormatError, IntegrityError, UnsupportedError
 from ..kernels.files.presence import exists
-from . import format, md5, messages, parts, publish
+from . import format, index_files, messages, sample_index
 from .claim import Claim
-from .index import Index
+from .dataset_files import current_name, load_if
+from .sample_index import Messages, SampleIndex
 
 BLOCK = 1 << 18
 """Bytes that are gathered before they are written."""
@@ -75,7 +78,7 @@ class Writer(Opened):
         If data that are to be appended to do not have their checksum.
     """
 
-    _fd = -1
+    _file: OutputBody | None = None
 
     def __init__(
         self,
@@ -94,7 +97,7 @@ class Writer(Opened):
         self._progress, self._total = progress, total
         self._keys: dict[str, None] = {}
         self._ends = array("q")
-        self._digest = md5.new()
+        self._digest = index_files.new_md5()
         self._pending: list[bytes] = []
         self._pending_size = self._end = self._start = 0
         self._n_before = 0
@@ -111,35 +114,28 @@ class Writer(Opened):
                 self._continue()
             else:
                 with naming(self.path):
-                    self._fd = self._claim.create("")
+                    self._file = self._claim.create("")
         except BaseException:
             self._claim.release()
             raise
 
     def _continue(self) -> None:
         """Load what is known of the samples that are there."""
-        index = Index(self.path)
+        index = SampleIndex(self.path)
         n = self._n_before = len(index)
         self._keys = dict.fromkeys(index.keys())
         if len(self._keys) < n:
             raise UnsupportedError("two samples have the same key", path=self.path)
         self._ends.extend(index.spans(0, n)[1:])
         self._start = self._end = index.size
-        self._fd = open_file(self.path, os.O_RDWR)[0]
-        try:
-            self._digest = md5.of_open(self._fd, index.size)
-            self._check_digest()
-        except BaseException:
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-            raise
+        file = OutputBody.open(self.path)
+        self._digest = index_files.md5_of(file, index.size)
+        self._check_digest()
+        self._file = file
 
     def _check_digest(self) -> None:
-        try:
-            expected = md5.decode(parts.load(self.path + format.MD5)).digests.get(os.path.basename(self.path))
-        except FileNotFoundError:
-            return
-        found = self._digest.hexdigest()
+        sums = index_files.decode_sums(load_if(self.path + format.MD5) or b"")
+        expected, found = sums.digests.get(os.path.basename(self.path)), self._digest.hexdigest()
         if expected is not None and found != expected:
             raise IntegrityError(f"the data have the checksum {found}, expected {expected}", path=self.path)
 
@@ -158,7 +154,7 @@ class Writer(Opened):
             self.abort()
 
     def __del__(self) -> None:
-        if self._fd >= 0:
+        if self._file is not None:
             if os.getpid() == self._pid:
                 message = on_one_line(f"{self.path}: the writer was not closed; nothing is kept")
                 warnings.warn(message, ResourceWarning, stacklevel=2)
@@ -166,7 +162,8 @@ class Writer(Opened):
 
     def _put(self, key: str, data: bytes) -> int:
         """Add a message, and return its bytes."""
-        if self._fd < 0:
+        file = self._file
+        if file is None:
             raise ValueError(f"{self.path}: the writer is closed")
         names = self._keys
         if key in names:
@@ -180,12 +177,12 @@ class Writer(Opened):
         self._pending.append(data)
         self._pending_size += size
         if self._pending_size >= BLOCK:
-            self._flush()
+            self._flush(file)
         if self._progress is not None:
             self._progress(len(names), self._total)
         return size
 
-    def _flush(self) -> None:
+    def _flush(self, file: OutputBody) -> None:
         """Write what was gathered; if that fails, nothing is kept."""
         if os.getpid() != self._pid:
             raise BusyError(f"process {self._pid} is writing to it, of which this one is a fork", path=self.path)
@@ -199,7 +196,7 @@ class Writer(Opened):
             with naming(self.path):
                 if self._grows and data and start == self._start:
                     self._claim.extend(start)
-                ranges.write_at(self._fd, start, data)
+                file.write(start, data)
         except BaseException:
             self.abort()
             raise
@@ -214,9 +211,10 @@ class Writer(Opened):
             If it cannot be written; then nothing is kept. Only if the system fails in the midst of renaming, all is:
             the next writer goes on with that.
         """
-        if self._fd < 0:
+        file = self._file
+        if file is None:
             return
-        self._flush()
+        self._flush(file)
         try:
             if not self._grows or len(self._keys) > self._n_before:
                 self._finish()
@@ -227,7 +225,7 @@ class Writer(Opened):
 
     def _finish(self) -> None:
         ends = np.frombuffer(self._ends, np.int64) if self._ends else np.empty(0, np.int64)
-        index = publish.encode(self.path, self._keys, ends, self._digest.hexdigest())
+        index = index_files.encode_index(self.path, self._keys, ends, self._digest.hexdigest())
         with naming(self.path):
             for suffix, data in index.items():
                 self._claim.prepare(suffix, data)
@@ -239,7 +237,7 @@ class Writer(Opened):
 
     def abort(self) -> None:
         """Leave everything as it was before this writer. In a process that was forked from it, only forget it."""
-        if self._fd < 0:
+        if self._file is None:
             return
         try:
             if os.getpid() == self._pid:
@@ -249,9 +247,10 @@ class Writer(Opened):
             self._release()
 
     def _release(self) -> None:
-        fd, self._fd = self._fd, -1
+        file, self._file = self._file, None
         try:
-            os.close(fd)
+            if file is not None:
+                file.close()
         finally:
             self._claim.release()
             self._pending.clear()
@@ -265,7 +264,7 @@ class FileWriter(Writer):
     Examples
     --------
     >>> import tempfile
-    >>> from ds_format.datadings.index import Index
+    >>> from ds_format.datadings.sample_index import SampleIndex
     >>> from ds_format.datadings.writer import FileWriter
     >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
     >>> with FileWriter(path) as writer:
@@ -273,7 +272,7 @@ class FileWriter(Writer):
     14 bytes
     >>> with FileWriter(path, append=True) as writer:
     ...     _ = writer.write({"value": 2}, key="b")
-    >>> Index(path).keys()
+    >>> SampleIndex(path).keys()
     ['a', 'b']
     """
 
@@ -365,3 +364,125 @@ class RawWriter(Writer):
                 f"sample {len(self)}: the key {key!r:.200}: {error.reason}", path=self.path
             ) from None
         return self._put(key, bytes(data))
+
+
+def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Reported | None = None) -> int:
+    """Make the index files of a dataset anew.
+
+    The places of the samples come from the data. The keys are the entries `key` of the samples; where one has none, all
+    come from the file `.keys`, or `.index` of older versions, if it has as many. An `.index` is kept. What a killed
+    writer was exchanging is finished before. If reindexing fails or is killed, nothing changes.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        The data file.
+    cut : bool
+        Cut off all from the first byte on that is no whole sample with a key: after a crash of a writer, whose whole
+        samples are kept, or a copy that was not finished.
+    durable : bool
+        Flush the files to the disk.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all; the data are read twice.
+
+    Returns
+    -------
+    int
+        The number of samples.
+
+    Raises
+    ------
+    FormatError, TruncatedError
+        If something in the data is no message, or they are empty and the index is not; the message says where.
+    BusyError
+        If somebody is writing the dataset.
+    UnsupportedError
+        If two samples have the same key.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from ds_format.datadings.writer import FileWriter, reindex
+    >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
+    >>> with FileWriter(path) as writer:
+    ...     size = writer.write({"key": "a", "value": 1})
+    >>> os.remove(path + ".offsets")
+    >>> reindex(path)
+    1
+    """
+    name = format.data_path(path)
+    os.stat(current_name(name, ""))
+    claim = Claim(name, durable=durable, keeps_tail=True)
+    try:
+        advance = Advance(progress)
+        names, ends = _samples(name, cut, advance)
+        size = int(ends[-1]) if len(ends) else 0
+        index = index_files.encode_index(name, names, ends, index_files.md5_of_file(name, size, advance))
+        if exists(name + format.LEGACY_INDEX):
+            index[format.MD5] = _legacy_sums(name, index[format.MD5])
+        with naming(name):
+            for suffix, data in index.items():
+                claim.prepare(suffix, data)
+            claim.commit(size, has_tail=cut)
+    except BaseException:
+        claim.undo()
+        raise
+    finally:
+        claim.release()
+    return len(names)
+
+
+def _samples(path: str, cut: bool, advance: Advance) -> tuple[list[str], Any]:
+    """Return the keys of all samples, and where they end, (n,) int64."""
+    every = Messages(path)
+    if not every.size and _n_keys(path):
+        raise FormatError("is empty, but its index has samples", path=path)
+    advance.total, end = 2 * every.size, 0
+    blocks = []
+    for block in every:
+        blocks.append(block)
+        advance.add(every.end - end)
+        end = every.end
+    ends = np.concatenate([block.ends for block in blocks]) if blocks else np.empty(0, np.int64)
+    if not cut:
+        every.check_whole()
+    if any(block.is_absent for block in blocks):
+        other = _other_keys(path, every.n)
+        if other is not None:
+            return other, ends
+    names: list[str] = []
+    for block in blocks:
+        if block.fault or not cut:
+            sample_index.check_keys(block, len(names), path)
+        names += block.keys
+        if block.is_absent:
+            break
+    if cut and not names and every.size:
+        raise FormatError("begins with no sample that has a key, and would be cut to nothing", path=path)
+    return names, ends[: len(names)]
+
+
+def _n_keys(path: str) -> int:
+    key_file = load_if(path + format.KEYS)
+    return 0 if key_file is None else index_files.count_keys(key_file, path)[0]
+
+
+def _other_keys(path: str, n: int) -> list[str] | None:
+    """Return the keys of n samples from another index file, or None."""
+    key_file = load_if(path + format.KEYS)
+    if key_file is None:
+        old = load_if(path + format.LEGACY_INDEX)
+        key_file = None if old is None else index_files.decode_legacy(old, path, os.stat(path).st_size)[1]
+    if key_file is None or index_files.count_keys(key_file, path)[0] != n:
+        return None
+    return index_files.decode_keys(key_file, path)
+
+
+def _legacy_sums(path: str, own: bytes) -> bytes:
+    """Return the checksums in the order of datasets that were converted: data, old index, and then the new files."""
+    name = os.path.basename(path)
+    sums = index_files.decode_sums(own).digests | {
+        name + format.LEGACY_INDEX: index_files.md5_of_file(path + format.LEGACY_INDEX)
+    }
+    order = ("", format.LEGACY_INDEX, format.KEYS, format.KEY_HASHES, format.FILTER, format.OFFSETS)
+    return index_files.encode_sums((name + suffix, sums[name + suffix]) for suffix in order)

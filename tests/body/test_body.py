@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.body import body as bodies
-from ds_format.body.body import Body, FileBody, MemoryBody, Stream, open_body
+from ds_format.body import sync_file
+from ds_format.body.body import Body, FileBody, MemoryBody, OutputBody, Stream, open_body
+from ds_format.body.lock import Lock
 from ds_format.body.mapped import mapped, open_mapped
 from ds_format.drivers.ds.source import DsSource
-from ds_format.errors import TruncatedError
+from ds_format.errors import BusyError, TruncatedError
 from ds_format.kernels.files import ranges
 from tests.descriptors import n_open, needs_proc
 
@@ -171,3 +174,53 @@ def test_a_source_that_is_closed_during_a_read_gives_no_values_of_another_file(
             os.close(fd)
     with pytest.raises(OSError, match="descriptor"):
         source.read("x")
+
+
+@given(st.integers(0, SIZE), st.integers(1, SIZE))
+def test_blocks(all_bodies: list[Body], start: int, size: int) -> None:
+    for body in all_bodies:
+        blocks = list(body.blocks(start, size))
+        assert b"".join(blocks) == DATA[start:] and {type(block) for block in blocks} <= {bytes}
+        assert all(len(block) == size for block in blocks[:-1])
+
+
+def test_which_bodies_are_in_a_file(body: Body) -> None:
+    where = body.section(10, 5).in_file()
+    if where is not None:
+        assert os.pread(where[0], 5, where[1]) == DATA[10:15]
+    assert (where is None) == (body.memory is not None)
+
+
+def test_writing(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    file = OutputBody.create(path, 0o400)
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        OutputBody.create(path)
+    file.write(0, DATA[:10])
+    file.copy(FileBody.open(__file__), 3, 5, 10)
+    assert file.read(0, 15) == DATA[:10] + Path(__file__).read_bytes()[3:8]
+    file.truncate(12)
+    file.sync()
+    (tmp_path / "b").write_bytes(DATA[:12])
+    with pytest.raises(TruncatedError, match="b: the file ends at byte 12, expected bytes 2 to 102"):
+        file.copy(FileBody.open(tmp_path / "b"), 2, 100, 12)
+    file.close()
+    with pytest.raises(OSError, match=os.strerror(errno.EBADF)):
+        file.write(0, b"x")
+    again = OutputBody.open(path)
+    again.write(again.size, b"x")
+    sync_file(path)
+    assert again.size >= 12 and Path(path).read_bytes()[again.size :] == b"x"
+
+
+def test_a_lock_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "locks"
+    first = Lock(str(folder / "a"), "a", in_own_folder=True)
+    with pytest.raises(BusyError):
+        Lock(str(folder / "a"), "a", in_own_folder=True)
+    second = Lock(str(folder / "b"), "b", in_own_folder=True)
+    second.release(remove=True)
+    assert [path.name for path in folder.iterdir()] == ["a"]
+    first.release(remove=True)
+    assert not folder.exists()

@@ -14,10 +14,10 @@ from typing import Any
 import msgpack
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, messages, opening
-from ds_format.datadings.index import Index
-from ds_format.datadings.reindex import reindex
+from ds_format.datadings import dataset_files, format, index_files, messages
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.verify import verify
+from ds_format.datadings.writer import reindex
 from ds_format.errors import DsError
 
 from .made import GOLDEN
@@ -30,14 +30,14 @@ NOTHING = ""
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "PATIENCE", 0)
+    monkeypatch.setattr(dataset_files, "PATIENCE", 0)
 
 
 def reading(path: Path) -> dict[str, str]:
     """Return what fails in reading: by `open`, the number of a sample, or a key."""
     faults: dict[str, str] = {}
     try:
-        index = Index(path)
+        index = SampleIndex(path)
     except DsError as error:
         return {"open": str(error)}
     data = path.read_bytes()
@@ -190,7 +190,7 @@ def change(path: Path, suffix: str, data: bytes) -> None:
 
 def with_samples(path: Path, *samples: bytes) -> None:
     """Replace samples 1, 2, ... and make the offsets fit."""
-    index, data = Index(path), path.read_bytes()
+    index, data = SampleIndex(path), path.read_bytes()
     slots = [data[slice(*index.bounds(i))] for i in range(6)]
     slots[1 : 1 + len(samples)] = samples
     ends = [sum(map(len, slots[:i])) for i in range(7)]
@@ -241,7 +241,7 @@ def test_an_offset_that_is_not_between_its_neighbours(path: Path, offset: int) -
     data = bytearray(part(path, format.OFFSETS).read_bytes())
     struct.pack_into(">Q", data, 3 * format.OFFSET_SIZE, offset)
     change(path, format.OFFSETS, bytes(data))
-    index = Index(path)
+    index = SampleIndex(path)
     for call in (lambda: index.bounds(2), lambda: index.spans(2, 3), lambda: index.spans(0, 6)):
         with pytest.raises(
             DsError, match=f"sample 2: found the offsets 31 and {offset}, expected ascending ones up to"
@@ -265,7 +265,7 @@ def test_keys_that_promise_too_much(path: Path, data: bytes) -> None:
 
 def test_keys_that_are_not_utf8(path: Path) -> None:
     change(path, format.KEYS, part(path, format.KEYS).read_bytes()[:-1] + b"\xff")
-    index = Index(path)
+    index = SampleIndex(path)
     assert index.key(4) == "k4"
     for call in (lambda: index.key(5), index.keys, lambda: index.find("k1")):
         with pytest.raises(DsError, match="not UTF-8"):
@@ -281,7 +281,7 @@ def test_hashes_that_are_exchanged(path: Path) -> None:
 
 def test_a_filter_of_other_keys(path: Path) -> None:
     others = b"".join(msgpack.packb(f"x{i}") for i in range(6))
-    change(path, format.FILTER, bloom.encode(others, 6))
+    change(path, format.FILTER, index_files.encode_filter(others, 6))
     assert any("filter: denies" in str(problem) for problem in verify(path))
     reindex(path)
     assert verify(path) == []
@@ -300,7 +300,7 @@ def test_a_filter_of_other_keys(path: Path) -> None:
     ],
 )
 def test_headers_of_filters(path: Path, header: tuple[Any, ...], message: str) -> None:
-    change(path, format.FILTER, bloom.HEADER.pack(*header) + b"\0\0\0")
+    change(path, format.FILTER, index_files.FILTER_HEADER.pack(*header) + b"\0\0\0")
     check(path, dict.fromkeys(KEYS, message), message, NOTHING)
 
 
@@ -368,7 +368,7 @@ def test_reindex_takes_keys_from_where_they_are(tmp_path: Path) -> None:
     data.write_bytes(msgpack.packb({"v": 1}) * 3)
     (tmp_path / "a.keys").write_bytes(msgpack.packb(["x", "y", "z"]))
     assert reindex(data) == 3
-    assert Index(data).keys() == ["x", "y", "z"] and verify(data) == []
+    assert SampleIndex(data).keys() == ["x", "y", "z"] and verify(data) == []
     (tmp_path / "a.keys").write_bytes(msgpack.packb(["x", "y"]))
     with pytest.raises(DsError, match="sample 0 has no entry 'key'"):
         reindex(data)
@@ -380,8 +380,8 @@ def test_reindex_refuses_equal_keys(tmp_path: Path) -> None:
     with pytest.raises(DsError, match="the same"):
         reindex(data)
     with contextlib.suppress(FileNotFoundError):
-        Index(data)
+        SampleIndex(data)
 
 
 def test_hashes_with_a_second_salt() -> None:
-    assert [hashes.salt(i).hex() for i in range(3)] == ["652e530edee5893b", "625851e3876e6e6d", "cd7aec459fb9c9fd"]
+    assert [index_files.salt(i).hex() for i in range(3)] == ["652e530edee5893b", "625851e3876e6e6d", "cd7aec459fb9c9fd"]

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, keys, legacy, messages
-from ds_format.datadings.index import Index
-from ds_format.datadings.reindex import reindex
+from ds_format.datadings import format, index_files, messages
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.verify import verify
-from ds_format.datadings.writer import FileWriter, RawWriter
+from ds_format.datadings.writer import FileWriter, RawWriter, reindex
 from ds_format.errors import UnsafeError
 
 from .expected import Case, cases, same, value
@@ -31,7 +30,7 @@ def name(case: Case) -> str:
 
 
 def raw(case: Case) -> list[tuple[str, bytes]]:
-    index = Index(case.path)
+    index = SampleIndex(case.path)
     data = case.bytes_of("")
     return [(index.key(i), data[slice(*index.bounds(i))]) for i in range(len(index))]
 
@@ -42,7 +41,7 @@ def exists(case: Case, suffix: str) -> bool:
 
 @ALL
 def test_the_index_is_what_is_expected(case: Case) -> None:
-    index = Index(case.path)
+    index = SampleIndex(case.path)
     expected = [value(key) for key in case.expected["keys"]]
     assert len(index) == case.expected["num_samples"] == len(expected)
     assert index.keys() == expected
@@ -105,18 +104,21 @@ def test_shards(number: int, tmp_path: Path) -> None:
 @ALL
 def test_the_parts_are_encoded_as_they_are(case: Case) -> None:
     names = [value(key) for key in case.expected["keys"]]
-    key_file = keys.encode(names)
-    strings = memoryview(key_file)[keys.count(key_file, "")[1] :]
+    key_file = index_files.encode_keys(names)
+    strings = memoryview(key_file)[index_files.count_keys(key_file, "")[1] :]
     if exists(case, format.KEYS):
         assert key_file == case.bytes_of(format.KEYS)
-        assert keys.decode(key_file, "") == names
+        assert index_files.decode_keys(key_file, "") == names
     if name(case) in OTHER_SALT:
         return
     if exists(case, format.KEY_HASHES):
-        assert hashes.encode(strings, len(names)) == case.bytes_of(format.KEY_HASHES)
+        assert index_files.encode_hashes(strings, len(names)) == case.bytes_of(format.KEY_HASHES)
     if exists(case, format.FILTER):
-        assert bloom.encode(strings, len(names)) == case.bytes_of(format.FILTER)
-        assert bloom.absent(bloom.decode(case.bytes_of(format.FILTER), ""), strings, len(names)) == 0
+        assert index_files.encode_filter(strings, len(names)) == case.bytes_of(format.FILTER)
+        assert (
+            index_files.count_denied(index_files.decode_filter(case.bytes_of(format.FILTER), ""), strings, len(names))
+            == 0
+        )
 
 
 @ALL
@@ -150,7 +152,7 @@ def test_the_index_can_be_made_from_the_data(case: Case, tmp_path: Path) -> None
 @pytest.mark.parametrize("number", ["30_legacy_index", "31_legacy_index_oldraw"])
 def test_a_legacy_index_says_the_same_as_its_conversion(number: str) -> None:
     old = CASES[number]
-    offsets, key_file = legacy.decode(old.bytes_of(format.LEGACY_INDEX), "", old.path.stat().st_size)
+    offsets, key_file = index_files.decode_legacy(old.bytes_of(format.LEGACY_INDEX), "", old.path.stat().st_size)
     if number == "30_legacy_index":
         assert offsets == CASES["32_legacy_converted"].bytes_of(format.OFFSETS)
         assert key_file == CASES["32_legacy_converted"].bytes_of(format.KEYS)

@@ -12,9 +12,10 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from ds_format.datadings import bloom, format, hashes, index, keys, opening, parts, scan
-from ds_format.datadings.index import Index
+from ds_format.body.body import FileBody
+from ds_format.datadings import dataset_files, format, index_files, sample_index
 from ds_format.datadings.reader import MsgpackReader
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.writer import RawWriter
 from ds_format.errors import FormatError, MissingError, TruncatedError, UnsupportedError
 from tests.descriptors import n_open
@@ -27,7 +28,7 @@ N = 50_000
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files that do not fit one another be wrong at once, not after a second."""
-    monkeypatch.setattr(opening, "PATIENCE", 0)
+    monkeypatch.setattr(dataset_files, "PATIENCE", 0)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def copy(path: Path, folder: Path, *suffixes: str) -> Path:
 
 
 def test_lookups_before_and_after_the_table(large: Path) -> None:
-    found = Index(large)
+    found = SampleIndex(large)
     for i in range(0, N, N // 40):
         assert found.find(f"key {i}") == i
         assert f"key {i}" in found and f"no {i}" not in found
@@ -61,7 +62,7 @@ def test_lookups_before_and_after_the_table(large: Path) -> None:
 
 
 def test_places(large: Path) -> None:
-    found = Index(large)
+    found = SampleIndex(large)
     assert found.bounds(0) == (0, len(msgpack.packb({"key": "key 0", "v": 0})))
     assert found.bounds(N - 1)[1] == found.size == large.stat().st_size
     assert found.spans(3, 5) == [found.bounds(3)[0], found.bounds(4)[0], found.bounds(4)[1]]
@@ -79,10 +80,10 @@ def test_places(large: Path) -> None:
 
 def test_little_memory_is_taken_beside_the_files(large: Path) -> None:
     size = sum(os.path.getsize(f"{large}{suffix}") for suffix in format.INDEX)
-    Index(large).find("key 7")
+    SampleIndex(large).find("key 7")
     tracemalloc.start()
     try:
-        found = Index(large)
+        found = SampleIndex(large)
         assert tracemalloc.get_traced_memory()[1] < size + 100_000
         assert f"key {N - 1}" in found and found.bounds(N // 2)
         assert tracemalloc.get_traced_memory()[1] < size + 400_000
@@ -93,7 +94,7 @@ def test_little_memory_is_taken_beside_the_files(large: Path) -> None:
 @pytest.mark.parametrize("absent", [*format.INDEX[1:], format.MD5])
 def test_optional_parts_are_made_silently(large: Path, tmp_path: Path, absent: str) -> None:
     path = copy(large, tmp_path, *(suffix for suffix in format.INDEX if suffix != absent))
-    found = Index(path)
+    found = SampleIndex(path)
     for i in range(0, N, N // 30):
         assert f"key {i}" in found and "none" not in found
         assert found.find(f"key {i}") == i
@@ -101,7 +102,7 @@ def test_optional_parts_are_made_silently(large: Path, tmp_path: Path, absent: s
 
 
 def test_offsets_alone_are_enough(large: Path, tmp_path: Path) -> None:
-    found = Index(copy(large, tmp_path, format.OFFSETS))
+    found = SampleIndex(copy(large, tmp_path, format.OFFSETS))
     assert found.find("key 77") == 77 and found.keys(1, 2) == ["key 1"]
 
 
@@ -112,9 +113,9 @@ def test_keys_of_samples_that_are_elsewhere(large: Path, tmp_path: Path) -> None
     data[8 * 5 + 7] ^= 1
     offsets.write_bytes(data)
     with pytest.raises(FormatError, match="sample 4 is not where the index says"):
-        Index(path).key(4)
+        SampleIndex(path).key(4)
     with pytest.raises(FormatError, match="samples are not where the index says"):
-        Index(path).keys()
+        SampleIndex(path).keys()
 
 
 @pytest.mark.parametrize("filtered", [True, False])
@@ -123,16 +124,16 @@ def test_looking_up_a_key_without_keys_does_not_read_all(
 ) -> None:
     suffixes = [format.OFFSETS, format.KEY_HASHES] + [format.FILTER] * filtered
     path = copy(large, tmp_path, *suffixes)
-    index_ = Index(path)
+    index_ = SampleIndex(path)
     read: list[int] = []
-    key_of = scan.key_of
+    key_of = sample_index.scan_key
 
     def noted(path: str, i: int, start: int, stop: int) -> str:
         read.append(i)
         return key_of(path, i, start, stop)
 
-    monkeypatch.setattr(scan, "keys_of", None)
-    monkeypatch.setattr(scan, "key_of", noted)
+    monkeypatch.setattr(sample_index, "scan_keys", None)
+    monkeypatch.setattr(sample_index, "scan_key", noted)
     for _ in range(20):  # more often than lookups go without a table
         assert "key 70" in index_ and "no 70" not in index_ and "\ud800" not in index_ and 5 not in index_
     assert index_.find("key 71") == 71
@@ -145,23 +146,23 @@ def test_looking_up_an_absent_key_does_not_read_the_keys(
     absent: tuple[str, ...], large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = copy(large, tmp_path, *(suffix for suffix in format.INDEX if suffix not in absent))
-    monkeypatch.setattr(parts, "SMALL_SIZE", 100)
+    monkeypatch.setattr(dataset_files, "SMALL_SIZE", 100)
     read: list[int] = []
-    data = parts.Part.data
+    read_file = FileBody.read
 
-    def noted(part: parts.Part) -> object:
-        read.append(part.size)
-        return data.fget(part)  # type: ignore[attr-defined]
+    def noted(file: FileBody, offset: int, size: int) -> bytes:
+        read.append(size)
+        return read_file(file, offset, size)
 
-    monkeypatch.setattr(parts.Part, "data", property(noted))
+    monkeypatch.setattr(FileBody, "read", noted)
     keys_size = os.path.getsize(f"{path}.keys")
-    index_ = Index(path)
+    index_ = SampleIndex(path)
     for i in range(5):  # without a filter a table is made after 16 lookups, and it needs the keys
         assert f"no {i}" not in index_ and "\ud800" not in index_
         with pytest.raises(MissingError, match=f"no sample with the key 'no {i}'"):
             index_.find(f"no {i}")
     assert keys_size not in read
-    assert Index(path).find("key 70") == 70
+    assert SampleIndex(path).find("key 70") == 70
     assert (keys_size in read) == (format.KEY_HASHES in absent)
     for i in range(20):
         assert index_.find(f"key {i}") == i
@@ -176,8 +177,8 @@ def test_samples_without_their_keys_are_no_fault_of_an_index(
     path = copy(large, tmp_path, *format.INDEX)
     sample = Path(path).read_bytes()
     Path(path).write_bytes(sample.replace(b"key", b"kez"))
-    monkeypatch.setattr(parts, "SMALL_SIZE", 100)
-    index_ = Index(path)
+    monkeypatch.setattr(dataset_files, "SMALL_SIZE", 100)
+    index_ = SampleIndex(path)
     assert "no 3" not in index_ and index_.find("key 3") == 3
 
 
@@ -187,15 +188,15 @@ def test_hashes_of_other_keys_are_noticed_without_keys(large: Path, tmp_path: Pa
     data = bytearray(stored.read_bytes())
     data[8 * 6 : 8 * 7] = data[8 * 71 : 8 * 72]
     stored.write_bytes(data)
-    assert "key 70" in Index(path)
+    assert "key 70" in SampleIndex(path)
     data[8 * 71 : 8 * 72] = bytes(8)
     stored.write_bytes(data)
     with pytest.raises(FormatError, match="hash 5 is not that of key 5"):
-        Index(path).find("key 70")
+        SampleIndex(path).find("key 70")
     data[8:16] = bytes(8)
     stored.write_bytes(data)
     with pytest.raises(FormatError, match="hash 0 is not that of key 0"):
-        Index(path).find("key 1")
+        SampleIndex(path).find("key 1")
 
 
 @pytest.mark.parametrize("absent", [(), (format.KEYS,), (format.KEY_HASHES, format.FILTER), (format.MD5,)])
@@ -214,16 +215,16 @@ def test_a_reader_warns_of_what_is_missing(absent: tuple[str, ...], large: Path,
 def test_no_index_at_all(large: Path, tmp_path: Path) -> None:
     path = copy(large, tmp_path)
     with pytest.raises(FileNotFoundError, match="reindex") as caught:
-        Index(path)
+        SampleIndex(path)
     assert caught.value.filename == f"{path}.offsets"
     with pytest.raises(FileNotFoundError):
-        Index(tmp_path / "none.msgpack")
+        SampleIndex(tmp_path / "none.msgpack")
 
 
 @pytest.mark.parametrize("suffix", format.RESERVED)
 def test_names_that_clash_with_index_files(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(UnsupportedError, match=suffix):
-        Index(tmp_path / f"a{suffix}")
+        SampleIndex(tmp_path / f"a{suffix}")
     with pytest.raises(UnsupportedError, match=suffix):
         RawWriter(tmp_path / f"a{suffix}")
 
@@ -231,30 +232,30 @@ def test_names_that_clash_with_index_files(tmp_path: Path, suffix: str) -> None:
 def test_an_empty_dataset(tmp_path: Path) -> None:
     with RawWriter(tmp_path / "a"):
         pass
-    found = Index(tmp_path / "a")
+    found = SampleIndex(tmp_path / "a")
     assert len(found) == found.size == 0
     assert found.keys() == [] and "a" not in found and found.spans(0, 0) == [0]
 
 
 def test_copies_and_closing(large: Path) -> None:
-    found = Index(large)
+    found = SampleIndex(large)
     assert pickle.loads(pickle.dumps(found)).find("key 9") == 9
     for _ in range(40):
         assert "key 3" in found
     found.close()
     found.close()
-    assert found.bounds(3) == Index(large).bounds(3)
+    assert found.bounds(3) == SampleIndex(large).bounds(3)
     assert "key 3" in found and found.find("key 4") == 4 and found.key(5) == "key 5"
 
 
 def test_threads(large: Path) -> None:
     for _ in range(5):
-        found = Index(large)
+        found = SampleIndex(large)
         wrong: list[object] = []
         start = threading.Barrier(8)
 
         def work(
-            first: int, found: Index = found, wrong: list[object] = wrong, start: threading.Barrier = start
+            first: int, found: SampleIndex = found, wrong: list[object] = wrong, start: threading.Barrier = start
         ) -> None:
             start.wait()
             try:
@@ -274,12 +275,12 @@ def test_threads(large: Path) -> None:
 
 def test_files_stay_valid_while_they_are_replaced(large: Path, tmp_path: Path) -> None:
     path = copy(large, tmp_path, *format.INDEX)
-    found = Index(path)
+    found = SampleIndex(path)
     assert found.key(N - 1) == f"key {N - 1}"
     with RawWriter(path, overwrite=True) as writer:
         writer.write("a", b"\x01")
     assert found.key(N - 1) == f"key {N - 1}" and found.find("key 5") == 5
-    assert len(Index(path)) == 1
+    assert len(SampleIndex(path)) == 1
 
 
 def damaged(large: Path, folder: Path, suffix: str, data: bytes) -> Path:
@@ -291,7 +292,7 @@ def damaged(large: Path, folder: Path, suffix: str, data: bytes) -> Path:
 def test_hashes_of_a_large_dataset_that_are_wrong(large: Path, tmp_path: Path) -> None:
     stored = bytearray(Path(f"{large}.key_hashes").read_bytes())
     stored[8 * 101 : 8 * 103] = stored[8 * 102 : 8 * 103] + stored[8 * 101 : 8 * 102]
-    found = Index(damaged(large, tmp_path, format.KEY_HASHES, bytes(stored)))
+    found = SampleIndex(damaged(large, tmp_path, format.KEY_HASHES, bytes(stored)))
     assert found.find("key 7") == 7
     for _ in range(2):
         with pytest.raises(FormatError, match=r"key_hashes: hash 101 is not that of key 101, 'key 101'; .ds reindex."):
@@ -303,12 +304,12 @@ def test_hashes_of_a_large_dataset_that_are_wrong(large: Path, tmp_path: Path) -
 def test_a_salt_that_is_wrong(large: Path, tmp_path: Path) -> None:
     stored = Path(f"{large}.key_hashes").read_bytes()
     with pytest.raises(FormatError, match="hash 0 is not that of key 0"):
-        Index(damaged(large, tmp_path, format.KEY_HASHES, b"saltsalt" + stored[8:])).find("key 100")
+        SampleIndex(damaged(large, tmp_path, format.KEY_HASHES, b"saltsalt" + stored[8:])).find("key 100")
 
 
 def test_a_filter_of_another_dataset(large: Path, tmp_path: Path) -> None:
     other = b"".join(msgpack.packb(f"other {i}") for i in range(N))
-    found = Index(damaged(large, tmp_path, format.FILTER, bloom.encode(other, N)))
+    found = SampleIndex(damaged(large, tmp_path, format.FILTER, index_files.encode_filter(other, N)))
     with pytest.raises(FormatError, match="filter: denies key 0, 'key 0'"):
         found.__contains__("key 100")
     assert found.find("key 100") == 100
@@ -316,17 +317,17 @@ def test_a_filter_of_another_dataset(large: Path, tmp_path: Path) -> None:
 
 def test_any_salt_is_taken(tmp_path: Path) -> None:
     path = write_numbers(tmp_path / "a", 5000)
-    strings = keys.encode(Index(path).keys())[3:]
-    Path(f"{path}.key_hashes").write_bytes(hashes.encode(strings, 5000, distinct=False))
-    assert Index(path).find("k4999") == 4999
+    strings = index_files.encode_keys(SampleIndex(path).keys())[3:]
+    Path(f"{path}.key_hashes").write_bytes(index_files.encode_hashes(strings, 5000, distinct=False))
+    assert SampleIndex(path).find("k4999") == 4999
 
 
 def test_equal_keys_are_found_at_the_last_one(tmp_path: Path) -> None:
     path = write_numbers(tmp_path / "a", 4)
     Path(f"{path}.keys").write_bytes(msgpack.packb(["k0", "k1", "k1", "k3"]))
-    assert Index(path).find("k1") == 2
+    assert SampleIndex(path).find("k1") == 2
     with pytest.raises(UnsupportedError, match="two have the same hash under 1000 salts"):
-        hashes.encode(msgpack.packb("a") * 2, 2)
+        index_files.encode_hashes(msgpack.packb("a") * 2, 2)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -350,10 +351,10 @@ def test_a_legacy_index_that_is_wrong(
     data = head + b"".join(msgpack.packb(key) + msgpack.packb(start) for key, start in pairs)
     Path(f"{path}.index").write_bytes(data)
     with pytest.raises(kind, match=message):
-        Index(path)
+        SampleIndex(path)
     Path(f"{path}.index").write_bytes(data[:-1])
     with pytest.raises(FormatError):
-        Index(path)
+        SampleIndex(path)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -362,19 +363,19 @@ def test_a_legacy_index_that_is_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(b"")
     (tmp_path / "a.index").write_bytes(data)
     with pytest.raises(FormatError, match="map of msgpack"):
-        Index(tmp_path / "a")
+        SampleIndex(tmp_path / "a")
 
 
 def test_equal_keys_in_a_legacy_index(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\x01\x02")
     (tmp_path / "a.index").write_bytes(b"\x82\xa1k\x00\xa1k\x01")
-    found = Index(tmp_path / "a")
+    found = SampleIndex(tmp_path / "a")
     assert len(found) == 2 and found.bounds(0) == (0, 1) and found.find("k") == 1
 
 
 def test_few_files_are_kept_open(tmp_path: Path) -> None:
     path = write_numbers(tmp_path / "a", 100)
-    found = [Index(path) for _ in range(20)]
+    found = [SampleIndex(path) for _ in range(20)]
     assert all("k5" in one for one in found)
     assert not n_open(*tmp_path.iterdir())
-    assert index.SMALL >= 100
+    assert sample_index.SMALL >= 100

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.datadings import format, opening, writer
-from ds_format.datadings.index import Index
+from ds_format.datadings import dataset_files, format, writer
 from ds_format.datadings.reader import MsgpackReader
-from ds_format.datadings.reindex import reindex
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.verify import verify
-from ds_format.datadings.writer import FileWriter
+from ds_format.datadings.writer import FileWriter, reindex
 from ds_format.errors import TruncatedError
 
 from ..zds.writers import line_of, process
@@ -73,7 +72,7 @@ ACTS: dict[str, tuple[Callable[[Path], Any], list[int] | None, list[int]]] = {
 def _never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a killed writer left is read at once, not after a second."""
 
-    monkeypatch.setattr(opening, "PAUSE", "none: there is nothing to wait for")
+    monkeypatch.setattr(dataset_files, "PAUSE", "none: there is nothing to wait for")
     monkeypatch.setattr(writer, "BLOCK", 1000)
 
 
@@ -160,7 +159,7 @@ def test_verify_tells_of_a_killed_writer(tmp_path: Path) -> None:
     size = path.stat().st_size
     assert dies(lambda: write(path, range(5, 60), append=True), 20)
     told = f"a writer is appending, or was killed: {path.stat().st_size - size} bytes do not count"
-    assert path.stat().st_size > size == Index(path).size
+    assert path.stat().st_size > size == SampleIndex(path).size
     assert [str(one) for one in verify(path)] == [
         f"{tmp_path}/.a.journal: {told}; `ds reindex --cut` keeps what is whole"
     ]

@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 from ds_format.datadings import messages
-from ds_format.datadings.directories import DirectoryReader
-from ds_format.datadings.lists import ListReader
-from ds_format.datadings.natural import natural_key
-from ds_format.datadings.zips import ZipFileReader
+from ds_format.datadings.directories import DirectoryReader, ZipFileReader
+from ds_format.datadings.lists import ListReader, natural_key
 from ds_format.errors import FormatError, MissingError, UnsupportedError
 
 FILES = {

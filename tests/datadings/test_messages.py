@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from ds_format.datadings import arrays, messages
+from ds_format.datadings import messages
 from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
 
 from .expected import same
@@ -300,10 +300,10 @@ def test_complex_text(value: complex) -> None:
 
 
 def test_a_sample_is_data_however_often_it_names_types() -> None:
-    for i in range(arrays.MAX_LEARNT + 50):
+    for i in range(messages.MAX_LEARNT + 50):
         messages.unpack(encoded(nd=True, type=f"|S{i + 1}", kind=b"", shape=[0], data=b""))
         messages.pack(np.zeros(1, f"S{i + 1}"))
-    assert len(arrays.DTYPES) <= arrays.MAX_LEARNT and len(arrays.PREFIXES) <= arrays.MAX_LEARNT
+    assert len(messages.DTYPES) <= messages.MAX_LEARNT and len(messages.PREFIXES) <= messages.MAX_LEARNT
     assert same(messages.unpack(messages.pack(np.zeros(2, "S5000"))), np.zeros(2, "S5000"))
 
 

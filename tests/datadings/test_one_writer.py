@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.datadings import format, messages, opening
+from ds_format.datadings import dataset_files, format, messages
 from ds_format.datadings.claim import Claim
-from ds_format.datadings.index import Index
 from ds_format.datadings.reader import MsgpackReader
-from ds_format.datadings.reindex import reindex
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.sharded import ShardedReader
 from ds_format.datadings.verify import verify
-from ds_format.datadings.writer import FileWriter, RawWriter
+from ds_format.datadings.writer import FileWriter, RawWriter, reindex
 from ds_format.errors import BusyError, FormatError, TruncatedError
 
 from ..zds.writers import line_of, process
@@ -120,7 +119,7 @@ def test_no_sample_is_lost_of_those_that_append(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with process(ADDS, path, "x") as one, process(ADDS, path, "y") as other:
         assert [line_of(one), line_of(other)] == ["done", "done"]
-    assert sorted(Index(path).keys()) == sorted(f"{who}{i}" for who in "xy" for i in range(40))
+    assert sorted(SampleIndex(path).keys()) == sorted(f"{who}{i}" for who in "xy" for i in range(40))
     assert verify(path) == [] and names(tmp_path) == NAMES
 
 
@@ -166,7 +165,7 @@ def test_nothing_stays_when_opening_fails(
 ) -> None:
     path = write(tmp_path / "a", 3)
     Path(f"{path}.offsets").write_bytes(b"x")
-    monkeypatch.setattr(opening, "PATIENCE", 0)
+    monkeypatch.setattr(dataset_files, "PATIENCE", 0)
     monkeypatch.setattr(Claim, "create", lambda *_: os.open("/", os.O_RDWR))
     with pytest.raises(error):
         FileWriter(path, **options)  # type: ignore[arg-type]
@@ -183,7 +182,7 @@ def test_readers_while_samples_are_appended(tmp_path: Path) -> None:
                 assert [one["v"] for one in reader] == [0, 1, 2] and "new0" not in reader
                 assert reader.verify_data() and reader.verify_index()
         Path(f"{path}.keys").rename(tmp_path / "keys")
-        assert Index(path).keys() == ["k0", "k1", "k2"]
+        assert SampleIndex(path).keys() == ["k0", "k1", "k2"]
         (tmp_path / "keys").rename(f"{path}.keys")
     assert len(MsgpackReader(path)) == 6 and verify(path) == []
     assert [one["v"] for one in mapped] == [0, 1, 2]
@@ -219,7 +218,7 @@ def test_a_dataset_that_is_replaced_between_two_files(
 ) -> None:
     path = write(tmp_path / "a", 5, 100)
     left = iter(range(calls))
-    load = opening.parts.open_first  # type: ignore[attr-defined]
+    load = dataset_files.open_first
 
     def load_and_replace(*arguments: Any, **options: Any) -> Any:
         found = load(*arguments, **options)
@@ -227,7 +226,7 @@ def test_a_dataset_that_is_replaced_between_two_files(
             write(path, 5, 110, overwrite=True)
         return found
 
-    monkeypatch.setattr(opening.parts, "open_first", load_and_replace)  # type: ignore[attr-defined]
+    monkeypatch.setattr(dataset_files, "open_first", load_and_replace)
     reader = MsgpackReader(path)
     assert [(key, one["v"]) for key, one in reader.iter(yield_key=True)] == [(f"k{i}", i) for i in range(110, 115)]
     assert [reader.find_index(f"k{i}") for i in range(110, 115)] == [0, 1, 2, 3, 4]
@@ -245,15 +244,15 @@ def test_files_of_another_program_that_come_late(tmp_path: Path) -> None:
 
     timer = threading.Timer(0.1, rest)
     timer.start()
-    assert len(Index(path)) == 5
+    assert len(SampleIndex(path)) == 5
     timer.join()
 
 
 def test_files_that_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(opening.time, "sleep", pauses.append)  # type: ignore[attr-defined]
+    monkeypatch.setattr(dataset_files.time, "sleep", pauses.append)  # type: ignore[attr-defined]
     clock = itertools.count()
-    monkeypatch.setattr(opening.time, "monotonic", lambda: next(clock) / 5)  # type: ignore[attr-defined]
+    monkeypatch.setattr(dataset_files.time, "monotonic", lambda: next(clock) / 5)  # type: ignore[attr-defined]
     path = write(tmp_path / "a", 3)
     shutil.copyfile(write(tmp_path / "b", 5), path)
     with pytest.raises(FormatError, match=r"behind the 3 samples of its index, .*`ds reindex` takes them in"):
@@ -264,7 +263,7 @@ def test_files_that_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     shutil.copyfile(tmp_path / "b.keys", tmp_path / "c.keys")
     with pytest.raises(FormatError, match="found 5 keys, expected 2 as there are offsets; `ds reindex`"):
         MsgpackReader(tmp_path / "c")
-    assert pauses == [opening.PAUSE] * 15
+    assert pauses == [dataset_files.PAUSE] * 15
 
 
 def left(folder: Path, **options: bool) -> Path:
@@ -280,13 +279,13 @@ def left(folder: Path, **options: bool) -> Path:
 def test_a_journal_that_is_not_of_these_data(tmp_path: Path) -> None:
     """Another program wrote the dataset anew since the writer was killed: what it wrote stays."""
     path = left(tmp_path, append=True)
-    assert len(Index(path)) == 3 and (path.parent / ".a.journal").exists()
+    assert len(SampleIndex(path)) == 3 and (path.parent / ".a.journal").exists()
     longer = write(tmp_path / "longer" / "a", 20_000)
     for name in NAMES:
         shutil.copyfile(longer.parent / name, path.parent / name)
-    assert len(Index(path)) == 20_000 and MsgpackReader(path).verify_data()
+    assert len(SampleIndex(path)) == 20_000 and MsgpackReader(path).verify_data()
     write(path, 1, 20_000, append=True)
-    assert len(Index(path)) == 20_001 and names(path.parent) == NAMES and verify(path) == []
+    assert len(SampleIndex(path)) == 20_001 and names(path.parent) == NAMES and verify(path) == []
 
 
 @pytest.mark.parametrize(
@@ -309,9 +308,9 @@ def test_journals_that_no_writer_made(tmp_path: Path, told: bytes) -> None:
     path = write(tmp_path / "in" / "a", 3)
     (tmp_path / "b").write_bytes(b"other")
     (tmp_path / "in" / ".a.journal").write_bytes(told)
-    assert len(Index(path)) == 3
+    assert len(SampleIndex(path)) == 3
     write(path, 2, 3, append=True)
-    assert len(Index(path)) == 5 and names(path.parent) == NAMES and verify(path) == []
+    assert len(SampleIndex(path)) == 5 and names(path.parent) == NAMES and verify(path) == []
     assert (tmp_path / "b").read_bytes() == b"other"
 
 
@@ -321,7 +320,7 @@ def test_names_that_are_as_long_as_names_can_be(tmp_path: Path) -> None:
         write(tmp_path / name, 3)
         write(tmp_path / name, 2, 3, append=True)
         write(tmp_path / name, 7, overwrite=True)
-        assert len(Index(tmp_path / name)) == 7
+        assert len(SampleIndex(tmp_path / name)) == 7
     assert not any(name.startswith(".") for name in names(tmp_path))
 
 
@@ -353,7 +352,7 @@ def test_empty_messages_are_appended_too(tmp_path: Path) -> None:
     for key in "bc":
         with RawWriter(tmp_path / "a", append=True) as out:
             out.write(key, b"")
-    assert Index(tmp_path / "a").keys() == ["a", "b", "c"]
+    assert SampleIndex(tmp_path / "a").keys() == ["a", "b", "c"]
 
 
 def test_links_to_files_in_several_folders(tmp_path: Path) -> None:
@@ -365,7 +364,7 @@ def test_links_to_files_in_several_folders(tmp_path: Path) -> None:
         (tmp_path / "in" / name).symlink_to(tmp_path / "real" / name)
     write(path, 2, 3, append=True, durable=True)
     write(path, 9, overwrite=True, durable=True)
-    assert len(Index(path)) == len(Index(tmp_path / "real" / "a")) == 9
+    assert len(SampleIndex(path)) == len(SampleIndex(tmp_path / "real" / "a")) == 9
     assert all((tmp_path / "in" / name).is_symlink() for name in NAMES)
     assert names(tmp_path / "in") == names(tmp_path / "real") == NAMES
 

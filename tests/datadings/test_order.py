@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ds_format.datadings.base import Samples
 from ds_format.datadings.lists import ListReader
-from ds_format.datadings.order import Cycler, Order, QuasiShuffler, Range, Repeater, Shuffler
+from ds_format.datadings.order import Cycler, QuasiShuffler, Range, Repeater, SampleOrder, Shuffler
 from ds_format.datadings.reader import MsgpackReader
 
 from .made import GOLDEN, reference, skip_without_reference, values, write_numbers
@@ -75,7 +75,7 @@ def test_orders_are_those_of_the_reference(reference_python: str, tmp_path: Path
     assert found == reference(reference_python, REFERENCE_ORDERS.format(settings=settings), tmp_path)
 
 
-ORDERS: dict[str, Callable[[Samples], Order]] = {
+ORDERS: dict[str, Callable[[Samples], SampleOrder]] = {
     "range": lambda reader: Range(reader, 3, -2),
     "shuffler": lambda reader: Shuffler(reader, seed=1),
     "quasi": lambda reader: QuasiShuffler(reader, buf_size=8, chunk_size=4),

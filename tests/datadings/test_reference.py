@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from ds_format.datadings import format
-from ds_format.datadings.index import Index
-from ds_format.datadings.reindex import reindex
-from ds_format.datadings.writer import FileWriter
+from ds_format.datadings.sample_index import SampleIndex
+from ds_format.datadings.writer import FileWriter, reindex
 
 from .made import GOLDEN, reference, skip_without_reference
 
@@ -83,7 +82,7 @@ def test_the_reference_reads_what_we_write(python: str, tmp_path: Path, way: str
         reindex(path)
     n, keys, indices, has_all, has_absent, is_right, digest = reference(python, READ, tmp_path)
     assert (n, indices, has_all, has_absent, is_right) == (500, list(range(500)), True, False, True)
-    assert keys == Index(path).keys()
+    assert keys == SampleIndex(path).keys()
     expected = b"".join(array.tobytes() + str(array.dtype).encode() for array in arrays)
     assert digest == hashlib.md5(expected).hexdigest()
 

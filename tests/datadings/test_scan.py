@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.datadings import messages, scan
-from ds_format.datadings.index import Index
-from ds_format.datadings.reindex import reindex
-from ds_format.datadings.writer import FileWriter
+from ds_format.datadings import messages, sample_index
+from ds_format.datadings.sample_index import SampleIndex
+from ds_format.datadings.writer import FileWriter, reindex
 from ds_format.errors import FormatError, TruncatedError
 
 NAMED = st.builds(lambda i, size: {"x": b"x" * size, "key": f"k{i}"}, st.integers(), st.integers(0, 300))
@@ -29,9 +28,9 @@ def test_windows_change_nothing(
     rest = b"\xda\xff\xff" + rest if rest else b""  # what promises more than comes
     path.write_bytes(b"".join(packed) + rest)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "WINDOW", window)
-        patch.setattr(scan, "BLOCK", block)
-        every = scan.Messages(str(path))
+        patch.setattr(sample_index, "WINDOW", window)
+        patch.setattr(sample_index, "MESSAGES", block)
+        every = sample_index.Messages(str(path))
         found = list(every)
     assert [end for one in found for end in one.ends.tolist()] == ends
     assert (every.n, every.end, every.size) == (len(packed), sum(map(len, packed)), path.stat().st_size)
@@ -57,13 +56,13 @@ def test_wrong_keys_are_named_by_their_place(tmp_path: Path, monkeypatch: pytest
     place = data.index(b"number 77")
     data[place] = 0xFF
     path.write_bytes(data)
-    monkeypatch.setattr(scan, "WINDOW", 300)
+    monkeypatch.setattr(sample_index, "WINDOW", 300)
     (tmp_path / "a.msgpack.keys").unlink()
     for use in (
         lambda: reindex(path),
         lambda: reindex(path, cut=True),
-        lambda: Index(path).keys(),
-        lambda: Index(path).key(77),
+        lambda: SampleIndex(path).keys(),
+        lambda: SampleIndex(path).key(77),
     ):
         with pytest.raises(FormatError, match=rf"sample 77: its key, at byte {place - 1}: .*UTF-8"):
             use()
@@ -79,6 +78,6 @@ def test_a_file_of_other_messages_than_the_index_says(tmp_path: Path) -> None:
     assert len(other) == path.stat().st_size
     path.write_bytes(other)
     with pytest.raises(FormatError, match="samples are not where the index says"):
-        Index(path).keys()
+        SampleIndex(path).keys()
     with pytest.raises(FormatError, match="sample 0 is not where the index says"):
-        Index(path).key(0)
+        SampleIndex(path).key(0)

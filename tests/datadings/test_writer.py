@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from ds_format.datadings import format, messages, writer
 from ds_format.datadings.claim import Claim
-from ds_format.datadings.index import Index
-from ds_format.datadings.reindex import reindex
+from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.verify import verify
-from ds_format.datadings.writer import FileWriter, RawWriter
+from ds_format.datadings.writer import FileWriter, RawWriter, reindex
 from ds_format.errors import IntegrityError, UnsupportedError
 from ds_format.kernels.files import ranges
 
@@ -103,7 +102,7 @@ def test_keys_apart_from_samples(tmp_path: Path) -> None:
         out.write({"v": 1}, "first")
         out.write([1, 2], key="second")
         out.write({"key": "third"}, "third")
-    found = Index(tmp_path / "a")
+    found = SampleIndex(tmp_path / "a")
     assert found.keys() == ["first", "second", "third"]
     assert (tmp_path / "a").read_bytes() == msgpack.packb({"v": 1}) + b"\x92\x01\x02" + msgpack.packb({"key": "third"})
     assert verify(tmp_path / "a") == []
@@ -116,7 +115,7 @@ def test_raw_messages_are_stored_as_they_are(tmp_path: Path) -> None:
             with pytest.raises(UnsupportedError, match="sample 3"):
                 out.write(key, b"")  # type: ignore[arg-type]
     assert (tmp_path / "a").read_bytes() == b"xyz"
-    assert Index(tmp_path / "a").spans(0, 3) == [0, 0, 2, 3]
+    assert SampleIndex(tmp_path / "a").spans(0, 3) == [0, 0, 2, 3]
 
 
 def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:
@@ -163,7 +162,7 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(path)
     write(tmp_path / "a", range(7), overwrite=True)
     assert (tmp_path / "a").is_symlink() and stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert len(Index(tmp_path / "a")) == 7
+    assert len(SampleIndex(tmp_path / "a")) == 7
 
 
 @given(st.integers(0, 30), st.integers(0, 30))
@@ -180,14 +179,14 @@ def test_appending_is_the_same_as_writing_at_once(first: int, more: int) -> None
 
 def test_appending(tmp_path: Path) -> None:
     path = write(tmp_path / "a", range(5), append=True)
-    reader = Index(path)
+    reader = SampleIndex(path)
     with FileWriter(path, append=True, durable=True) as out:
         assert len(out) == 5
         with pytest.raises(UnsupportedError, match="for the second time"):
             out.write(sample(3))
         out.write(sample(5))
     assert reader.find("k3") == 3 and len(reader) == 5
-    assert len(Index(path)) == 6 and verify(path) == []
+    assert len(SampleIndex(path)) == 6 and verify(path) == []
     before = path.stat().st_mtime_ns, files(tmp_path)
     with FileWriter(path, append=True):
         pass
@@ -203,7 +202,7 @@ def test_appending_to_damaged_data(tmp_path: Path) -> None:
         FileWriter(path, append=True)
     os.remove(f"{path}.md5")
     write(path, range(5, 6), append=True)
-    assert len(Index(path)) == 6
+    assert len(SampleIndex(path)) == 6
 
 
 def test_appending_after_a_crash(tmp_path: Path) -> None:
@@ -211,7 +210,7 @@ def test_appending_after_a_crash(tmp_path: Path) -> None:
     with open(path, "ab") as file:
         file.write(messages.pack(sample(5)) + messages.pack(sample(6))[:-1])
     with pytest.raises(ValueError, match="bytes behind the 5 samples"):
-        Index(path)
+        SampleIndex(path)
     with pytest.raises(ValueError, match="cut off"):
         reindex(path)
     assert reindex(path, cut=True) == 6
@@ -222,7 +221,7 @@ def test_large_samples_and_many_blocks(tmp_path: Path) -> None:
     with FileWriter(tmp_path / "a") as out:
         for i in range(20):
             out.write({"key": str(i), "x": np.full(i * 20_000, i)})
-    found = Index(tmp_path / "a")
+    found = SampleIndex(tmp_path / "a")
     data = (tmp_path / "a").read_bytes()
     for i in range(20):
         assert messages.unpack(data[slice(*found.bounds(i))])["x"].tolist() == [i] * (i * 20_000)
@@ -260,7 +259,7 @@ def test_a_full_disk_while_the_index_is_written(
     before = files(tmp_path)
     create = Claim.create
 
-    def create_or_fail(claim: Claim, suffix: str) -> int:
+    def create_or_fail(claim: Claim, suffix: str) -> object:
         return full_disk() if suffix == failing else create(claim, suffix)
 
     with monkeypatch.context() as patch:
@@ -276,7 +275,7 @@ def test_closing_twice_and_not_at_all(tmp_path: Path) -> None:
     out.close()
     out.close()
     out.abort()
-    assert len(Index(tmp_path / "a")) == 1
+    assert len(SampleIndex(tmp_path / "a")) == 1
     other = FileWriter(tmp_path / "b")
     other.write(sample(0))
     with pytest.warns(ResourceWarning, match="was not closed"):

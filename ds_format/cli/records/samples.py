@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from ...datadings import format
-from ...datadings.index import Index
 from ...datadings.reader import MsgpackReader
+from ...datadings.sample_index import SampleIndex
 from ...datadings.writer import RawWriter
 from ...drivers.records.datadings import companion_file
 from ...errors import UnsupportedError
@@ -46,7 +46,7 @@ class SampleReader(MsgpackReader):
 
     def sizes(self) -> list[int]:
         """Return the bytes of each sample."""
-        index = Index(self.path)
+        index = SampleIndex(self.path)
         return [stop - start for start, stop in pairwise(index.spans(0, len(index)))]
 
     def files(self) -> dict[str, int]:

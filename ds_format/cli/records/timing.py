@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
-from ...datadings.directories import DirectoryReader
+from ...datadings.directories import DirectoryReader, ZipFileReader
 from ...datadings.order import Shuffler
-from ...datadings.zips import ZipFileReader
 from ..arguments import Request, UsageError, names, text
 from . import documents, formats
 from .tools import OF_FILES

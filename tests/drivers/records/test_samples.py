@@ -10,9 +10,8 @@ import pytest
 
 import ds_format as ds
 from ds_format.datadings.reader import MsgpackReader
-from ds_format.datadings.reindex import reindex
 from ds_format.datadings.verify import verify
-from ds_format.datadings.writer import FileWriter
+from ds_format.datadings.writer import FileWriter, reindex
 from ds_format.drivers.records import source
 from tests.test_any_to_any import check
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....datadings.claim import publish
-from ....datadings.reindex import reindex
+from ....datadings.writer import reindex
 from ..source import RecordSource
 from .check import check
 from .reading import SampleRecords

@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from ....base.progress import Progress
-from ....datadings import format, journal
+from ....datadings import format
+from ....datadings.dataset_files import JOURNAL, current_name, hidden_name
 from ....datadings.verify import verify
 from ....kernels.files.presence import exists
 from ...base import ERROR, WARNING, Problem, Report
@@ -39,10 +40,10 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         if is_absent and found.file in told:
             continue
         told.add(found.file)
-        is_error = not is_absent and found.file != journal.hidden(name, journal.JOURNAL)
+        is_error = not is_absent and found.file != hidden_name(name, JOURNAL)
         has_errors |= is_error
         report(Problem(found.file, None, found.message, ERROR if is_error else WARNING))
-    if has_errors or not exists(journal.place(name, companion_file.SUFFIX)):
+    if has_errors or not exists(current_name(name, companion_file.SUFFIX)):
         return None
     return RecordSource(SampleRecords(name), skip_unsupported=True)
 

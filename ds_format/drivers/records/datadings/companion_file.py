@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ....datadings import format, journal, md5, parts
+from ....datadings import format, index_files
 from ....datadings.claim import Claim
+from ....datadings.dataset_files import current_name, load_if
 from ....datadings.writer import RawWriter
 from ...base import Metadata
 from ...ds.source import DsSource
@@ -40,7 +41,7 @@ def find(path: str, n: int, size: int) -> Companion | None:
         If it is damaged.
     """
     try:
-        source = DsSource(journal.place(path, SUFFIX))
+        source = DsSource(current_name(path, SUFFIX))
     except FileNotFoundError:
         return None
     return companion.opened(source, n, lambda own: _is_of(path, own, n, size), path)
@@ -78,6 +79,6 @@ def _is_of(path: str, own: Any, n: int, size: int) -> bool:
     """Return whether a companion belongs to n samples of so many bytes in all."""
     if not companion.is_record(own, n, size):
         return False
-    sums = parts.load_if(journal.place(path, format.MD5))
-    known = None if sums is None else md5.decode(bytes(sums)).digests.get(os.path.basename(path))
+    sums = load_if(current_name(path, format.MD5))
+    known = None if sums is None else index_files.decode_sums(sums).digests.get(os.path.basename(path))
     return known is None or known == setting(own, "md5", str)

@@ -1,4 +1,7 @@
-"""What is known about the samples of a dataset: how many, where they are, and what they are called."""
+"""What is known about the samples of a dataset: how many, where they are, and what they are called.
+
+The index files say so; where one is absent, the messages in the data file themselves do.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,168 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.forks import renew_lock
+from ..body.body import FileBody
 from ..errors import DsError, FormatError, MissingError
 from ..kernels.datadings.lookup import Lookup
-from ..kernels.msgpack.keys import Keys
-from . import bloom, format, hashes, keys, offsets, parts, scan
-from .opening import Files, opened
+from ..kernels.msgpack.keys import Keys, strings_at
+from ..kernels.msgpack.walk import find_messages, measure
+from . import dataset_files, format, index_files, messages
+from .dataset_files import DatasetFiles
 
 SCANS = 16
 """Lookups that compare all hashes, before a table of them is made."""
 SMALL = 4096
 """Samples up to which the table is made at once."""
+MESSAGES = 1 << 16
+"""Messages that are found at once."""
+WINDOW = 1 << 22
+"""Bytes that are read at once, if they hold a whole message."""
+CUT_OFF = 1
+"""What `kernels.msgpack.walk.measure` says of a message that goes on behind the bytes it was given."""
 
 
-class _Measured:
+class MessageBlock(NamedTuple):
+    """Some messages in a row."""
+
+    ends: NDArray[np.int64]
+    """(n,): where each ends, in bytes of the data file."""
+    keys: list[str]
+    """Strings of the entries `key`, up to the first message that has none, or a wrong one."""
+    is_absent: bool
+    """Whether a message has none."""
+    fault: str
+    """What is wrong with the key behind these, if it is there."""
+
+
+class Messages:
+    """All messages of a data file, in blocks, up to the end or to the first that is wrong.
+
+    Parameters
+    ----------
+    path : str
+        The data file, which is read in pieces.
+    size : int, optional
+        Bytes that count; by default all of the file.
+
+    Attributes
+    ----------
+    size : int
+        Bytes that count.
+    end : int
+        Where the last message found ends, in bytes.
+    n : int
+        How many were found.
+    """
+
+    def __init__(self, path: str, size: int | None = None):
+        self.path = path
+        self._file = FileBody.open(path)
+        self.size = self._file.size if size is None else size
+        self.end = self.n = 0
+
+    def __iter__(self) -> Iterator[MessageBlock]:
+        room = WINDOW
+        while self.end < self.size:
+            data = self._file.read(self.end, min(room, self.size - self.end))
+            ends, keys = np.empty(MESSAGES, np.int64), np.empty(MESSAGES, np.int64)
+            n = find_messages(data, 0, ends, keys)
+            if n:
+                yield self._block(data, ends[:n], keys[:n])
+                room = WINDOW
+            elif measure(data, 0)[1] == CUT_OFF and len(data) < self.size - self.end:
+                room *= 4
+            else:
+                return
+
+    def _block(self, data: bytes, ends: NDArray[np.int64], places: NDArray[np.int64]) -> MessageBlock:
+        n_keys = int(np.argmax(places < 0)) if (places < 0).any() else len(places)
+        found, wrong = strings_at(data, places[:n_keys])
+        start = self.end
+        self.end += int(ends[-1])
+        self.n += len(ends)
+        fault = f"its key, at byte {start + places[len(found)]}: {wrong}" if wrong else ""
+        return MessageBlock(ends + start, found, n_keys < len(places), fault)
+
+    def check_whole(self) -> None:
+        """Raise the error that says what is wrong where the messages ended, if the file goes on there."""
+        if self.end < self.size:
+            at, fault = measure(self._file.read(self.end, self.size - self.end), 0)
+            error = messages.fault(fault, at)
+            raise type(error)(f"sample {self.n} at byte {self.end}: {error.message}", path=self.path)
+
+
+def check_keys(block: MessageBlock, first: int, path: str) -> None:
+    """Raise a FormatError unless all messages of a block, the first of which is number `first`, have keys."""
+    i = first + len(block.keys)
+    if block.fault:
+        raise FormatError(f"sample {i}: {block.fault}", path=path)
+    if block.is_absent:
+        raise FormatError(f"sample {i} has no entry {format.KEY!r} with a string", path=path)
+
+
+def scan_key(path: str, i: int, start: int, stop: int) -> str:
+    """Return the key of sample i, which lies between two bytes of the data file, and read nothing else.
+
+    Raises
+    ------
+    FormatError
+        If the sample is not there, or has no key.
+    """
+    data = FileBody.open(path).read(start, stop - start)
+    ends, places = np.empty(1, np.int64), np.empty(1, np.int64)
+    if not find_messages(data, 0, ends, places) or ends[0] != len(data):
+        raise FormatError(f"sample {i} is not where the index says; {format.REPAIR}", path=path + format.OFFSETS)
+    found, wrong = strings_at(data, places[places >= 0])
+    fault = f"its key, at byte {start + places[0]}: {wrong}" if wrong else ""
+    check_keys(MessageBlock(ends, found, bool(places[0] < 0), fault), i, path)
+    return found[0]
+
+
+def scan_keys(path: str, offsets_data: Any, size: int) -> bytes:
+    """Return the file `.keys` of the samples.
+
+    Parameters
+    ----------
+    path : str
+        The data file.
+    offsets_data : bytes-like
+        The file `.offsets`.
+    size : int
+        Bytes of all samples.
+
+    Raises
+    ------
+    FormatError
+        If the samples are not where the offsets say, or one has no key.
+    """
+    offsets = np.frombuffer(offsets_data, ">u8")
+    found: list[str] = []
+    every = Messages(path, size)
+    for block in every:
+        n = len(found)
+        if not np.array_equal(offsets[n + 1 : n + 1 + len(block.ends)], block.ends.astype(">u8")):
+            raise FormatError(f"samples are not where the index says; {format.REPAIR}", path=path + format.OFFSETS)
+        check_keys(block, n, path)
+        found += block.keys
+    every.check_whole()
+    return index_files.encode_keys(found)
+
+
+class _FileSize:
     """A data file of which only the size is asked for."""
 
     def __init__(self, path: str):
         self.size = os.stat(path).st_size
 
 
-class Index:
+class SampleIndex:
     """The index of a dataset.
 
     Opening reads the offsets and compares sizes. If they do not fit one another, somebody may be writing them, and they
@@ -71,17 +210,17 @@ class Index:
     Examples
     --------
     >>> import tempfile
-    >>> from ds_format.datadings.index import Index
+    >>> from ds_format.datadings.sample_index import SampleIndex
     >>> from ds_format.datadings.writer import FileWriter
     >>> path = tempfile.mkdtemp() + "/numbers.msgpack"
     >>> with FileWriter(path) as writer:
     ...     _ = writer.write({"key": "a", "value": 1}), writer.write({"key": "b", "value": 2})
-    >>> index = Index(path)
+    >>> index = SampleIndex(path)
     >>> len(index), index.bounds(1), index.key(1), index.find("b"), "c" in index
     (2, (14, 28), 'b', 1, False)
     """
 
-    def __init__(self, path: Any, opener: Callable[[str], Any] = _Measured, *, mmap: bool = False):
+    def __init__(self, path: Any, opener: Callable[[str], Any] = _FileSize, *, mmap: bool = False):
         self.path = format.data_path(path)
         self._opener, self._mmap = opener, mmap
         self._lock = threading.RLock()
@@ -90,20 +229,21 @@ class Index:
         self._open()
 
     def _forget(self) -> None:
-        self._files: Files | None = None
+        self._files: DatasetFiles | None = None
         self._keys: Keys | None = None
+        self._hashes: Any = None
         self._lookup: tuple[Lookup, Keys, Any] | None = None
         self._table: tuple[Lookup, Keys, Any] | None = None
-        self._filter: bloom.Filter | None = None
+        self._filter: index_files.BloomFilter | None = None
         self._is_filter_loaded = False
         self._is_hash_file_checked = False
         self._scans_left = SCANS
 
-    def _open(self) -> Files:
+    def _open(self) -> DatasetFiles:
         """Open all files at once, so that they belong together whatever comes after them."""
         with self._lock:
             if self._files is None:
-                files = opened(self.path, self._opener, mmap=self._mmap)
+                files = dataset_files.open_dataset(self.path, self._opener, mmap=self._mmap)
                 self.size, self._n = files.size, files.n
                 self._files = files
             return self._files
@@ -112,7 +252,7 @@ class Index:
         return self._n
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(Index, mmap=self._mmap), (self.path, self._opener)
+        return functools.partial(SampleIndex, mmap=self._mmap), (self.path, self._opener)
 
     @property
     def data(self) -> Any:
@@ -129,7 +269,7 @@ class Index:
     @property
     def offsets(self) -> Any:
         """The bytes of the offsets, n + 1 integers of 64 bits, big-endian."""
-        return (self._files or self._open()).offsets.data
+        return (self._files or self._open()).offsets
 
     def bounds(self, i: int) -> tuple[int, int]:
         """Return where sample i, of 0 to n - 1, starts and ends in the data file, in bytes.
@@ -144,14 +284,14 @@ class Index:
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
         files = self._files or self._open()
-        return offsets.bounds(files.offsets.data, i, self.path, self.size)
+        return index_files.bounds(files.offsets, i, self.path, self.size)
 
     def spans(self, start: int, stop: int) -> list[int]:
         """Return where the samples from `start` to `stop` - 1 start, and where the last of them ends; as `bounds`."""
         if not 0 <= start <= stop <= self._n:
             raise IndexError(f"no samples {start} to {stop} among {self._n}")
         files = self._files or self._open()
-        return offsets.spans(files.offsets.data, start, stop, self.path, self.size)
+        return index_files.spans(files.offsets, start, stop, self.path, self.size)
 
     def key(self, i: int) -> str:
         """Return the key of sample i, of 0 to n - 1.
@@ -166,7 +306,7 @@ class Index:
         if not 0 <= i < self._n:
             raise IndexError(f"no sample {i} among {self._n}")
         if self._keys is None and self._open().keys is None:
-            return scan.key_of(self.path, i, *self.bounds(i))
+            return scan_key(self.path, i, *self.bounds(i))
         try:
             return (self._keys or self._load_keys()).get(i)
         except UnicodeDecodeError as error:
@@ -175,15 +315,18 @@ class Index:
     def keys(self, start: int = 0, stop: int | None = None) -> list[str]:
         """Return the keys of the samples from `start` to `stop` - 1 (None: to the last one); as `key`."""
         stop = self._n if stop is None else stop
-        return keys.strings(self._keys or self._load_keys(), start, stop, self.path)
+        return index_files.key_strings(self._keys or self._load_keys(), start, stop, self.path)
 
     def _load_keys(self) -> Keys:
         with self._lock:
             if self._keys is None:
                 files = self._open()
-                own = files.offsets.data
-                data = scan.keys_of(self.path, own, files.size) if files.keys is None else files.keys.data
-                self._keys = keys.open_keys(data, self.path)
+                data = (
+                    scan_keys(self.path, files.offsets, files.size)
+                    if files.keys is None
+                    else dataset_files.read_all(files.keys)
+                )
+                self._keys = index_files.open_keys(data, self.path)
             return self._keys
 
     def find(self, key: str) -> int:
@@ -219,11 +362,11 @@ class Index:
             if self._is_denied(key):
                 return -1
             files = self._open()
-            is_large = files.keys is None or files.keys.size > parts.SMALL_SIZE
+            is_large = files.keys is None or files.keys.size > dataset_files.SMALL_SIZE
             if files.hashes is not None and is_large and (files.keys is None or self._scans_left > 0):
                 if files.keys is not None:
                     self._scans_left -= 1
-                return self._find_by_hash(key, files.hashes.data)
+                return self._find_by_hash(key, self._load_hashes())
         lookup, names, data = found = self._lookup or self._load_lookup()
         if self._scans_left > 0:  # threads may have taken the last ones together
             self._scans_left -= 1
@@ -243,22 +386,29 @@ class Index:
             wanted = key.encode()
         except UnicodeEncodeError:
             return -1
-        own = np.frombuffer(hashes.hash_of(wanted, data), np.uint64)
+        own = np.frombuffer(index_files.hash_key(wanted, data), np.uint64)
         for i in map(int, np.flatnonzero(np.frombuffer(data, np.uint64)[1:] == own)[::-1]):
             if self._passes(i, wanted.__eq__):
                 return i
             self._check_hash(data, i)
         return -1
 
+    def _load_hashes(self) -> Any:
+        """Return the bytes of the file of hashes, which is read once; None if there is none."""
+        with self._lock:
+            file = self._open().hashes
+            if self._hashes is None and file is not None:
+                self._hashes = dataset_files.read_all(file)
+            return self._hashes
+
     def _load_lookup(self) -> tuple[Lookup, Keys, Any]:
         with self._lock:
             if self._lookup is None:
                 names = self._load_keys()
-                part = self._open().hashes
-                data = None if part is None else part.data
+                data = self._load_hashes()
                 if data is None:
-                    data = hashes.encode(names.encoded(0, self._n), self._n, distinct=False)
-                lookup = Lookup(data, hashes.SECRET)
+                    data = index_files.encode_hashes(names.encoded(0, self._n), self._n, distinct=False)
+                lookup = Lookup(data, index_files.SECRET)
                 self._check_ends(data)
                 if self._n <= SMALL:
                     self._scans_left = 0
@@ -278,17 +428,17 @@ class Index:
 
     def _check_hash(self, data: Any, i: int) -> None:
         """Raise a FormatError if hash i of the file is not that of key i."""
-        if not self._passes(i, lambda key: hashes.hash_of(key, data) == hashes.stored(data, i)):
+        if not self._passes(i, lambda key: index_files.hash_key(key, data) == index_files.stored_hash(data, i)):
             path = self.path + format.KEY_HASHES
-            raise FormatError(f"hash {i} is not that of key {i}, {self.key(i)!r:.60}; {parts.REPAIR}", path=path)
+            raise FormatError(f"hash {i} is not that of key {i}, {self.key(i)!r:.60}; {format.REPAIR}", path=path)
 
     def _passes(self, i: int, test: Callable[[bytes], bool]) -> bool:
         """Return whether key i passes a test. If the key in the sample does, a large file `.keys` is not read."""
-        part = self._open().keys
+        file = self._open().keys
         start, stop = self.bounds(i)
-        if self._keys is None and part is not None and part.size > max(stop - start, parts.SMALL_SIZE):
+        if self._keys is None and file is not None and file.size > max(stop - start, dataset_files.SMALL_SIZE):
             with contextlib.suppress(DsError, OSError):
-                if test(scan.key_of(self.path, i, start, stop).encode()):
+                if test(scan_key(self.path, i, start, stop).encode()):
                     return True
         return test(self.key(i).encode())
 
@@ -296,19 +446,19 @@ class Index:
         """Return whether the filter says that no sample has a key."""
         filter_ = self._filter if self._is_filter_loaded else self._load_filter()
         try:
-            return filter_ is not None and isinstance(key, str) and not bloom.may_have(filter_, key.encode())
+            return filter_ is not None and isinstance(key, str) and not index_files.may_have(filter_, key.encode())
         except UnicodeEncodeError:
             return True
 
-    def _load_filter(self) -> bloom.Filter | None:
+    def _load_filter(self) -> index_files.BloomFilter | None:
         with self._lock:
             if not self._is_filter_loaded:
-                part = self._open().filter
-                found = None if part is None else bloom.decode(part.data, self.path)
+                file = self._open().filter
+                found = None if file is None else index_files.decode_filter(dataset_files.read_all(file), self.path)
                 for i in self._ends():
-                    if found and not self._passes(i, functools.partial(bloom.may_have, found)):
+                    if found and not self._passes(i, functools.partial(index_files.may_have, found)):
                         path = self.path + format.FILTER
-                        raise FormatError(f"denies key {i}, {self.key(i)!r:.60}; {parts.REPAIR}", path=path)
+                        raise FormatError(f"denies key {i}, {self.key(i)!r:.60}; {format.REPAIR}", path=path)
                 self._filter = found
                 self._is_filter_loaded = True
             return self._filter

@@ -1,0 +1,439 @@
+"""The samples of a reader in another order, a part of them, or all of them several times.
+
+An order is a list of positions, one for each *epoch*: each pass through the samples. It depends on nothing but the
+number of samples, a seed and the number of the epoch, so that every pass can be had again, from every place in it.
+
+Iterating without `start` and `stop` goes on where the latest iterator stopped, and at the end of an epoch with the next
+one: what a training run that is resumed needs. `seek` and `tell` set and tell this place, which counts on from
+epoch to epoch: `epoch * len(order) + i`.
+
+Sources: the orders that datadings 3.4.7 makes with `random.Random` of Python.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from array import array
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain
+from math import ceil
+from random import Random
+from typing import Any, NamedTuple, SupportsIndex
+
+from ..errors import MissingError
+from .base import Samples
+
+
+class TakeOptions(NamedTuple):
+    """What samples are handed out as; see `Samples.take`."""
+
+    yield_key: bool = False
+    raw: bool = False
+    copy: bool = True
+    chunk_size: int | None = None
+
+
+class SampleOrder(Samples):
+    """Base of all orders.
+
+    Parameters
+    ----------
+    reader : Samples
+        A reader, or another order, of which the same epochs are taken. The place of that is not looked at.
+
+    Attributes
+    ----------
+    reader : Samples
+    """
+
+    _endless = False
+
+    def __init__(self, reader: Samples):
+        self.reader = reader
+        self._n = len(reader)
+        self._position = 0
+        self._latest: tuple[int, Sequence[int]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_latest": None}
+
+    def __len__(self) -> int:
+        """Return the number of samples of one epoch."""
+        return self._n
+
+    @abstractmethod
+    def _arrange(self, epoch: int) -> Sequence[int]:
+        """Do what `indices` does, without remembering it."""
+
+    def _of_reader(self, epoch: int, positions: Sequence[int]) -> Sequence[int]:
+        """Return the indices that these positions of the inner reader have in the one that is not an order itself."""
+        indices = indices_of(self.reader, epoch)
+        if indices == range(len(indices)):
+            return positions
+        if isinstance(positions, range):
+            return indices[positions.start : positions.stop]
+        return array("q", [indices[position] for position in positions])
+
+    def indices(self, epoch: int = 0) -> Sequence[int]:
+        """Return the indices that the samples of an epoch have in the reader that is not an order itself."""
+        latest = self._latest
+        if latest is None or latest[0] != epoch:
+            self._latest = latest = (epoch, self._arrange(epoch))
+        return latest[1]
+
+    @property
+    def epoch(self) -> int:
+        """The number of epochs that are through."""
+        return self._position // len(self) if len(self) else 0
+
+    def tell(self) -> int:
+        """Return the place where the next iteration begins."""
+        return self._position
+
+    def seek(self, index: SupportsIndex) -> None:
+        """Set the place where the next iteration begins.
+
+        Parameters
+        ----------
+        index : int
+            `epoch * len(order) + i`, 0 or more.
+
+        Raises
+        ------
+        IndexError
+            If it is negative.
+        """
+        position = operator.index(index)
+        if position < 0:
+            raise IndexError(f"place {position} of an order: expected 0 or more")
+        self._position = position
+
+    def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
+        """Return one sample of the current epoch; see `Samples.get`."""
+        return root_of(self).get(self._inroot_of(index), yield_key, raw, copy)
+
+    def find_key(self, index: SupportsIndex) -> Any:
+        """Return the key of a sample of the current epoch."""
+        return root_of(self).find_key(self._inroot_of(index))
+
+    def find_index(self, key: Hashable) -> int:
+        """Return at which place of the current epoch the sample with a key comes first.
+
+        Raises
+        ------
+        MissingError
+            If it does not come.
+        """
+        try:
+            return self.indices(self.epoch).index(root_of(self).find_index(key))
+        except ValueError:
+            raise MissingError(f"key {key!r:.60} is not in this order") from None
+
+    def _inroot_of(self, index: SupportsIndex) -> int:
+        return self.indices(self.epoch)[self._locate(index)]
+
+    def take(
+        self,
+        indices: Sequence[int],
+        yield_key: bool = False,
+        raw: bool = False,
+        copy: bool = True,
+        chunk_size: int | None = None,
+    ) -> Iterator[Any]:
+        """Iterate over these samples of the current epoch; see `Samples.take`."""
+        options = TakeOptions(yield_key, raw, copy, chunk_size)
+        if isinstance(indices, range) and indices.step == 1 and indices.start >= 0 and indices.stop <= len(self):
+            return self.stream(self.epoch, indices, options)
+        return root_of(self).take([self._inroot_of(index) for index in indices], *options)
+
+    def iter(
+        self,
+        start: int | None = None,
+        stop: int | None = None,
+        yield_key: bool = False,
+        raw: bool = False,
+        copy: bool = True,
+        chunk_size: int | None = None,
+        epoch: int | None = None,
+    ) -> Iterator[Any]:
+        """Iterate over the samples.
+
+        Without `start`, `stop` and `epoch`: from the place where the latest such iteration stopped, to the end of the
+        epoch. Else over a part of an epoch, which leaves that place as it is.
+
+        Parameters
+        ----------
+        start, stop : int, optional
+            As in a slice of a list.
+        yield_key, raw, copy, chunk_size
+            As for `Samples.take`.
+        epoch : int, optional
+            Which epoch; by default the current one.
+        """
+        options = TakeOptions(yield_key, raw, copy, chunk_size)
+        if start is None and stop is None and epoch is None:
+            return self._go_on(self._position, options)
+        return self.stream(self.epoch if epoch is None else epoch, self._between(start, stop), options)
+
+    def _go_on(self, position: int, options: TakeOptions) -> Iterator[Any]:
+        n = len(self)
+        while n:
+            epoch, done = divmod(position, n)
+            for sample in self.stream(epoch, range(done, n), options):
+                position += 1
+                self._position = position
+                yield sample
+            if not self._endless:
+                return
+
+    def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at consecutive places of an epoch."""
+        return root_of(self).take(self.indices(epoch)[run.start : run.stop], *options)
+
+    def close(self) -> None:
+        """Close the reader."""
+        self.reader.close()
+
+
+def root_of(reader: Samples) -> Samples:
+    """Return the reader that an order, or an order of an order, is about."""
+    while isinstance(reader, SampleOrder):
+        reader = reader.reader
+    return reader
+
+
+def indices_of(reader: Samples, epoch: int) -> Sequence[int]:
+    """Return `SampleOrder.indices`, or for a reader the indices of its samples."""
+    return reader.indices(epoch) if isinstance(reader, SampleOrder) else range(len(reader))
+
+
+def read(reader: Samples, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+    """Read consecutive samples of a reader, or of an epoch of an order."""
+    return reader.stream(epoch, run, options) if isinstance(reader, SampleOrder) else reader.take(run, *options)
+
+
+class Range(SampleOrder):
+    """The samples from `start` up to before `stop`, which mean what they mean in a slice of a list.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> from ds_format.datadings.order import Range
+    >>> reader = ListReader([{"value": i} for i in range(10)])
+    >>> [sample["value"] for sample in Range(reader, 2, -5)]
+    [2, 3, 4]
+    """
+
+    def __init__(self, reader: Samples, start: int = 0, stop: int | None = None):
+        super().__init__(reader)
+        self._part = range(len(reader))[start:stop]
+        self._n = len(self._part)
+
+    @property
+    def start(self) -> int:
+        """The position of the first sample in the reader."""
+        return self._part.start
+
+    @property
+    def stop(self) -> int:
+        """The position behind the last sample in the reader."""
+        return self._part.stop
+
+    def _arrange(self, epoch: int) -> Sequence[int]:
+        return self._of_reader(epoch, self._part)
+
+    def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at consecutive places of an epoch."""
+        return read(self.reader, epoch, self._part[run.start : run.stop], options)
+
+
+class Repeater(SampleOrder):
+    """All samples several times; of an order, one epoch after another.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> from ds_format.datadings.order import Repeater, Shuffler
+    >>> reader = ListReader([{"value": i} for i in range(3)])
+    >>> [sample["value"] for sample in Repeater(Shuffler(reader), 2)]
+    [1, 2, 0, 1, 0, 2]
+    """
+
+    def __init__(self, reader: Samples, times: int):
+        super().__init__(reader)
+        if times < 0:
+            raise ValueError(f"{times} times: expected 0 or more")
+        self.times = times
+        self._n = len(reader) * times
+
+    def _arrange(self, epoch: int) -> Sequence[int]:
+        rounds = range(epoch * self.times, (epoch + 1) * self.times)
+        return array("q", chain.from_iterable(indices_of(self.reader, i) for i in rounds))
+
+    def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at consecutive places of an epoch."""
+        n = len(self.reader)
+        for i in range(self.times):
+            part = range(max(run.start - i * n, 0), min(run.stop - i * n, n))
+            if part:
+                yield from read(self.reader, epoch * self.times + i, part, options)
+
+
+class Cycler(SampleOrder):
+    """All samples again and again, without end; of an order, one epoch after another.
+
+    An epoch is one round, which also is what `len` tells.
+    """
+
+    _endless = True
+
+    def _arrange(self, epoch: int) -> Sequence[int]:
+        return indices_of(self.reader, epoch)
+
+    def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at consecutive places of an epoch."""
+        return read(self.reader, epoch, run, options)
+
+
+class Shuffler(SampleOrder):
+    """All samples in random order, another one in each epoch.
+
+    Parameters
+    ----------
+    reader : Samples
+    seed : int, optional
+        By default the number of samples.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> from ds_format.datadings.order import Shuffler
+    >>> order = Shuffler(ListReader([{"value": i} for i in range(5)]), seed=0)
+    >>> [sample["value"] for sample in order]
+    [2, 1, 0, 4, 3]
+    >>> [sample["value"] for sample in order]
+    [0, 1, 3, 2, 4]
+    """
+
+    def __init__(self, reader: Samples, seed: int | None = None):
+        super().__init__(reader)
+        self.seed = len(reader) if seed is None else seed
+
+    def _arrange(self, epoch: int) -> Sequence[int]:
+        positions = array("q", range(len(self)))
+        Random(self.seed + epoch * len(self)).shuffle(positions)
+        return self._of_reader(epoch, positions)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self.reader
+
+
+_UNREAD = object()
+
+
+def _places(random: Random, n: int) -> Iterator[int]:
+    """Draw places in a buffer of n, without end: the same as `random.randrange(n)` draws, and faster."""
+    draw, bits = random.getrandbits, n.bit_length()
+    while True:
+        place = draw(bits)
+        if place < n:
+            yield place
+
+
+class QuasiShuffler(SampleOrder):
+    """All samples in an order that is random enough, read in pieces.
+
+    The samples are divided into chunks, whose order is random. The first ones fill a buffer; each further sample takes
+    a random place in it, and what was there comes next. What is in the buffer at last comes in the order of its places.
+    So datasets that are not larger than the buffer are shuffled by chunks only: use a `Shuffler` for those.
+
+    Beginning within an epoch is slower than at its start, because the buffer is then read sample by sample.
+
+    Parameters
+    ----------
+    reader : Samples
+    buf_size : float
+        Samples in the buffer; a fraction of all samples if less than 1. Is rounded up to whole chunks.
+    chunk_size : int
+        Samples in a chunk.
+    seed : int, optional
+        By default the product of the numbers of samples, in the dataset, the buffer and a chunk.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or 0 in the case of chunks.
+
+    Examples
+    --------
+    >>> from ds_format.datadings.lists import ListReader
+    >>> from ds_format.datadings.order import QuasiShuffler
+    >>> order = QuasiShuffler(ListReader([{"value": i} for i in range(10)]), buf_size=4, chunk_size=2)
+    >>> [sample["value"] for sample in order]
+    [2, 8, 3, 9, 0, 6, 4, 1, 7, 5]
+    """
+
+    def __init__(self, reader: Samples, buf_size: float = 0.01, chunk_size: int = 16, seed: int | None = None):
+        super().__init__(reader)
+        if chunk_size < 1 or buf_size < 0:
+            raise ValueError(f"buffer of {buf_size} samples, chunks of {chunk_size}: expected 0 or more, and 1 or more")
+        n = len(reader)
+        samples = ceil(n * buf_size) if buf_size < 1 else int(buf_size)
+        self.chunk_size = chunk_size
+        self.buf_size = max(ceil(samples / chunk_size), 1) * chunk_size
+        self.seed = n * self.buf_size * chunk_size if seed is None else seed
+
+    def _chunks(self, epoch: int) -> tuple[Random, list[range], list[range]]:
+        """Return the random numbers of an epoch, the chunks that fill the buffer, and those behind them."""
+        n, size = len(self), self.chunk_size
+        random = Random(self.seed + epoch * n)
+        starts = array("q", range(0, n, size))
+        random.shuffle(starts)
+        chunks = [range(start, min(start + size, n)) for start in starts]
+        first = self.buf_size // size
+        return random, chunks[:first], chunks[first:]
+
+    def _arrange(self, epoch: int) -> Sequence[int]:
+        random, first, chunks = self._chunks(epoch)
+        buffer = list(chain.from_iterable(first))
+        positions = array("q")
+        for position, place in zip(chain.from_iterable(chunks), _places(random, len(buffer)), strict=False):
+            positions.append(buffer[place])
+            buffer[place] = position
+        positions.extend(buffer)
+        return self._of_reader(epoch, positions)
+
+    def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
+        """Iterate over the samples at consecutive places of an epoch."""
+        random, first, chunks = self._chunks(epoch)
+        root, indices = root_of(self), indices_of(self.reader, epoch)
+        buffer = list(chain.from_iterable(first))
+        places = _places(random, len(buffer))
+        samples: list[Any] = [_UNREAD] * len(buffer)
+        if run.start == 0 and run:
+            samples = [s for chunk in first for s in root.take(indices[chunk.start : chunk.stop], *options)]
+
+        def at(place: int) -> Any:
+            sample = samples[place]
+            return root.get(indices[buffer[place]], *options[:3]) if sample is _UNREAD else sample
+
+        done = 0
+        for chunk in chunks:
+            if done >= run.stop:
+                return
+            skipped = chunk[: max(run.start - done, 0)]
+            for position, place in zip(skipped, places, strict=False):
+                buffer[place] = position
+            wanted = chunk[len(skipped) :]
+            wanted = wanted[: run.stop - done - len(skipped)]
+            read = root.take(indices[wanted.start : wanted.stop], *options)
+            for position, place, sample in zip(wanted, places, read, strict=False):
+                yield at(place)
+                buffer[place], samples[place] = position, sample
+            done += len(skipped) + len(wanted)
+        for place in range(max(run.start - done, 0), run.stop - done):
+            yield at(place)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self.reader
