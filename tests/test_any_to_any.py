@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import ds_format as ds
 from ds_format.dataset import attrs, dims
 from ds_format.drivers import FORMATS
-from ds_format.drivers.binpickle_ import pool
+from ds_format.drivers.binpickle_ import sink
 from ds_format.drivers.csv_ import sink as csv_sink
 from ds_format.drivers.csv_ import source as csv_source
 from ds_format.drivers.hdf5 import writing as hdf5_writing
@@ -153,7 +153,7 @@ def tiny_blocks() -> Iterator[None]:
     whole = Subset.blocks
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Subset, "blocks", lambda self, name, budget=0: whole(self, name, BUDGET))
-        for module in (spool, pool, hdf5_writing, csv_sink, merging):
+        for module in (spool, sink, hdf5_writing, csv_sink, merging):
             patch.setattr(module, "BLOCK_SIZE", BUDGET)
         patch.setattr(csv_source, "HELD_SIZE", BUDGET)
         for module in (csv_sink, json_sink):

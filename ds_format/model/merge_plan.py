@@ -1,7 +1,7 @@
 """From the metadata of several datasets: what each variable of the merged one is made of.
 
-Parts of a variable get a common type, common units and common packing. By the plan memory (`merged_arrays`) or a file is
-filled.
+Parts of a variable get a common type, common units and common packing. By the plan memory (`merged_arrays`) or a file
+is filled.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Encoding, and the words in which the index says how.
 
 The classes have the names that they have in BinPickle. They are data, and say how to encode; what they wrote is decoded
-by `decoders`.
-"""
+by `decoding`.
+"""  # noqa: A005 - its name in BinPickle
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...base.messagepack import packb
-from ...errors import UnsupportedError
-from . import decoders, lists
-from .libraries import compress_blosc, numcodecs
-from .steps import Step, parse
+from ..base.messagepack import packb
+from ..errors import UnsupportedError
+from . import decoding
+from .decoding import CodecStep, compress_blosc, numcodecs, parse
+
+__all__ = ["CODECS", "GZ", "NC", "Blosc", "Chain", "Codec", "Null", "make_codec"]
 
 Config = dict[str, Any]
 NEVER_EMPTY = frozenset({"blosc", "lz4", "zstd"})
@@ -191,15 +192,15 @@ class NC:
             raise UnsupportedError(f"codec {id_!r}: numcodecs does not decode what it makes of no bytes")
         try:
             return self.codec.encode(_shaped(id_, data) if isinstance(data, np.ndarray) else data)
-        except decoders.ERRORS as error:
+        except decoding.ERRORS as error:
             raise UnsupportedError(f"codec {id_!r}: {error}") from error
 
 
 def _shaped(id_: str, array: Any) -> Any:
     """Return an array in the shape in which a codec takes it: two of them write the shape down."""
-    if id_ not in lists.IDS:
+    if id_ not in decoding.LIST_IDS:
         return array.reshape(-1)
-    lists.check(array.dtype)
+    decoding.check_list_type(array.dtype)
     return np.atleast_1d(array) if id_ == "msgpack2" else array
 
 
@@ -291,7 +292,7 @@ def _named(name: str, config: Mapping[str, Any]) -> Codec:
     return made
 
 
-def described(codec: Codec, version: int) -> tuple[Any, tuple[Step, ...]]:
+def described(codec: Codec, version: int) -> tuple[Any, tuple[CodecStep, ...]]:
     """Return what the index says about a codec, and the same as steps.
 
     Raises
@@ -302,5 +303,5 @@ def described(codec: Codec, version: int) -> tuple[Any, tuple[Step, ...]]:
     index = [codec.NAME, codec.config()] if version == 1 else codec.numcodecs()
     steps = parse([index] if version == 1 else index, version)
     for step in steps:
-        decoders.check(step.id)
+        decoding.check(step.id)
     return index, steps

@@ -1,7 +1,20 @@
-"""Decoding, by a table of our own: what a file names is looked up here and nowhere else.
+"""Codecs of a file: how the index describes them, and how they are undone, by a table of our own, `DECODERS`.
 
-No decoder makes more bytes than it is allowed to, whatever its input says. Of the options in a file those few are
-used without which nothing can be decoded, and these are checked.
+Version 1 of the format has a tree: `[name, config]`, where the name `chain` holds others, and `numcodec` one of the
+library numcodecs. Version 2 has a list of configurations of numcodecs. `parse` makes the ids of numcodecs and their
+configurations of both, in the order of encoding.
+
+An id in a file is looked up in `DECODERS` and nowhere else: numcodecs would load whatever is registered under it. No
+decoder makes more bytes than it is allowed to, whatever its input says. Of the options in a file those few are used
+without which nothing can be decoded, and these are checked.
+
+Two codecs of numcodecs write an array as a list: `json2` as JSON, `msgpack2` as msgpack. The list has the elements, in
+lists of lists if there are several dimensions, then type and shape::
+
+    [[0.0, 1.0], [2.0, 3.0], "<f8", [2, 2]]
+
+Only lists of numbers or strings are accepted, as the type says: nothing in them is looked up or called, and memory is
+that of the values parsed, a fixed multiple of what the file has.
 
 Sources: the modules of numcodecs 0.16, whose encoders these are the other side of; the format of zstd frames is RFC
 8878, that of blosc frames the page `README_CHUNK_FORMAT` of c-blosc 1.
@@ -12,23 +25,227 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
+import importlib
+import json
 import lzma
 import re
 import struct
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.messagepack import unpackb
-from ...errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
-from ...kernels.msgpack import walk
-from ...kernels.pickle.adler import adler32
-from . import lists
-from .libraries import decompress_blosc, numcodecs
-from .steps import FRAMES, Step, shown
+from ..base.messagepack import unpackb
+from ..errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
+from ..kernels.msgpack import walk
+from ..kernels.pickle.adler import adler32
+
+EXTRA = "ds-format-cython[binpickle]"
+
+
+def numcodecs(module: str, codec: str) -> Any:
+    """Return a module of numcodecs.
+
+    Parameters
+    ----------
+    module : str
+        Its name, one of this package's choosing.
+    codec : str
+        For whose sake.
+
+    Raises
+    ------
+    UnsupportedError
+        If the library is not installed, or was built without this module.
+    """
+    try:
+        return importlib.import_module(f"numcodecs.{module}" if module else "numcodecs")
+    except ImportError as error:
+        raise UnsupportedError(
+            f"codec {codec!r}: needs the library numcodecs, as pip install {EXTRA!r} installs it ({error})"
+        ) from None
+
+
+def decompress_blosc(data: Any) -> Any:
+    """Decode one frame of blosc, with numcodecs or else with python-blosc."""
+    try:
+        return numcodecs("blosc", "blosc").decompress(data)
+    except UnsupportedError as error:
+        try:
+            return importlib.import_module("blosc").decompress(data)
+        except ImportError:
+            raise error from None
+
+
+def compress_blosc(data: Any, name: str, level: int, shuffle: int) -> bytes:
+    """Encode an array, (n,) of any type, as one frame of blosc; as `decompress_blosc`."""
+    try:
+        module = numcodecs("blosc", "blosc")
+    except UnsupportedError as error:
+        try:
+            blosc = importlib.import_module("blosc")
+        except ImportError:
+            raise error from None
+        size = data.itemsize if data.itemsize <= blosc.MAX_TYPESIZE else 1
+        found: bytes = blosc.compress(data, typesize=size, clevel=level, shuffle=shuffle, cname=name)
+        return found
+    return bytes(module.Blosc(cname=name, clevel=level, shuffle=shuffle).encode(data))
+
+
+FRAMES = "blosc frames"
+"""The id of what version 1 calls blosc: frames of the codec blosc, in an array of msgpack."""
+NAMES = {"gz": "zlib", "blosc": FRAMES}
+"""Names of version 1 → ids."""
+MAX_STEPS = 16
+MAX_DEPTH = 8
+
+
+class CodecStep(NamedTuple):
+    """One codec."""
+
+    id: str
+    """Of numcodecs, or `FRAMES`."""
+    config: Mapping[str, Any]
+    """All that the index says about it."""
+
+
+def parse(codecs: Any, version: int) -> tuple[CodecStep, ...]:
+    """Return the steps of an entry.
+
+    Parameters
+    ----------
+    codecs : list
+        Version 1: the descriptions of a chain; version 2: configurations.
+    version : int
+
+    Raises
+    ------
+    FormatError
+        If it is no description of codecs, or one of too many.
+
+    Examples
+    --------
+    >>> from ds_format.binpickle.decoding import parse
+    >>> parse([["chain", {"codecs": [["null", {}], ["gz", {"level": 9}]]}]], 1)
+    (Step(id='zlib', config={'level': 9}),)
+    >>> parse([{"id": "zstd", "level": 3}], 2)
+    (Step(id='zstd', config={'id': 'zstd', 'level': 3}),)
+    """
+    if type(codecs) is not list:
+        raise FormatError(f"found {shown(codecs)}, expected an array")
+    steps = []
+    for step in _chain(codecs, 0) if version == 1 else map(_configured, codecs):
+        steps.append(step)
+        if len(steps) > MAX_STEPS:
+            raise FormatError(f"found more than {MAX_STEPS} codecs, one after another")
+    return tuple(steps)
+
+
+def _chain(codecs: Any, depth: int) -> Iterator[CodecStep]:
+    if depth > MAX_DEPTH:
+        raise FormatError(f"found more than {MAX_DEPTH} chains inside of one another")
+    if type(codecs) is not list:
+        raise FormatError(f"found {shown(codecs)}, expected an array of codecs")
+    for codec in codecs:
+        name, config = (codec, {}) if type(codec) is str and depth else _pair(codec)
+        if name == "chain":
+            yield from _chain(config.get("codecs", []), depth + 1)
+        elif name == "numcodec":
+            yield _configured(config)
+        elif name is not None and name != "null":
+            yield CodecStep(NAMES.get(name, name), config)
+
+
+def _pair(codec: Any) -> tuple[str | None, Mapping[str, Any]]:
+    if type(codec) is not list or len(codec) != 2:
+        raise FormatError(f"found {shown(codec)}, expected an array of name and configuration")
+    name, config = codec
+    if name is not None and type(name) is not str:
+        raise FormatError(f"found {shown(name)}, expected the name of a codec")
+    if type(config) is not dict:
+        raise FormatError(f"found {shown(config)}, expected a map, the configuration of {name}")
+    return name, config
+
+
+def _configured(config: Any) -> CodecStep:
+    if type(config) is not dict:
+        raise FormatError(f"found {shown(config)}, expected a map, the configuration of a codec")
+    id_ = config.get("id")
+    if type(id_) is not str:
+        raise FormatError(f"id: found {shown(id_)}, expected the name of a codec")
+    return CodecStep(id_, config)
+
+
+def shown(value: Any) -> str:
+    """Return a value of msgpack as messages show it: a short one itself, else what it is."""
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else f"an array of {len(value)}"
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    return "nil" if value is None else f"{value!r:.60}"
+
+
+LIST_IDS = ("json2", "msgpack2")
+LIST_TYPES = re.compile(r"\|b1|[<>|][iu][1248]|[<>]f[248]|\|S\d{1,8}|[<>]U\d{1,8}")
+"""Types whose elements are in a list what they are in an array."""
+LIST_ELEMENTS: dict[str, set[type]] = {"b": {bool}, "i": {int}, "u": {int}, "f": {float, int}, "S": {bytes}, "U": {str}}
+"""Kind of a type → what stands for its elements. JSON has no byte strings."""
+MAX_DIMS = 64
+
+
+def check_list_type(dtype: np.dtype[Any]) -> None:
+    """Raise a FormatError if an array of this type would not come back from a list."""
+    if not LIST_TYPES.fullmatch(dtype.str):
+        raise FormatError(f"type: found {dtype.str}, expected one of numbers or strings")
+
+
+def decode_json(data: Any, limit: int, config: Mapping[str, Any]) -> Any:
+    """Decode what `json2` wrote."""
+    return _array(json.loads(bytes(data)), limit)
+
+
+def decode_msgpack(data: Any, limit: int, config: Mapping[str, Any]) -> Any:
+    """Decode what `msgpack2` wrote."""
+    end, fault = walk.measure(data, 0)
+    if fault or end != len(data):
+        raise FormatError(f"no message of msgpack, at byte {end}")
+    return _array(unpackb(data), limit)
+
+
+def _array(parsed: Any, limit: int) -> Any:
+    """Return the bytes of an array of which there is a list."""
+    if type(parsed) is not list or len(parsed) < 2:
+        raise FormatError(f"found {shown(parsed)}, expected an array of elements, type and shape")
+    *elements, name, shape = parsed
+    if type(name) is not str or not LIST_TYPES.fullmatch(name):
+        raise FormatError(f"type: found {shown(name)}, expected one of numbers or strings")
+    dtype = np.dtype(name)
+    values = _flat(elements, shape)
+    if len(values) * dtype.itemsize > limit:
+        raise FormatError(f"decodes to {len(values) * dtype.itemsize} bytes, at most {limit} are expected")
+    if not set(map(type, values)) <= LIST_ELEMENTS[dtype.kind]:
+        raise FormatError(f"found elements that are not of the type {name}")
+    if dtype.kind in "SU" and any(len(value) > int(name[2:]) for value in values):
+        raise FormatError(f"found elements that are longer than the type {name}")
+    return np.array(values, dtype).data.cast("B") if values and dtype.itemsize else b""
+
+
+def _flat(elements: list[Any], shape: Any) -> list[Any]:
+    """Return elements without the lists that are the dimensions but the first."""
+    if type(shape) is not list or len(shape) > MAX_DIMS or not all(type(size) is int for size in shape):
+        raise FormatError(f"shape: found {shown(shape)}, expected an array of integers")
+    size, *sizes = shape or [1]
+    fits = len(elements) == size
+    for size in sizes:
+        fits = fits and all(type(part) is list and len(part) == size for part in elements)
+        elements = list(chain.from_iterable(elements)) if fits else elements
+    if not fits:
+        raise FormatError(f"found elements of another shape than {shape!r:.60}")
+    return elements
+
 
 Config = Mapping[str, Any]
 Decoder = Callable[[Any, int, Config], Any]
@@ -53,7 +270,7 @@ ERRORS = (
 """What libraries raise for data that they cannot decode."""
 
 
-def decode(steps: Sequence[Step], data: Any, size: int) -> bytearray:
+def decode(steps: Sequence[CodecStep], data: Any, size: int) -> bytearray:
     """Decode a buffer.
 
     Parameters
@@ -313,10 +530,10 @@ DECODERS: dict[str, Decoder] = {
     "fletcher32": _fletcher32,
     "gzip": _stream(_gzip),
     "jenkins_lookup3": _jenkins,
-    "json2": lists.decode_json,
+    "json2": decode_json,
     "lz4": _lz4,
     "lzma": _raw_lzma,
-    "msgpack2": lists.decode_msgpack,
+    "msgpack2": decode_msgpack,
     "packbits": _bits,
     "quantize": _converted("astype", "dtype"),
     "shuffle": _shuffle,
