@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import ds_format as ds
 from ds_format.dataset import attrs, dims
 from ds_format.drivers import FORMATS
+from ds_format.drivers import json_ as json_sink
 from ds_format.drivers.binpickle_ import sink
 from ds_format.drivers.csv_ import sink as csv_sink
 from ds_format.drivers.csv_ import source as csv_source
 from ds_format.drivers.hdf5 import writing as hdf5_writing
-from ds_format.drivers.json_ import sink as json_sink
 from ds_format.drivers.library import spool
 from ds_format.drivers.netcdf.names import RESERVED
 from ds_format.many import merging
