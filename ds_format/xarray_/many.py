@@ -24,10 +24,9 @@ from ..many.scanning import Wanted
 from ..views import groups
 from ..views.subset import Path
 from . import combining
-from .arrays import Held
-from .chunks import DASK, lengths_of_chunks
+from .combining import DASK, lengths_of_chunks
 from .engine import preferred_chunks
-from .reading import Options, dataset, with_indexes
+from .reading import DecodingOptions, HeldArray, opened_dataset, with_indexes
 
 JOINS = ("exact", "override", "outer", "inner", "left", "right")
 ALIGNING = JOINS[2:]
@@ -230,12 +229,12 @@ def _check_names(wanted: Wanted, keys: Collection[str]) -> None:
             raise MissingError(f"in none of the files, but in `{name}`{hint(variable, known)}", variable=variable)
 
 
-def _options(decoding: Mapping[str, Any]) -> Options:
-    known = [name for name in Options.__dataclass_fields__ if name != "drop_variables"]
+def _options(decoding: Mapping[str, Any]) -> DecodingOptions:
+    known = [name for name in DecodingOptions.__dataclass_fields__ if name != "drop_variables"]
     for name in decoding:
         if name not in known:
             raise TypeError(f"open_many() has no parameter {name!r}{hint(name, known)}")
-    return Options(**decoding)
+    return DecodingOptions(**decoding)
 
 
 def _found(paths: Path | Iterable[Path]) -> list[str]:
@@ -265,10 +264,10 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
 def _parts(
     paths: Sequence[str],
     wanted: Wanted,
-    options: Options,
+    options: DecodingOptions,
     preprocess: Callable[[Dataset], Dataset] | None,
     load: bool,
-) -> list[combining.Part]:
+) -> list[combining.OpenedFile]:
     """Return a dataset for each file, with its values, or as arrays of dask."""
     alone = replace(
         wanted,
@@ -296,7 +295,7 @@ def _parts(
             opened = preprocess(opened)
             if not isinstance(opened, Dataset):
                 raise TypeError(f"preprocess: it returned {type(opened).__name__}, expected an xarray.Dataset: {path}")
-        parts.append(combining.Part(path, opened.load() if load else opened))
+        parts.append(combining.OpenedFile(path, opened.load() if load else opened))
     _check_names(wanted, names)
     return parts
 
@@ -312,18 +311,18 @@ def _chunked(opened: Dataset, token: str) -> Dataset:
     return chunked
 
 
-def _dataset(many: ManyFiles, options: Options, path: str, group: str | None) -> Dataset:
+def _dataset(many: ManyFiles, options: DecodingOptions, path: str, group: str | None) -> Dataset:
     root = groups.group(many.meta, None, path)
     if group is not None:
         root = root._replace(prefix=group + groups.SEPARATOR)
 
     def readable(name: str) -> Readable | None:
         if name in many.held:
-            return Held(many.held[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
+            return HeldArray(many.held[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
         return many.lazy.get(name)
 
     try:
-        return with_indexes(dataset(root, readable, options))
+        return with_indexes(opened_dataset(root, readable, options))
     except DsError as error:
         raise error.at(path=path)  # whose attributes they are
 
@@ -345,10 +344,10 @@ def _cached(opened: Dataset) -> Dataset:
     return opened
 
 
-def _token(many: ManyFiles, wanted: Wanted, options: Options, sortby: str | None) -> str:
+def _token(many: ManyFiles, wanted: Wanted, options: DecodingOptions, sortby: str | None) -> str:
     """Return what makes the names of tasks: the same if the same files are opened in the same way."""
     tokenize = library("dask.base", *DASK).tokenize
     asked = [sorted(value) if isinstance(value, frozenset) else value for value in vars(wanted).values()]
-    decoding = [getattr(options, field) for field in Options.__dataclass_fields__]
+    decoding = [getattr(options, field) for field in DecodingOptions.__dataclass_fields__]
     token: str = tokenize(many.files.token(), asked, decoding, sortby, np.__version__)
     return token

@@ -81,9 +81,9 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 def test_a_table_comes_back(dataset: dict[str, Any], suffix: str, n_cells: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / f"a{suffix}"
-        patch.setattr(source, "CELLS", n_cells)
+        patch.setattr(source, "CELLS_AT_ONCE", n_cells)
         patch.setattr(source, "ROWS", 1)
-        patch.setattr(sink, "CELLS", n_cells)
+        patch.setattr(sink, "CELLS_IN_MEMORY", n_cells)
         patch.setattr(source, "HELD_SIZE", 8 * n_cells)
         ds.write(path, dataset)
         found = ds.read(path)
@@ -256,7 +256,7 @@ def test_single_precision_is_written_short(tmp_path: Path) -> None:
 
 
 def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink, "CELLS", 8)
+    monkeypatch.setattr(sink, "CELLS_IN_MEMORY", 8)
     arrays = {"a": np.arange(11), "b": np.arange(11) / 2}
     created = csv_.create(tmp_path / "a.csv", {key: properties_of(array, None) for key, array in arrays.items()})
     created.write("b", [arrays["b"][:5], arrays["b"][5:6], arrays["b"][6:]])
