@@ -16,6 +16,7 @@ from ..body import Opened
 from ..body.body import Body, OutputBody
 from ..body.target import naming
 from ..errors import DsError, IntegrityError
+from ..kernels.files import regions
 from .decoding import decode
 from .format import (
     CHECKSUMS,
@@ -207,8 +208,8 @@ class BufferWriter(Opened):
         self._flush()
         if self._align:
             offset += -offset % mmap.PAGESIZE
-        if size >= GATHERED:
-            self.file.reserve(offset, size)
+        if size >= GATHERED and (opened := self.file.in_file()) is not None:
+            regions.reserve(opened[0], offset, size)
         return Piecewise(self, offset)
 
     def go_on(self, offset: int) -> None:

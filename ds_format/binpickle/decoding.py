@@ -39,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.messagepack import unpackb
-from ..errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
+from ..base.optional import library
+from ..errors import DriverError, FormatError, IntegrityError, UnsafeError, UnsupportedError
 from ..kernels.msgpack import walk
 from ..kernels.pickle.adler import adler32
 
@@ -62,10 +63,10 @@ def numcodecs(module: str, codec: str) -> Any:
         If the library is not installed, or was built without this module.
     """
     try:
-        return importlib.import_module(f"numcodecs.{module}" if module else "numcodecs")
-    except ImportError as error:
+        return library(f"numcodecs.{module}" if module else "numcodecs", EXTRA)
+    except DriverError as error:
         raise UnsupportedError(
-            f"codec {codec!r}: needs the library numcodecs, as pip install {EXTRA!r} installs it ({error})"
+            f"codec {codec!r}: needs the library numcodecs, as pip install {EXTRA!r} installs it ({error.__cause__})"
         ) from None
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 from ..errors import TruncatedError, explained
-from ..kernels.files import opening, ranges, regions
+from ..kernels.files import opening, ranges
 from ..kernels.files.portable import BINARY, creation_mode
 from . import Opened, open_file, path_text
 from .stamp import Stamp, Watch
@@ -259,10 +259,6 @@ class OutputBody(FileBody):
     def write(self, offset: int, data: Any) -> None:
         """Write all bytes of a buffer at a position."""
         ranges.write_at(self.fd, self.start + offset, data)
-
-    def reserve(self, offset: int, size: int) -> None:
-        """Say which bytes will be written at once, by which some systems are faster."""
-        regions.reserve(self.fd, offset, size)
 
     def copy(self, source: FileBody, start: int, size: int, offset: int) -> None:
         """Write `size` bytes of another file, from its position `start` on, at a position."""

@@ -23,8 +23,7 @@ from ..drivers.small import AlikeFiles, Piece, SmallFiles
 from ..errors import explained
 from ..kernels.files import batch, files
 from ..kernels.files.portable import signed
-from ..views.groups import open_group
-from ..views.subset import Path, say_missing
+from ..views.subset import Path, open_group, say_missing
 from .opened_files import OpenFiles
 from .pieces import SourcePiece, merge_pieces
 

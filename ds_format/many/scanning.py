@@ -18,8 +18,7 @@ from ..drivers.small import Piece
 from ..errors import DsError, MissingError, UnsupportedError
 from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
 from ..model.merge_plan import MergeInput, reconcile, size_along
-from ..views.groups import open_group
-from ..views.subset import say_missing
+from ..views.subset import open_group, say_missing
 from .pieces import SourcePiece
 from .reading import no_collection, opened, pieces
 from .schemas import Schema

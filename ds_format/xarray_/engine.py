@@ -13,9 +13,10 @@ from xarray import Dataset, DataTree
 from xarray.namedarray.daskmanager import DaskManager
 from xarray.namedarray.parallelcompat import list_chunkmanagers
 
+from ..body import path_text
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
-from ..views import groups
+from ..views import subset
 from . import reading
 from .coders import OBJECTS, refusal
 
@@ -86,7 +87,7 @@ def open_groups(path: Any, options: reading.DecodingOptions, group: str | None =
     with _opened(path) as source:
         top = "/" + (group or "").strip("/")
         below = top.rstrip("/") + "/"
-        wanted = [name for name in groups.paths(source.meta) if name == top or name.startswith(below)] or [top]
+        wanted = [name for name in subset.group_paths(source.meta) if name == top or name.startswith(below)] or [top]
         return {"/" + name[len(below) :]: _dataset(source, options, name) for name in wanted}
 
 
@@ -103,7 +104,7 @@ def open_datatree(path: Any, options: reading.DecodingOptions, group: str | None
         tree = DataTree.from_dict(found)
     except (LookupError, ValueError) as error:
         message = f"its groups make no tree: {refusal(error)}; `open_groups` has them without one"
-        refused = UnsupportedError(message, path=os.fsdecode(path))
+        refused = UnsupportedError(message, path=path_text(path))
         refused.keeps_lines = True
         raise refused from error
     for name, dataset in found.items():
@@ -125,7 +126,7 @@ def _opened(path: Any) -> Iterator[DsSource]:
 
 
 def _dataset(source: DsSource, options: reading.DecodingOptions, path: str | None) -> Dataset:
-    found = groups.group(source.meta, path, source.path)
+    found = subset.group_of(source.meta, path, source.path)
     opened = reading.opened_dataset(found, source.handle, options, os.path.abspath(source.path))
     opened.encoding["source"] = source.path
     for variable in opened.variables.values():

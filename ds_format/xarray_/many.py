@@ -16,12 +16,13 @@ from xarray.core import indexing
 from ..base.names import escape, keys_of, unescape
 from ..base.optional import library
 from ..base.wording import hint
+from ..body import path_text
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
 from ..many.scanning import Wanted
-from ..views import groups
+from ..views import subset
 from ..views.subset import Path
 from . import combining
 from .combining import DASK, lengths_of_chunks
@@ -216,7 +217,7 @@ def _path_of(group: Any) -> str | None:
     """Return the path of a group without slashes around it; None: the root."""
     if not (group is None or isinstance(group, str)):
         raise TypeError(f"group: found {group!r}, expected the path of a group")
-    return (group or "").strip(groups.SEPARATOR) or None
+    return (group or "").strip(subset.SEPARATOR) or None
 
 
 def _check_names(wanted: Wanted, keys: Collection[str]) -> None:
@@ -246,7 +247,7 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
         If there is none.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
-        pattern = os.path.expanduser(os.fsdecode(paths))
+        pattern = os.path.expanduser(path_text(paths))
         names = [pattern]
         if glob.has_magic(pattern) and not os.path.exists(pattern):
             names = sorted(glob.glob(pattern, recursive=True))
@@ -254,7 +255,7 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
                 reason = "addresses are not read yet" if is_address(pattern) else "no file matches the pattern"
                 raise FileNotFoundError(errno.ENOENT, reason, pattern)
     else:
-        names = [os.fsdecode(path) for path in paths]
+        names = [path_text(path) for path in paths]
         if not names:
             raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
     folder = os.getcwd()
@@ -312,9 +313,9 @@ def _chunked(opened: Dataset, token: str) -> Dataset:
 
 
 def _dataset(many: ManyFiles, options: DecodingOptions, path: str, group: str | None) -> Dataset:
-    root = groups.group(many.meta, None, path)
+    root = subset.group_of(many.meta, None, path)
     if group is not None:
-        root = root._replace(prefix=group + groups.SEPARATOR)
+        root = root._replace(prefix=group + subset.SEPARATOR)
 
     def readable(name: str) -> Readable | None:
         if name in many.held:

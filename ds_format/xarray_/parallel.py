@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from ..base.dtypes import TYPES
 from ..base.names import unescape
+from ..body import path_text
 from ..codec.encode import properties_of, type_of
 from ..drivers.base import Metadata
 from ..drivers.ds.shared import Appended, Made, Part, Region, SharedFile, are_apart
@@ -226,7 +226,7 @@ def _described(path: Any, meta: Metadata, arrays: Mapping[str, Any]) -> Metadata
         try:
             out[key] = {**entry, **properties(array, entry.get(".type"))}
         except DsError as error:
-            raise error.at(path=os.fsdecode(path), variable=unescape(key))
+            raise error.at(path=path_text(path), variable=unescape(key))
         if isinstance(array, da.Array):
             out[key][".missing"] = entry.get(".missing") is True
     out["."] = dict(meta.get(".", {}))

@@ -26,7 +26,7 @@ from ..drivers.settings import setting
 from ..errors import DsError, FormatError, UnsupportedError
 from ..model.index import normalize, take
 from ..model.packing import RECORDS
-from ..views.groups import Group, group
+from ..views.subset import Group, group_of
 from . import storage
 from .coders import MARK, NO_DATA, REFUSALS, Unscalable, masked_view, refusal, unscalable
 
@@ -377,7 +377,7 @@ def to_xarray(d: Mapping[str, Any], **options: Any) -> Dataset:
     """
     arrays, given = checked(d)
     meta: Metadata = {META: {}, **describe(arrays, given)}
-    whole = group(meta, None, "dataset")
+    whole = group_of(meta, None, "dataset")
     held = {
         key: HeldArray(array, meta[key].get(".type"), bool(meta[key].get(".missing"))) for key, array in arrays.items()
     }

@@ -16,6 +16,7 @@ from ..api import files
 from ..api.creation import created
 from ..base.names import escape, unescape
 from ..base.wording import hint
+from ..body import path_text
 from ..dataset import META, Dataset
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
@@ -239,7 +240,7 @@ def write(
     try:
         return _write(path, x, encoding, unlimited_dims, compute, mask, mode, options)
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=path_text(path))
 
 
 def _write(
@@ -256,7 +257,7 @@ def _write(
         what = "to append does not apply, since a file is written once" if mode == "a" else "there is no such mode"
         raise UnsupportedError(f'mode: found {mode!r}, expected "w": {what}')
     format = drivers.find(path)
-    path = path if compute else os.path.abspath(os.fsdecode(path))  # who computes it may be in another folder
+    path = path if compute else os.path.abspath(path_text(path))  # who computes it may be in another folder
     is_ds = format.name == "ds"
     # only in a ds file masks have to be known beforehand
     meta, arrays = encode_any(x, encoding, unlimited_dims, mask or not is_ds)
