@@ -14,7 +14,7 @@ from setuptools.command.build_ext import build_ext
 CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds checks, no vector instructions
 POSIX = os.name == "posix"
 # Elsewhere `portable` does their work, or nobody.
-POSIX_ONLY = {"batch", "document_fetch", "fetch", "files", "opening", "ranges", "regions", "slabs", "vectors"}
+POSIX_ONLY = {"batch", "document_fetch", "files", "ranges", "slabs"}
 X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
 
 
@@ -31,7 +31,7 @@ class Build(build_ext):
         super().run()
         pages = Path(self.build_temp, "man1")
         paths = os.pathsep.join(["." if self.inplace else self.build_lib, *filter(None, sys.path)])
-        command = [sys.executable, "-B", "-P", "-m", "ds_format.cli.man", pages]
+        command = [sys.executable, "-B", "-P", "-m", "ds_format.cli.help", pages]
         subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=True)
         self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.glob("*.1"))))]
 

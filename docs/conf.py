@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ds_format import __version__
 
-sys.path.insert(0, str(Path(__file__).parent))  # `layers` and `pictures`, extensions
+sys.path.insert(0, str(Path(__file__).parent))  # extensions of these documents
 
 project = "ds_format"
 author = "The ds_format developers"
@@ -13,7 +13,7 @@ copyright = "2026, The ds_format developers"  # noqa: A001 - the name that Sphin
 release = __version__
 
 extensions = [
-    *("layers", "pictures"),
+    *("command_help", "layers", "pictures"),
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"),
     *("myst_nb", "sphinx_design", "sphinx_gallery.gen_gallery"),
 ]

@@ -14,14 +14,13 @@ from ._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from . import op
+    from . import cmd, op
     from .api.conversion import convert
     from .api.differing import diff
     from .api.files import from_netcdf, open, read, to_netcdf
     from .api.verification import verify
     from .api.writing import write
     from .base.names import escape, unescape
-    from .cli import functions as cmd
     from .comparison.records import Difference, Differences
     from .dataset import Dataset, validate
     from .drivers.base import LossWarning, Problem
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
-    from .many.converting.records import Conversion
-    from .many.converting.running import convert_many
+    from .many.converting.running import Conversion, convert_many
     from .many.folders import index, readdir
     from .many.merging import merge_files
     from .many.reading import read_many
@@ -103,8 +101,7 @@ _MODULES = {
     "errors": _ERRORS,
     "api.files": ("from_netcdf", "open", "read", "to_netcdf"),
     "views.lazy": ("File", "Variable"),
-    "many.converting.records": ("Conversion",),
-    "many.converting.running": ("convert_many",),
+    "many.converting.running": ("Conversion", "convert_many"),
     "many.folders": ("index", "readdir"),
     "many.reading": ("read_many",),
     "many.merging": ("merge_files",),
@@ -119,7 +116,7 @@ _MODULES = {
     "xarray_.writing": ("from_xarray",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cli.functions", "drivers": "drivers"}
+_ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cmd", "drivers": "drivers"}
 """Modules that other programs know by these names."""
 
 __all__ = [
@@ -219,44 +216,39 @@ class _Package(ModuleType):
     @property
     def output(self) -> str:
         """What the functions of `cmd` print where they are not told: `pst` or `json`."""
-        from .cli import style
+        from .cmd import style
 
-        return style.output
+        return str(style.output)
 
     @output.setter
     def output(self, output: str) -> None:
-        from .cli import style
+        from .cmd import style
 
         style.output = output
 
     @property
     def indent(self) -> bool:
         """Whether what they print may spread over lines."""
-        from .cli import style
+        from .cmd import style
 
-        return style.indent
+        return bool(style.indent)
 
     @indent.setter
     def indent(self, indent: bool) -> None:
-        from .cli import style
+        from .cmd import style
 
         style.indent = indent
 
 
 class _Former:
-    """Refuses what version 0.2.0 or before pickled: a handle of a variable, a graph of dask."""
+    """Refuses objects that version 0.2.0 or before pickled, whose modules no longer exist: handles, graphs of dask."""
 
-    modules = frozenset(
-        f"{__name__}.{name}" for name in ("drivers.ds.handle", "drivers.ds.plan", "drivers.ds.regions", "drivers.stamp")
-    )
-    """Those whose classes were in pickles, and that are no more."""
-
-    @classmethod
-    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:
-        """Return None: this finds nothing. Python asks it after all others have found nothing."""
-        if name in cls.modules:
-            message = "it was pickled by ds_format 0.2.0 or before: open the file again with this version"
-            raise ImportError(message, name=name)
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Raise a ModuleNotFoundError with the reason. Python calls this after no other finder has found the module."""
+        if name.startswith(f"{__name__}.") and not name.startswith(f"{__name__}.kernels."):
+            message = "if it was pickled by ds_format 0.2.0 or before: open the file again with this version"
+            raise ModuleNotFoundError(f"No module named {name!r}; {message}", name=name)
 
 
 sys.modules[__name__].__class__ = _Package

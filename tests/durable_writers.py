@@ -26,8 +26,8 @@ from ds_format.datadings.writer import reindex as reindex_samples
 from ds_format.kernels.files import portable
 from ds_format.many import merging
 from ds_format.views.subset import open_subset
+from ds_format.zds.reindexing import reindex as reindex_documents
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import reindex as reindex_documents
 
 Writer = Callable[[Path, bool], Iterator[None]]
 """Prepares in a folder, yields, writes, by the flag durable, and may yield once more before it cleans up."""

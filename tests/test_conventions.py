@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.cli.info import facts
+from ds_format.cli import info
 from ds_format.model.conventions import coordinates, follow
 from ds_format.show import overview
 
@@ -37,7 +37,7 @@ def test_info_and_the_view_have_the_same_coordinates(tmp_path: Any, monkeypatch:
     monkeypatch.chdir(tmp_path)
     dataset: dict[str, Any] = {key: np.zeros((2,) * len(entry[".dims"])) for key, entry in META.items() if key != "."}
     ds.write("x.ds", {**dataset, ".": META})
-    told = facts.of("x.ds")["variables"]
+    told = info.facts_of("x.ds")["variables"]
     assert {name for name, one in told.items() if one["coordinate"]} == {name.removeprefix("\\") for name in FOUND}
     assert {row.name for row in overview.overview_of(ds.read("x.ds")).coordinates} == FOUND
 

@@ -138,9 +138,7 @@ def test_links_lead_to_files() -> None:
 def test_every_command_has_a_page_that_shows_its_help() -> None:
     for name in COMMANDS:
         page = ROOT / "docs" / "commands" / f"{name}.md"
-        shown = [block for block in blocks(page.read_text()) if block.code == f"ds --help {name}\n"]
-        assert len(shown) == 1, page
-        assert shown[0].output, page
+        assert page.read_text().count(f"```{{ds-help}} {name}\n```\n") == 1, page
 
 
 def test_the_sample_is_what_its_script_makes(tmp_path: Path) -> None:

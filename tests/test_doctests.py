@@ -17,10 +17,8 @@ from ds_format import ops
 
 FINDER = doctest.DocTestFinder()
 NEEDS = {
-    "ds_format.zds.tables.arrow_": ["pyarrow"],
-    "ds_format.zds.tables.columns": ["pyarrow"],
-    "ds_format.zds.tables.duckdb_": ["duckdb", "pyarrow"],
-    "ds_format.zds.tables.pandas_": ["pandas"],
+    "ds_format.zds.arrow_columns": ["pyarrow"],
+    "ds_format.zds.tables": ["duckdb", "pandas", "pyarrow"],
 }
 """Libraries that are imported by functions, not by modules."""
 

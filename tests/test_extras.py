@@ -81,8 +81,8 @@ print(15.0 if open("x.png", "rb").read(4) == b"\\x89PNG" else status)
     "rich": Use(
         ("rich",),
         """
-from ds_format.cli.info import colours
-[text] = colours.texts([[("15.0", "")]], is_coloured=True)
+from ds_format.cli.info import page
+[text] = page.texts([[("15.0", "")]], is_coloured=True)
 print(text)
 """,
         is_free=True,

@@ -12,15 +12,14 @@ import pytest
 import ds_format as ds
 from ds_format import cli
 from ds_format.base.nesting import DEPTH, is_too_deep
-from ds_format.cli.records.showing import shown
+from ds_format.cli.records.printing import shown
 from ds_format.codec.attributes import to_json
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import ZDSStore
-from ds_format.zds.documents import has_infinity
+from ds_format.zds.documents import difference, has_infinity, schema_of
 from ds_format.zds.query import same
-from ds_format.zds.schemas import difference, schema_of
-from ds_format.zds.tables.pandas_ import flat
+from ds_format.zds.tables import flat
 
 KINDS = ["lists", "objects", "both"]
 DEPTHS = [DEPTH + 1, 400, 600, 900, 2000, 100_000]

@@ -24,13 +24,13 @@ from ds_format.datadings.reader import MsgpackReader, _short_cut
 from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.dataset import arrays_of, metadata_of
 from ds_format.drivers.ds.sink import BitStream
-from ds_format.drivers.library.spool import Spool
+from ds_format.drivers.library.sink import Spool
 from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 from ds_format.zds import ZDSStore, pack
-from ds_format.zds.archives.archive import Archive
-from ds_format.zds.places import Folder
-from ds_format.zds.workspace import Workspace
+from ds_format.zds.archive import Archive
+from ds_format.zds.roots import Folder
+from ds_format.zds.store_access import WritableStore
 
 SUFFIXES = (".bpk", ".csv", ".ds", ".h5", ".json", ".msgpack", ".nc", ".zds")
 DATASET = {"x": [1, 2, 3], "name": ["a", "b", "c"], ".": {"x": {".dims": ["i"]}, "name": {".dims": ["i"]}}}
@@ -141,7 +141,7 @@ def test_stores(store: str) -> None:
             with pytest.raises(TypeError, match="a store that is open for writing cannot be pickled"):
                 make(one)
     data = "collections/default/meta/data.jsonl"
-    workspace = Workspace(store, None)  # type: ignore[arg-type]
+    workspace = WritableStore(store, None)  # type: ignore[arg-type]
     refused(workspace)
     workspace.release()
     with contextlib.closing(Folder(store)) as folder, contextlib.closing(Archive(f"{store}.zds")) as archive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import importlib
 import inspect
 import re
 import subprocess
@@ -100,6 +101,10 @@ def test_commands_are_functions(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert {*ds.cmd.CMDS} >= {"attrs", "cat", "dim", "dims", "ls", "merge", "meta", "rename", "rename_dim", "rm"}
     with pytest.raises(AttributeError, match="nonsense"):
         ds.cmd.nonsense  # noqa: B018
+    assert importlib.import_module("ds_format.cmd") is ds.cmd
+    assert ds.cmd.UsageError is ds.misc.UsageError
+    with pytest.raises(ds.cmd.UsageError, match="invalid number of arguments"):
+        ds.cmd.size("x", "y", "z")
 
 
 def test_no_name_has_no_key() -> None:

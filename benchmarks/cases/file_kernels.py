@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ds_format.kernels.files import files, ranges, regions
+from ds_format.kernels.files import files, ranges
 
 from ..data import floats
 from ..runner import Group
@@ -130,7 +130,7 @@ def write_ranges(n: int, folder: Path) -> tuple[Call, Call]:
     values = floats(n).view("u1")[: RANGES * size]
 
     def ours() -> Any:
-        return regions.write_ranges(fds[0], offsets, size, values)
+        return ranges.write_ranges(fds[0], offsets, size, values)
 
     def rival() -> Any:
         put = 0

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import zlib
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ds_format.kernels.ds.bits import count_bits, pack_bits, unpack_bits
-from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
-from ds_format.kernels.ds.strings import decode_strings, encode_strings, measure_strings, total_length
-from ds_format.kernels.ds.values import gather, scatter, swap
+from ds_format.kernels.common.checksums import adler32, fletcher32
+from ds_format.kernels.datadings.index import hash_strings
+from ds_format.kernels.ds.strings import (
+    decode_numpy_strings,
+    decode_strings,
+    encode_numpy_strings,
+    encode_strings,
+    measure_numpy_strings,
+    measure_strings,
+    total_length,
+)
+from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
 
 from ..data import flags, floats, words
 from ..runner import Group
@@ -185,6 +195,41 @@ def encode_numpy_text(n: int, folder: Path) -> tuple[Call, Call]:
     return _second(ours), _second(rival)
 
 
+def checksum_adler(n: int, folder: Path) -> tuple[Call, Call]:
+    """Bytes of n values → their Adler-32."""
+    data: Any = floats(n).view("u1")
+    return lambda: adler32(data), lambda: zlib.adler32(data)
+
+
+def checksum_fletcher(n: int, folder: Path) -> tuple[Call, Call]:
+    """Bytes of n values → their Fletcher-32."""
+    data: Any = floats(n).view("u1")
+
+    def rival() -> int:
+        first = second = 0
+        for start in range(0, data.size // 2, BLOCK):
+            sums = np.cumsum(data.view(">u2")[start : start + BLOCK], dtype=np.uint64)
+            second += int(sums.sum()) + first * sums.size
+            first += int(sums[-1])
+        return second % 0xFFFF << 16 | first % 0xFFFF
+
+    return lambda: fletcher32(data), rival
+
+
+def hash_keys(n: int, folder: Path) -> tuple[Call, Call]:
+    """Strings with their headers → 8 bytes of the BLAKE2s of each, with a salt."""
+    given, salt = [word[:31].encode() for word in words(n)], b"8 bytes."
+    strings = b"".join(bytes([0xA0 | len(word)]) + word for word in given)
+
+    def ours() -> bytes:
+        out = bytearray(8 * n)
+        hash_strings(strings, 0, salt, out)
+        return bytes(out)
+
+    return ours, lambda: b"".join([hashlib.blake2s(word, salt=salt).digest()[:8] for word in given])
+
+
+BLOCK = 1 << 20
 SPREAD = "np.unpackbits, values[~flags] = present"
 PYTHON_DECODE = "[data[a:b].decode() for ...]"
 PYTHON_ENCODE = "[word.encode() for ...], b''.join"
@@ -205,5 +250,8 @@ GROUP = Group(
         Kernel("measure_strings, encode_strings", PYTHON_ENCODE, encode_text, 32),
         Kernel("decode_numpy_strings", PYTHON_DECODE, decode_numpy_text, 32),
         Kernel("measure_numpy_strings, encode_numpy_strings", PYTHON_ENCODE, encode_numpy_text, 32),
+        Kernel("adler32, 8 bytes a value", "zlib.adler32", checksum_adler),
+        Kernel("fletcher32, 8 bytes a value", "np.cumsum of blocks", checksum_fletcher),
+        Kernel("hash_strings", "[hashlib.blake2s(word, salt=...).digest()[:8] for ...]", hash_keys, 32),
     )),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 _OBEYED = (
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"
@@ -69,6 +69,29 @@ def bytes_of(n: float) -> str:
             return f"{n:.3g} {unit}"
         n /= 1000
     return f"{n:.3g} PB" if n < 999.5 else f"{n:.0f} PB"
+
+
+def aligned(rows: Sequence[Sequence[str]], most: Sequence[int] = (), right: Collection[int] = ()) -> list[list[str]]:
+    """Return the rows of a table with each cell as wide as its column.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        All of one length.
+    most : sequence of int
+        Most characters that cells of the first columns are padded to. Longer ones stay as they are.
+    right : collection of int
+        Positions of columns whose cells end at the same place.
+
+    Examples
+    --------
+    >>> aligned([("a", "1"), ("long", "10")], most=(3,), right=(1,))
+    [['a  ', ' 1'], ['long', '10']]
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[: len(most)] = map(min, widths, most)
+    pads = [str.rjust if i in right else str.ljust for i in range(len(widths))]
+    return [[pad(cell, width) for cell, width, pad in zip(row, widths, pads, strict=True)] for row in rows]
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str | None:

@@ -16,7 +16,7 @@ from ..body import Opened
 from ..body.body import Body, OutputBody
 from ..body.target import naming
 from ..errors import DsError, IntegrityError
-from ..kernels.files import regions
+from ..kernels.files import ranges
 from .decoding import decode
 from .format import (
     CHECKSUMS,
@@ -209,7 +209,7 @@ class BufferWriter(Opened):
         if self._align:
             offset += -offset % mmap.PAGESIZE
         if size >= GATHERED and (opened := self.file.in_file()) is not None:
-            regions.reserve(opened[0], offset, size)
+            ranges.reserve(opened[0], offset, size)
         return Piecewise(self, offset)
 
     def go_on(self, offset: int) -> None:

@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from ..base.messagepack import unpackb
 from ..base.optional import library
 from ..errors import DriverError, FormatError, IntegrityError, UnsafeError, UnsupportedError
+from ..kernels.common.checksums import adler32
 from ..kernels.msgpack import walk
-from ..kernels.pickle.adler import adler32
 
 EXTRA = "ds-format-cython[binpickle]"
 

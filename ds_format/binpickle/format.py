@@ -32,8 +32,8 @@ from typing import Any, NamedTuple, Protocol, Self
 from ..base import signatures
 from ..base.messagepack import UnpackException, packb, unpackb
 from ..errors import FormatError, TruncatedError, VersionError
+from ..kernels.common.checksums import adler32
 from ..kernels.msgpack import walk
-from ..kernels.pickle.adler import adler32
 from .decoding import CodecStep, parse, shown
 
 

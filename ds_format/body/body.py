@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 from ..errors import TruncatedError, explained
-from ..kernels.files import opening, ranges
+from ..kernels.files import files, ranges
 from ..kernels.files.portable import BINARY, creation_mode
 from . import Opened, open_file, path_text
 from .stamp import Stamp, Watch
@@ -343,12 +343,12 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
     Raises
     ------
     OSError
-        As the system says; see `kernels.files.opening.open_first`.
+        As the system says; see `kernels.files.files.open_first`.
     ReplacedError
         If a small file was modified each time it was read.
     """
     try:
-        fd, size, data, changed = opening.open_first(path, first)
+        fd, size, data, changed = files.open_first(path, first)
     except FileNotFoundError as error:
         raise explained(error) from None
     name = path_text(path)

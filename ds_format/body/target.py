@@ -1,4 +1,4 @@
-"""The file that a sink writes: under a temporary name until it is whole."""
+"""Files that are written: under a temporary name until they are whole, or line by line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from ..errors import DsError, explained
 from ..kernels.files import files
 from ..kernels.files.portable import BINARY, creation_mode
 from ..kernels.files.presence import real_path
-from . import Opened, path_text, sync_file
+from . import Opened, open_file, path_text, sync_file
 from .body import OutputBody
 from .temporary import HOLDS, Temporary
+
+NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+"""A link under the name of a file that is changed in place may lead to the file of somebody else."""
 
 
 def resolve(path: Any) -> tuple[str, int | None]:
@@ -178,3 +181,64 @@ class Target(Opened):
         temporary, self._temporary = self._temporary, None
         if temporary is not None:
             temporary.let_go()
+
+
+class LineFile(Opened):
+    """A file of lines, to which one process at a time appends. A link under its name is not followed.
+
+    Parameters
+    ----------
+    path : str
+
+    Attributes
+    ----------
+    lines : list of bytes
+        Those of the file when it was opened; a torn last one is left out, and is removed before lines are added.
+
+    Raises
+    ------
+    OSError
+        If there is a file that cannot be read, or something else.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self.lines: list[bytes] = []
+        self._fd = -1
+        self._end = 0
+        with contextlib.suppress(FileNotFoundError), os.fdopen(open_file(path, NOFOLLOW)[0], "rb") as file:
+            data = file.read()
+            self._end = data.rfind(b"\n") + 1
+            self.lines = data[: self._end].split(b"\n")[:-1]
+
+    def rewrite(self, data: bytes) -> None:
+        """Write the file anew, with the bytes of other lines, before some are added."""
+        self.lines, self._end = [], len(data)
+        files.write_file(self.path, [data])
+
+    def add(self, data: bytes) -> None:
+        """Append the bytes of lines, or nothing if there is an error.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written.
+        """
+        if self._fd < 0:
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | NOFOLLOW, 0o666)
+            os.ftruncate(self._fd, self._end)
+        n = len(data)
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._end)
+            raise
+        self._end += n
+
+    def close(self) -> None:
+        """Close the file."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)

@@ -3,12 +3,12 @@
 From low to high:
 
 format   the grammar of the header, in the words of its specification: bytes → what they say, item by item
-layout   what a header says → where each variable lies; every check the header alone decides, and what is unusual
-header   the same at once, by a kernel, for headers of the usual kind; reads as many bytes of a body as that needs
+header   bytes of a body → where each variable lies; every check the header alone decides, and what is unusual; by a
+         kernel for headers of the usual kind
 arrays   a variable and the body of its file → array, whole or in part
 
 The way of a record variable from file to array: `format` reads its name, the ids of its dimensions and `begin`;
-`layout` finds that one record of all variables takes `step` bytes, and that the records are inside of the file;
+`header` finds that one record of all variables takes `step` bytes, and that the records are inside of the file;
 `arrays` takes the bytes of the variable out of each record, and the kernels turn big-endian numbers into native ones.
 """
 
@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from .arrays import values
 from .format import MAGIC, Incomplete, Unusual
-from .header import read_header, read_on
-from .layout import Dimension, Header, Variable, end_of
+from .header import Dimension, Header, Variable, end_of, read_header, read_on
 
 __all__ = [
     "MAGIC",

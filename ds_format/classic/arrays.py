@@ -12,7 +12,7 @@ from ..body.body import Body
 from ..errors import TruncatedError
 from ..kernels.classic import arrays, slabs
 from .format import CODES
-from .layout import Variable, end_of
+from .header import Variable, end_of
 
 DTYPES = {code: np.dtype(code) for code in CODES[1:]}
 

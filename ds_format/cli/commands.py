@@ -1,40 +1,10 @@
-"""The table of commands, and how a command declares what it takes."""
+"""The table of commands. The module of a command is imported to run it."""
 
-import importlib
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-
-class Option(NamedTuple):
-    """One option."""
-
-    name: str
-    about: str
-    value: str = ""
-    """What its value is called. Without one the option is a flag."""
-
-    @property
-    def label(self) -> str:
-        """How it is written on a command line."""
-        if self.value:
-            return f"{self.name}: {self.value}"
-        return ("-" if len(self.name) == 1 else "--") + self.name
-
-
-class Command(NamedTuple):
-    """What a command takes, and how its help explains that."""
-
-    usage: tuple[str, ...]
-    about: str
-    arguments: tuple[tuple[str, str], ...]
-    """What each is called, and what it is."""
-    options: tuple[Option, ...]
-    """Those that other commands lack."""
-    examples: tuple[tuple[str, str], ...]
-    """What is wanted, and the command line that does it."""
-    status: str = ""
-    """What the exit status says, if that is not the usual."""
-
+from . import arguments
+from .arguments import Command, Request
 
 SEE = "To see what is in a file"
 CONVERT = "To convert and join"
@@ -48,8 +18,6 @@ GROUPS = (SEE, CONVERT, CHECK, CHANGE, RECORDS)
 class CommandRow(NamedTuple):
     """One row of the table."""
 
-    module: str
-    """Has `COMMAND`, a `Command`, and `run(request)`, which takes an `arguments.Request` and returns what to print."""
     caption: str
     """What the command does, in a few words."""
     pairs: bool = False
@@ -59,70 +27,74 @@ class CommandRow(NamedTuple):
     trouble: int = 1
     """Exit status after an error."""
     group: str = SEE
-    """Under which heading it stands in the help."""
-
-
-class Ended(Exception):
-    """A command did all that it was asked for, and its exit status tells what it found.
-
-    Parameters
-    ----------
-    status : int
-    """
-
-    def __init__(self, status: int):
-        super().__init__(status)
-        self.status = status
+    """Its heading in the help."""
 
 
 COMMANDS = {
-    "attrs": CommandRow("ds_format.cli.attrs", "Print attributes."),
-    "cat": CommandRow("ds_format.cli.cat", "Print data."),
-    "convert": CommandRow("ds_format.cli.convert", "Convert many files, each to its own.", writes=True, group=CONVERT),
-    "diff": CommandRow(
-        "ds_format.cli.diff", "Compare two datasets: what differs, and by how much.", trouble=2, group=CHECK
-    ),
-    "dim": CommandRow("ds_format.cli.dim", "Print the size of a dimension."),
-    "dims": CommandRow("ds_format.cli.dims", "Print the dimensions of a file or of a variable."),
-    "info": CommandRow("ds_format.cli.info", "Print what is in files, on one screen."),
-    "inspect": CommandRow("ds_format.cli.inspect_", "Print what is in a BinPickle file."),
-    "ls": CommandRow("ds_format.cli.ls", "List the variables of a file."),
-    "merge": CommandRow("ds_format.cli.merge", "Join files along a dimension.", writes=True, group=CONVERT),
-    "meta": CommandRow("ds_format.cli.meta", "Print the metadata of a file or of a variable."),
-    "pack": CommandRow("ds_format.cli.pack", "Pack a store of documents into an archive.", writes=True, group=RECORDS),
-    "plot": CommandRow("ds_format.cli.plot", "Draw a variable, in the terminal or as a picture.", writes=True),
-    "records": CommandRow(
-        "ds_format.cli.records", "Print, copy and change samples or documents.", writes=True, group=RECORDS
-    ),
-    "reindex": CommandRow(
-        "ds_format.cli.reindex", "Make the index of samples or documents anew.", writes=True, group=RECORDS
-    ),
-    "rename": CommandRow(
-        "ds_format.cli.rename", "Rename variables or attributes.", pairs=True, writes=True, group=CHANGE
-    ),
-    "rename_dim": CommandRow("ds_format.cli.rename_dim", "Rename dimensions.", pairs=True, writes=True, group=CHANGE),
-    "rm": CommandRow("ds_format.cli.rm", "Remove variables or attributes.", writes=True, group=CHANGE),
-    "select": CommandRow(
-        "ds_format.cli.select_", "Convert a file, whole or in part.", pairs=True, writes=True, group=CONVERT
-    ),
-    "set": CommandRow(
-        "ds_format.cli.set_", "Set data, types, dimensions and attributes.", pairs=True, writes=True, group=CHANGE
-    ),
-    "size": CommandRow("ds_format.cli.size", "Print the size of a variable."),
-    "stats": CommandRow("ds_format.cli.stats", "Print statistics of a variable."),
-    "type": CommandRow("ds_format.cli.type_", "Print the type of a variable."),
-    "unpack": CommandRow(
-        "ds_format.cli.unpack", "Unpack an archive of documents to a folder.", writes=True, group=RECORDS
-    ),
-    "verify": CommandRow("ds_format.cli.verify", "Check files.", group=CHECK),
+    "attrs": CommandRow("Print attributes."),
+    "cat": CommandRow("Print data."),
+    "convert": CommandRow("Convert many files, each to its own.", writes=True, group=CONVERT),
+    "diff": CommandRow("Compare two datasets: what differs, and by how much.", trouble=2, group=CHECK),
+    "dim": CommandRow("Print the size of a dimension."),
+    "dims": CommandRow("Print the dimensions of a file or of a variable."),
+    "info": CommandRow("Print what is in files, on one screen."),
+    "inspect": CommandRow("Print what is in a BinPickle file."),
+    "ls": CommandRow("List the variables of a file."),
+    "merge": CommandRow("Join files along a dimension.", writes=True, group=CONVERT),
+    "meta": CommandRow("Print the metadata of a file or of a variable."),
+    "pack": CommandRow("Pack a store of documents into an archive.", writes=True, group=RECORDS),
+    "plot": CommandRow("Draw a variable, in the terminal or as a picture.", writes=True),
+    "records": CommandRow("Print, copy and change samples or documents.", writes=True, group=RECORDS),
+    "reindex": CommandRow("Make the index of samples or documents anew.", writes=True, group=RECORDS),
+    "rename": CommandRow("Rename variables or attributes.", pairs=True, writes=True, group=CHANGE),
+    "rename_dim": CommandRow("Rename dimensions.", pairs=True, writes=True, group=CHANGE),
+    "rm": CommandRow("Remove variables or attributes.", writes=True, group=CHANGE),
+    "select": CommandRow("Convert a file, whole or in part.", pairs=True, writes=True, group=CONVERT),
+    "set": CommandRow("Set data, types, dimensions and attributes.", pairs=True, writes=True, group=CHANGE),
+    "size": CommandRow("Print the size of a variable."),
+    "stats": CommandRow("Print statistics of a variable."),
+    "type": CommandRow("Print the type of a variable."),
+    "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS),
+    "verify": CommandRow("Check files.", group=CHECK),
 }
 """All commands by name."""
 
 DEFAULT = "ls"
 """The command of a command line that names none."""
 
+_TAKES_PAIRS = {name: row.pairs for name, row in COMMANDS.items()}
 
-def load(name: str) -> tuple[Command, Callable[[Any], Iterable[Any]]]:
-    """Import a command: what it takes, and the function that runs it."""
-    module = importlib.import_module(COMMANDS[name].module)
-    return module.COMMAND, module.run
+
+def read(argv: Sequence[str]) -> Request:
+    """Sort the words of a command line, the name of the program left out; see `arguments.read`."""
+    return arguments.read(argv, _TAKES_PAIRS)
+
+
+def load(name: str) -> Command:
+    """Import a command."""
+    match name:
+        case "cat" | "stats":
+            from .values import COMMANDS as found
+        case "convert":
+            from .convert import COMMANDS as found
+        case "diff":
+            from .diff import COMMANDS as found
+        case "info" | "meta":
+            from .info import COMMANDS as found
+        case "inspect" | "pack" | "reindex" | "unpack":
+            from .containers import COMMANDS as found
+        case "merge":
+            from .merge import COMMANDS as found
+        case "plot":
+            from .plot import COMMANDS as found
+        case "records":
+            from .records import COMMANDS as found
+        case "rename" | "rename_dim" | "rm" | "set":
+            from .change import COMMANDS as found
+        case "select":
+            from .select_ import COMMANDS as found
+        case "verify":
+            from .verify import COMMANDS as found
+        case _:
+            from .header import COMMANDS as found
+    return found[name]

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 from .. import drivers
 from . import commands
-from .arguments import GENERAL, READ, WRITE, Request, UsageError
-from .commands import Option
+from .arguments import GENERAL, READ, WRITE, Option, Request, UsageError
 
 EVERYWHERE = (*GENERAL, *READ, *WRITE)
 """Options of every command."""
@@ -110,9 +109,9 @@ def script(request: Request) -> str:
 def bash() -> str:
     """Return the script for bash."""
     names = list(commands.COMMANDS)
-    cases = [f"        {name}) words='{_joined(_options(name))}' ;;" for name in names]
+    cases = [f"        {name}) words='{_joined(commands.load(name).options)}' ;;" for name in names]
     words = " ".join(names)
-    cases.append(f"        *) words='{words} {_joined(_options(commands.DEFAULT))}' ;;")
+    cases.append(f"        *) words='{words} {_joined(commands.load(commands.DEFAULT).options)}' ;;")
     files = "|".join(f"*{suffix}" for suffix in drivers.all_suffixes())
     return _filled(BASH, COMMANDS="|".join(names), CASES="\n".join(cases), FILES=files, GENERAL=_joined(EVERYWHERE))
 
@@ -121,15 +120,15 @@ def zsh() -> str:
     """Return the script for zsh."""
     names = list(commands.COMMANDS)
     rows = [f"        {_quoted(name, entry.caption)}" for name, entry in commands.COMMANDS.items()]
-    cases = [f"        {name}) options=({_described(_options(name))}) ;;" for name in names]
-    cases.append(f"        *) options=({_described(_options(commands.DEFAULT))}) ;;")
+    cases = [f"        {name}) options=({_described(commands.load(name).options)}) ;;" for name in names]
+    cases.append(f"        *) options=({_described(commands.load(commands.DEFAULT).options)}) ;;")
     parts = {"COMMANDS": "\n".join(rows), "NAMES": "|".join(names), "CASES": "\n".join(cases)}
     return _filled(ZSH, **parts, GENERAL=_described(EVERYWHERE), SUFFIXES=_suffixes("|"))
 
 
 def tcsh() -> str:
     """Return the script for tcsh, which cannot tell the options of one command from those of another."""
-    every = [*GENERAL, *(option for name in commands.COMMANDS for option in commands.load(name)[0].options)]
+    every = [*GENERAL, *(option for name in commands.COMMANDS for option in commands.load(name).options)]
     flags = sorted({option.name for option in every if not option.value})
     return _filled(
         TCSH,
@@ -144,11 +143,6 @@ def _filled(template: str, **parts: str) -> str:
     for name, part in parts.items():
         template = template.replace(f"@{name}@", part)
     return template
-
-
-def _options(name: str) -> list[Option]:
-    """Return the options that other commands lack."""
-    return list(commands.load(name)[0].options)
 
 
 def _word(option: Option) -> str:

@@ -1,13 +1,20 @@
-"""What `--help` prints, and what the manual pages tell."""
+"""What `--help` prints, and the manual pages ds(1) and ds-COMMAND(1).
+
+`python -m ds_format.cli.help FOLDER` writes the manual pages; the build of the package does so.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from .. import drivers
+from .._version import __version__
+from ..base.wording import aligned
 from . import commands
-from .arguments import GENERAL, READ, WRITE
+from .arguments import GENERAL, READ, WRITE, Option
 
 USAGE = ("ds [CMD] [OPTIONS] [ARGS]", "ds --help [CMD]", "ds --version")
 
@@ -69,8 +76,12 @@ class Page(NamedTuple):
     """What the exit status says."""
 
 
-def general_page() -> Page:
-    """Return the help on the program."""
+def page_of(name: str = "") -> Page:
+    """Return the help on the program, or on a command."""
+    return _page_of_command(name) if name else _general_page()
+
+
+def _general_page() -> Page:
     return Page(
         "ds",
         "Read, write and convert files of scientific data.",
@@ -83,9 +94,9 @@ def general_page() -> Page:
                 ]
                 for group in commands.GROUPS
             },
-            "Options": [(option.label, option.about) for option in GENERAL],
-            "Options of reading": [(option.label, option.about) for option in READ],
-            "Options of writing, but for ds files": [(option.label, option.about) for option in WRITE],
+            "Options": _rows(GENERAL),
+            "Options of reading": _rows(READ),
+            "Options of writing, but for ds files": _rows(WRITE),
             "File formats, by suffix": [(one.name, " ".join(one.suffixes)) for one in drivers.all_formats().values()],
             "Environment variables": _ENVIRONMENT,
         },
@@ -94,28 +105,21 @@ def general_page() -> Page:
     )
 
 
-def command_page(name: str) -> Page:
-    """Return the help on one command."""
-    told, _ = commands.load(name)
+def _page_of_command(name: str) -> Page:
+    command = commands.load(name)
     return Page(
         name,
         commands.COMMANDS[name].caption,
-        told.usage,
-        (told.about,),
-        {"Arguments": told.arguments, "Options": [(option.label, option.about) for option in told.options]},
-        told.examples,
-        status=told.status or Page._field_defaults["status"],
+        command.usage,
+        (command.about,),
+        {"Arguments": command.arguments, "Options": _rows(command.options)},
+        command.examples,
+        status=command.status or Page._field_defaults["status"],
     )
 
 
-def general() -> str:
-    """Return the help on the program as text."""
-    return _text(general_page())
-
-
-def command(name: str) -> str:
-    """Return the help on one command as text."""
-    return _text(command_page(name))
+def _rows(options: Sequence[Option]) -> list[tuple[str, str]]:
+    return [(option.label, option.about) for option in options]
 
 
 def usage(lines: Sequence[str]) -> str:
@@ -123,13 +127,15 @@ def usage(lines: Sequence[str]) -> str:
     return "Usage: " + "\n       ".join(lines) + "\n"
 
 
-def _text(page: Page) -> str:
+def text(name: str = "") -> str:
+    """Return the help on the program, or on a command, as text."""
+    page = page_of(name)
     head = [f"{page.name}: {page.caption}\n", usage(page.usage)]
-    about = ["".join(f"{line}\n" for line in _wrap(text, _WIDTH)) for text in page.about]
+    about = ["".join(f"{line}\n" for line in _wrap(paragraph, _WIDTH)) for paragraph in page.about]
     sections = [f"{title}:\n\n{_columns(rows)}" for title, rows in page.sections.items() if rows]
     if page.begins_with_examples:
-        width = max(len(line) for _, line in page.examples)
-        tasks = "".join(f"  {line:{width}}  {told}\n" for told, line in page.examples)
+        rows = aligned([(line, aim) for aim, line in page.examples])
+        tasks = "".join(f"  {'  '.join(row).rstrip()}\n" for row in rows)
         first = [f"First steps:\n\n{tasks}", *sections[: len(commands.GROUPS)]]
         return "\n".join([*head, *first, *about, *sections[len(commands.GROUPS) :]])
     examples = "\n".join(f"  {told}\n    $ {line}\n" for told, line in page.examples)
@@ -166,3 +172,71 @@ def _words(text: str) -> Iterator[str]:
         if word.count("{") == word.count("}"):
             yield word
             word = ""
+
+
+def manual_pages() -> Iterator[tuple[str, str]]:
+    """Yield the file name and the roff of each page."""
+    names = [f"ds-{name}" for name in commands.COMMANDS]
+    yield "ds.1", roff(page_of(), "ds", names)
+    for name in commands.COMMANDS:
+        title = f"ds-{name}"
+        others = ["ds", *(other for other in names if other != title)]
+        yield f"{title}.1", roff(page_of(name), title, others)
+
+
+def write_manual(folder: str) -> None:
+    """Write all pages into a folder, which is made if it does not exist.
+
+    Raises
+    ------
+    OSError
+        If that is not possible.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, page in manual_pages():
+        Path(folder, name).write_text(page, encoding="utf-8")
+
+
+def roff(page: Page, title: str, others: list[str]) -> str:
+    """Return a page as roff with the macros of man(7).
+
+    Parameters
+    ----------
+    page : Page
+    title : str
+        Of the manual page.
+    others : list of str
+        Manual pages to see.
+    """
+    lines = [f'.TH {_escaped(title.upper())} 1 "" "ds_format {__version__}" "User Commands"', ".SH NAME"]
+    lines += [f"{_escaped(title)} \\- {_escaped(page.caption.rstrip('.'))}", ".SH SYNOPSIS"]
+    for i, line in enumerate(page.usage):
+        lines += [".br"] * (i > 0) + [_bold(line)]
+    lines.append(".SH DESCRIPTION")
+    for i, paragraph in enumerate(page.about):
+        lines += [".PP"] * (i > 0) + [_escaped(paragraph)]
+    for heading, rows in page.sections.items():
+        lines += [f".SH {_escaped(heading.upper())}"] * bool(rows)
+        for name, about in rows:
+            lines += [".TP", _bold(name), _escaped(about)]
+    lines.append(".SH EXAMPLES")
+    for aim, line in page.examples:
+        lines += [".PP", _escaped(aim), ".PP", ".RS 4", _bold(f"$ {line}"), ".RE"]
+    lines += [".SH EXIT STATUS", _escaped(page.status), ".SH SEE ALSO"]
+    lines.append(",\n".join(f"\\fB{_escaped(name)}\\fR(1)" for name in others))
+    return "\n".join(lines) + "\n"
+
+
+def _bold(text: str) -> str:
+    return f"\\fB{_escaped(text)}\\fR"
+
+
+def _escaped(text: str) -> str:
+    """Return text with what roff would take for commands escaped."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("^", "\\(ha")
+    escaped = escaped.replace("`", "\\(ga").replace("~", "\\(ti").replace('"', "\\(dq")
+    return f"\\&{escaped}" if escaped.startswith(".") else escaped
+
+
+if __name__ == "__main__":
+    write_manual(sys.argv[1])

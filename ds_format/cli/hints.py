@@ -1,4 +1,4 @@
-"""What a command line that is wrong may have meant. Loaded only for one without a command, or with a mistake."""
+"""What a wrong command line may have meant. Imported only for one without a command, or with a mistake."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from .. import drivers
 from ..base.wording import hint
 from ..errors import is_address
-from . import metadata, pst
+from . import lookup, pst
 from .arguments import Request, UsageError
 from .commands import COMMANDS
-from .patterns import Finder
+from .lookup import Finder
 
 LEAST_LIKE = 0.55
 """How like a command an unknown one has to be, from 0 to 1: there are few, so less will do than for variables."""
@@ -37,7 +37,7 @@ def check(request: Request) -> None:
     about = ""
     if os.path.exists(path):
         finder = Finder(path, request)
-        variables = list(metadata.read(path).variables) if wanted else []
+        variables = list(lookup.read(path).variables) if wanted else []
         unknown = [word for word in wanted if not finder.match(word, variables)]
         is_command = first in unknown and (hint(first, COMMANDS) or any(map(os.path.isfile, unknown)))
         if not wanted or (len(unknown) < len(wanted) and not is_command):
@@ -78,7 +78,7 @@ def _dimensions(words: Sequence[Any]) -> set[str]:
     for word in words:
         if isinstance(word, str) and os.path.isfile(word):
             with contextlib.suppress(Exception):  # the option is what is wrong
-                found.update(metadata.sizes(metadata.read(word).variables.values()))
+                found.update(lookup.sizes_in(word))
     return found
 
 

@@ -1,10 +1,12 @@
-"""The program: the words of a command line → exit status, with every message on stderr."""
+"""The program: the words of a command line → exit status, with every message on stderr.
+
+What few command lines need is imported in functions: imports are most of the time of `ds ls`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 import sys
 import warnings
@@ -14,8 +16,8 @@ from typing import Any
 from .._version import __version__
 from ..base import messages, modes
 from ..base.wording import on_one_line, visible
-from . import arguments, commands, output
-from .arguments import Request, UsageError
+from . import commands, pst
+from .arguments import Finished, Request, UsageError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended it.
     """
     if sys.stdout is None or sys.stderr is None:
-        _part("closed").open_again()
+        from .process import open_closed_streams
+
+        open_closed_streams()
     try:
         status = _run(sys.argv[1:] if argv is None else list(argv), is_program=argv is None)
         if argv is None:
@@ -42,16 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.freeze()
         return status
     except (KeyboardInterrupt, BrokenPipeError) as error:
-        signals = _part("signals")
-        number: int = signals.number_of(error)
+        from . import process
+
+        number = process.signal_of(error)
     if argv is None:
-        signals.end(number)
+        process.end(number)
     return 128 + number
-
-
-def _part(name: str) -> Any:
-    """Import a part of the program that few command lines need: most of the time of `ds ls` is that of imports."""
-    return importlib.import_module(f"{__package__}.{name}")
 
 
 def _run(argv: list[str], is_program: bool) -> int:
@@ -59,66 +59,91 @@ def _run(argv: list[str], is_program: bool) -> int:
     usage: Sequence[str] = ()
     row = commands.COMMANDS.get(argv[0]) if argv else None
     try:
-        request = arguments.read(argv)
-        verbose = bool(request.options.get("v"))
-        arguments.check_flags(request.options, ())
+        request = commands.read(argv)
+        verbose = request.flag("v")
+        request.check_flags()
         if not request.command:
-            request = _part("hints").asking_for_help(request) or request
-        if request.options.get("help"):
-            explain = _part("help")
-            output.put([explain.command(request.command) if request.command else explain.general()])
-        elif request.options.get("version"):
-            output.put([f"{__version__}\n"])
-        elif request.options.get("print-completion"):
-            output.put([_part("completion").script(request)])
-        elif not request.command and not request.words:
-            options = commands.load(commands.DEFAULT)[0].options
-            arguments.check(request.options, (*arguments.READ, *arguments.WRITE, *options))
+            from . import hints
+
+            request = hints.asking_for_help(request) or request
+        if _explain(request):
+            return 0
+        name = request.command or commands.DEFAULT
+        if not request.command and not request.words:
+            request.check(commands.load(name).known)
             raise UsageError("expected a command or a file")
-        else:
-            if not request.command:
-                _part("hints").check(request)
-            name = request.command or commands.DEFAULT
-            row = commands.COMMANDS[name]
-            label = f"ds {name}"
-            command, run = commands.load(name)
-            usage = command.usage
-            known = (*arguments.READ, *arguments.WRITE, *command.options)
-            words = request.words
-            arguments.check(request.options, known, lambda *one: str(_part("hints").of_option(*one, words)))
-            arguments.check_flags(request.options, known)
-            if is_program and row.writes:
-                _part("signals").mind()
-            _execute(run, request, label, row)
-    except commands.Ended as found:
-        return found.status
+        if not request.command:
+            hints.check(request)
+        row = commands.COMMANDS[name]
+        label = f"ds {name}"
+        command = commands.load(name)
+        usage = command.usage
+        request = request.check(command.known, _meant(request.words))
+        request.check_flags()
+        if is_program and row.writes:
+            from .process import handle_signals
+
+            handle_signals()
+        _execute(command.run, request, label, row)
+    except Finished as finished:
+        return finished.status
     except UsageError as error:
-        explain = _part("help")
+        from . import help as explain
+
         _say(
             f"{label}: {on_one_line(str(error))}\n{explain.usage(usage or explain.USAGE)}Use `{label} --help` for help."
         )
-        return _trouble(row)
+        return 1 if row is None else row.trouble
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is told in one line
         if verbose:
-            _say(_part("tracing").of(error))
+            import traceback
+
+            _say("".join(traceback.format_exception(error)).rstrip("\n"))
         _say(f"{label}: {messages.with_meant(error)}")
-        return _trouble(row)
+        return 1 if row is None else row.trouble
     return 0
 
 
-def _trouble(row: commands.CommandRow | None) -> int:
-    return 1 if row is None else row.trouble
+def _explain(request: Request) -> bool:
+    """Print the help, the version or a script, and return whether the request is for one of them."""
+    if request.flag("help"):
+        from . import help as explain
+
+        pst.put([explain.text(request.command)])
+    elif request.flag("version"):
+        pst.put([f"{__version__}\n"])
+    elif request.flag("print-completion"):
+        from . import completion
+
+        pst.put([completion.script(request)])
+    else:
+        return False
+    return True
+
+
+def _meant(words: Sequence[Any]) -> Callable[[str, Any, Iterable[str]], str]:
+    """Return what adds to the message that there is no such option."""
+
+    def meant(name: str, value: Any, known: Iterable[str]) -> str:
+        from . import hints
+
+        return hints.of_option(name, value, known, words)
+
+    return meant
 
 
 def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: str, row: commands.CommandRow) -> None:
     """Run a command, print what it returns, and its warnings as one line each."""
-    options = request.options
-    watched = not options.get("q") and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    bar = _part("progress").Progress(sys.stderr) if watched else None
-    empty = "ignore" if options.get("allow-empty") else "raise" if row.writes else "warn"
-    with modes.use(_mode(options), "strict", empty), bar or contextlib.nullcontext(), warnings.catch_warnings():
+    watched = not request.flag("q") and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    bar: Any = None
+    if watched:
+        from . import progress
+
+        bar = progress.Progress(sys.stderr)
+    empty = "ignore" if request.flag("allow-empty") else "raise" if row.writes else "warn"
+    with modes.use(_mode(request), "strict", empty), bar or contextlib.nullcontext(), warnings.catch_warnings():
 
         def show(message: Warning | str, *about: object, **more: object) -> None:
             if bar is not None:
@@ -128,13 +153,13 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
         warnings.showwarning = show
         items = run(request._replace(progress=bar))
         if bar is not None:
-            items = _part("progress").between(items, bar, sys.stdout)
-        output.write(items, as_json=bool(options.get("j")), indent=not options.get("noindent"))
+            items = progress.between(items, bar, sys.stdout)
+        pst.write(items, as_json=request.flag("j"), indent=not request.flag("noindent"))
 
 
-def _mode(options: dict[str, Any]) -> str:
+def _mode(request: Request) -> str:
     """Return the strictest mode that the options ask for, or else the one of the environment: moderate, if none is."""
-    asked = [name for letter, name in (("s", "strict"), ("m", "moderate"), ("t", "soft")) if options.get(letter)]
+    asked = [name for letter, name in (("s", "strict"), ("m", "moderate"), ("t", "soft")) if request.flag(letter)]
     return asked[0] if asked else modes.get("moderate")
 
 

@@ -17,50 +17,9 @@ from ..kernels.files.presence import exists
 from ..many.merging import merge_files
 from ..model.merge_plan import size_along
 from ..views.subset import Subset, open_subset
-from . import metadata, options, patterns, pst
-from .arguments import ArgumentError, Request, count, names, text
-from .commands import Command, Option
-
-COMMAND = Command(
-    usage=("ds merge [OPTIONS] DIM [--] [INPUT]... OUTPUT",),
-    about="Joins variables along DIM in the order of the files. Others are taken from the first file that has them. If "
-    "no variable has DIM, all variables are stacked along it as a new first dimension; if DIM is a scalar coordinate, "
-    "other coordinates that are equal in all files are kept once. What a file lacks is missing. "
-    "Of attributes the last file tells. Files may be larger than memory.",
-    arguments=(
-        ("DIM", "Name of a dimension, or a pattern that matches one."),
-        ("INPUT", "The files to read."),
-        (
-            "OUTPUT",
-            "The file to write. Without --overwrite, only an earlier result is replaced.",
-        ),
-    ),
-    options=(
-        Option(
-            "jd",
-            "Whether times whose units differ become Julian dates, instead of being counted as in the first file.",
-            "true | false",
-        ),
-        *options.WRITTEN,
-        Option(
-            "new",
-            "Stack variables that do not have DIM along this new first dimension. Repeat DIM here if no input has it "
-            "and one has a dimension of a similar name.",
-            "NAME",
-        ),
-        Option(
-            "overwrite",
-            "Replace OUTPUT even if it has no value of the coordinate DIM in common with an input or, without such a "
-            "coordinate, if an input is as long along DIM.",
-        ),
-        Option("variables", "Stack only these: a name or { NAME... }.", "VARS"),
-    ),
-    examples=(
-        ("Join files in time:", "ds merge time january.ds february.ds winter.ds"),
-        ("Stack runs of a model:", "ds merge run run1.ds run2.ds runs.ds"),
-        ("Stack what does not change in time, too:", "ds merge time january.ds february.ds winter.ds new: month"),
-    ),
-)
+from . import lookup, pst
+from .arguments import ArgumentError, Command, Option, Request, boolean, names
+from .select_ import WRITTEN, reading, writing
 
 
 def run(request: Request) -> Iterable[Any]:
@@ -71,31 +30,25 @@ def run(request: Request) -> Iterable[Any]:
     DsError, OSError
         If a file cannot be read or written, or the files do not fit each other.
     """
-    count(request, 2)
-    pattern, *inputs, output = (text(word, "argument") for word in request.words)
+    pattern, *inputs, output = request.at_least(2)
     if not inputs and exists(output):
         raise ArgumentError(f"{output}: there is nothing to merge, and this file would become an empty dataset")
-    new = request.options.get("new")
-    if not isinstance(new, str | None):
-        raise ArgumentError(f"new: invalid type: expected a name, found {pst.encode([new], False)}")
-    jd = request.options.get("jd", False)
-    if not isinstance(jd, bool):
-        raise ArgumentError(f"jd: invalid type: expected true or false, found {pst.encode([jd], False)}")
-    given = request.options.get("variables")
-    dim = _dimension(pattern, inputs, new, fixed=bool(request.options.get("F")))
+    new = request.get("new")
+    jd = request.get("jd", False)
+    dim = _dimension(pattern, inputs, new, fixed=request.flag("F"))
     # A single input is a copy: OUTPUT cannot have been forgotten.
-    if len(inputs) > 1 and not request.options.get("overwrite") and exists(output):
+    if len(inputs) > 1 and not request.flag("overwrite") and exists(output):
         _check_output(dim, inputs, output)
     merge_files(
         dim,
         inputs,
         output,
         new=new,
-        variables=None if given is None else names(given, "variables"),
+        variables=request.get("variables"),
         jd=jd,
         progress=request.progress,
-        **options.reading(request).selectors(),
-        **options.writing(request, output),
+        **reading(request).selectors(),
+        **writing(request, output),
     )
     return ()
 
@@ -113,16 +66,16 @@ def _dimension(pattern: str, inputs: Sequence[str], new: str | None, *, fixed: b
     known: set[str] = set()
     is_pattern = not fixed and any(char in pattern for char in "*?[")
     for path in inputs:
-        known.update(metadata.sizes(metadata.read(path).variables.values()))
+        known.update(lookup.sizes_in(path))
         if not is_pattern and pattern in known:
             return pattern
     if not is_pattern:
         if new != pattern:
             _check_new(pattern, known)
         return pattern
-    matching = patterns.match(pattern, sorted(known))
+    matching = lookup.match(pattern, sorted(known))
     if not matching:
-        raise patterns.not_found(pattern, sorted(known), "dimension")
+        raise lookup.not_found(pattern, sorted(known), "dimension")
     if len(matching) > 1:
         raise ArgumentError(f'more than one dimension is matching the pattern "{pattern}"')
     return matching[0]
@@ -206,3 +159,49 @@ def _have_common_value(given: Subset, found: Subset, key: str) -> bool:
     tolerance = TOLERANCE * np.maximum(1, abs(left))
     first, end = np.searchsorted(right, left - tolerance), np.searchsorted(right, left + tolerance, "right")
     return bool((first < end).any())
+
+
+COMMANDS = {
+    "merge": Command(
+        usage=("ds merge [OPTIONS] DIM [--] [INPUT]... OUTPUT",),
+        about="Joins variables along DIM in the order of the files. Others are taken from the first file that has "
+        "them. If no variable has DIM, all variables are stacked along it as a new first dimension; if DIM is a "
+        "scalar coordinate, other coordinates that are equal in all files are kept once. What a file lacks is "
+        "missing. Of attributes the last file tells. Files may be larger than memory.",
+        arguments=(
+            ("DIM", "Name of a dimension, or a pattern that matches one."),
+            ("INPUT", "The files to read."),
+            (
+                "OUTPUT",
+                "The file to write. Without --overwrite, only an earlier result is replaced.",
+            ),
+        ),
+        options=(
+            Option(
+                "jd",
+                "Whether times whose units differ become Julian dates, instead of being counted as in the first file.",
+                "true | false",
+                boolean,
+            ),
+            *WRITTEN,
+            Option(
+                "new",
+                "Stack variables that do not have DIM along this new first dimension. Repeat DIM here if no input has "
+                "it and one has a dimension of a similar name.",
+                "NAME",
+            ),
+            Option(
+                "overwrite",
+                "Replace OUTPUT even if it has no value of the coordinate DIM in common with an input or, without "
+                "such a coordinate, if an input is as long along DIM.",
+            ),
+            Option("variables", "Stack only these: a name or { NAME... }.", "VARS", names),
+        ),
+        examples=(
+            ("Join files in time:", "ds merge time january.ds february.ds winter.ds"),
+            ("Stack runs of a model:", "ds merge run run1.ds run2.ds runs.ds"),
+            ("Stack what does not change in time, too:", "ds merge time january.ds february.ds winter.ds new: month"),
+        ),
+        run=run,
+    ),
+}

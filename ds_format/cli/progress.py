@@ -18,7 +18,7 @@ _INTERVAL = 0.1
 LINE_INTERVAL = 10.0
 """Seconds between two plain lines."""
 
-_WIDTH = 80
+WIDTH = 80
 """Columns of a terminal that does not say how many it has."""
 
 
@@ -60,7 +60,7 @@ class Progress:
             return
         self._next = now + _INTERVAL
         self._shown = True
-        line = render(done, total, now - self._start, _columns(self._stream) - 1, self.note)
+        line = render(done, total, now - self._start, columns(self._stream) - 1, self.note)
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
 
@@ -147,8 +147,9 @@ def _facts(done: int, total: int, seconds: float, note: str) -> str:
     return facts
 
 
-def _columns(stream: TextIO) -> int:
+def columns(stream: TextIO) -> int:
+    """Return how wide a terminal is; 80 for what is none, or does not say."""
     try:
-        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
-    except OSError:
-        return _WIDTH
+        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH

@@ -1,51 +1,245 @@
-"""`ds select`: convert a file, whole or in part."""
+"""`ds select`: convert a file, whole or in part; and the options of reading and writing of all commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from . import options, pst
-from .arguments import FORMAT, Request, text
-from .commands import Command, Option
-from .selecting import matching
-
-COMMAND = Command(
-    usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
-    about="Writes the variables of a file, or some of them, or parts of them, to another file. "
-    "The suffixes tell the formats. The content decides that of INPUT if its suffix is unknown. OUTPUT may be INPUT; "
-    "it is replaced when all is done.",
-    arguments=(
-        ("VAR", "Name of a variable, or a pattern of names. Without any, all variables are written."),
-        (
-            "DIM: INDEX",
-            (
-                "Positions along a dimension, counted from 0 or, if negative, from the end. An integer removes "
-                "the dimension; { INTEGER... } or { true false... } keeps it."
-            ),
-        ),
-        ("INPUT", "The file to read."),
-        ("OUTPUT", "The file to write."),
-    ),
-    options=(
-        Option("coords", "Write also the coordinates of the variables, and the bounds of these."),
-        FORMAT,
-        options.SKIP_UNSUPPORTED,
-        options.DIM,
-        *options.WRITTEN,
-        options.KEY,
-    ),
-    examples=(
-        ("Convert a NetCDF file:", "ds select input.nc output.ds"),
-        ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
-        ("A variable with its coordinates:", "ds select --coords temperature input.nc output.ds"),
-        ("The first and the last latitude:", "ds select lat: '{' 0 -1 '}' input.ds output.ds"),
-        ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
-        ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),
-        ("A table without a known suffix:", "ds select table.dat output.ds format: csv"),
-        ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
-    ),
+from .. import drivers
+from ..api.conversion import write_subset
+from ..api.creation import check_times
+from ..base.names import escape, unescape
+from ..base.progress import Progress
+from ..many.converting.task import verifying
+from ..model.conventions import with_coordinates
+from ..model.selection import Selection
+from ..views.subset import Subset, open_subset
+from . import lookup, pst
+from .arguments import (
+    FORMAT,
+    GENERAL,
+    ArgumentError,
+    Command,
+    Index,
+    Option,
+    Request,
+    UsageError,
+    boolean,
+    choice,
+    index,
+    is_index,
+    is_none,
+    text,
+    word,
 )
+from .lookup import Changer
+
+TIMES = ("calendar", "time_units")
+"""Options of writing times."""
+
+LAYOUT = Option(
+    "layout",
+    "Of a ds file: 1.0 (the default), or 2.0.1, which older programs read.",
+    "VERSION",
+    choice("1.0", "2.0.1"),
+)
+CHECKSUM = Option("checksum", "Of a ds file: true adds checksums, which `ds verify` compares.", "BOOL", boolean)
+WRITTEN = (LAYOUT, CHECKSUM)
+"""Options of commands that write datasets."""
+
+SKIP_UNSUPPORTED = Option(
+    "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
+)
+DIM = Option(
+    "dim",
+    "For samples (.msgpack) and documents (.zds): the dimension along which they are made. By default an "
+    "unlimited one, else that which is the first one of most variables.",
+    "NAME",
+    word(none=False),
+)
+KEY = Option(
+    "key",
+    "For samples and documents: the variable whose values become their keys. By default these are numbers.",
+    "VAR",
+    word(none=False),
+)
+"""Options of commands that convert."""
+
+
+def reading(request: Request, **fields: Any) -> Selection:
+    """Return the selection of the options `sel`, `range`, `at` and `between`: positions in all variables.
+
+    Parameters
+    ----------
+    request : Request
+    **fields
+        Other fields of the selection.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not of the form that its help shows.
+    """
+    selectors = {"sel": "sel", "range_": "range", "between": "between", "at": "at"}
+    found: dict[str, Any] = {field: request.get(name) or None for field, name in selectors.items()}
+    return Selection(**{**found, **fields})
+
+
+def writing(request: Request, target: str) -> dict[str, Any]:
+    """Return the options of creating a file: of times and records, `version` (the layout of ds files), `checksum`.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not of its form, or the format of the target has no layouts or checksums.
+    DriverError
+        If no format has the suffix of the target, or it has no such option.
+    """
+    every = (*TIMES, "times", "dim", "key")
+    found: dict[str, Any] = {name: request.get(name) for name in every if name in request.options}
+    if found:
+        drivers.check_creation(drivers.find(target), target, found, every)
+    if "times" in found:
+        check_times(**{name: found[name] for name in (*TIMES, "times") if name in found})
+    for name, argument in (("layout", "version"), ("checksum", "checksum")):
+        value = request.get(name)
+        if value and drivers.find(target).name != "ds":
+            raise ArgumentError(f"{target}: {name} is not possible with this format")
+        if value is not None:
+            found[argument] = value
+    return found
+
+
+def check_files(words: Sequence[Any]) -> None:
+    """Check the arguments of a command that writes one file to another: the last two are INPUT and OUTPUT.
+
+    Raises
+    ------
+    UsageError
+        If one of them is missing.
+    """
+    names = [*map(str, words)]
+    found = [name for name in names[-1:] if os.path.isfile(name)]
+    # A variable in the place of INPUT, and INPUT in that of OUTPUT, which would be overwritten.
+    is_shifted = len(words) > 1 and not (os.path.exists(names[-2]) or drivers.is_known(names[-2]) or is_none(words[-2]))
+    if found and (len(words) == 1 or is_shifted):
+        raise UsageError(f"OUTPUT is missing: found only {found[0]}, expected INPUT OUTPUT")
+    if len(words) < 2:
+        raise UsageError("invalid number of arguments")
+
+
+def check_places(pairs: Iterable[Mapping[str, Any]], request: Request) -> None:
+    """Check that no `NAME: VALUE` pair among the arguments of a command is an option with a value.
+
+    Raises
+    ------
+    UsageError
+        If one is: only pairs before all arguments or after them are options.
+    """
+    for name, value in ((name, value) for some in pairs for name, value in some.items()):
+        if name in request.known and request.known[name] not in GENERAL and not is_index(value):
+            raise UsageError(f'the option "{name}" is between the arguments: options are first or last')
+
+
+def are_times_converted(request: Request) -> bool:
+    """Whether the request asks for times in other units or in another calendar."""
+    return any(name in request.options for name in TIMES)
+
+
+class Matching(NamedTuple):
+    """The part of any file that a command line means, and how it is written. It can be sent to another process."""
+
+    wanted: tuple[str, ...]
+    """Names of variables, or patterns; all without any."""
+    indexes: Mapping[str, Index]
+    """Positions along dimensions, whose names may be patterns, too."""
+    selection: Selection
+    """`range_`, `at`, `between`, and whether times become Julian dates, to be written in other units."""
+    skip_unsupported: bool
+    fixed: bool
+    """Whether names are no patterns."""
+    options: Mapping[str, Any]
+    """Of creating a file."""
+    coords: bool = False
+    """Whether variables bring their coordinates, and the bounds of these."""
+    format: str | None = None
+    """Of the input, whatever its suffix and content."""
+
+    @property
+    def jd(self) -> bool:
+        """Whether times become Julian dates."""
+        return self.selection.jd
+
+    @contextmanager
+    def opened(self, source: str, *, verify: bool = False) -> Iterator[Subset]:
+        """Open the part of a file; see `FilePart`.
+
+        Raises
+        ------
+        MissingError
+            If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
+        """
+        compared = verifying(source) if verify else {}
+        format = None if self.format is None else drivers.of_format(self.format)
+        with open_subset(source, skip_unsupported=self.skip_unsupported, format=format, **compared) as whole:
+            entries = lookup.from_metadata(whole.meta).variables
+            finder = Changer(source, Request("", [], {"F": self.fixed}))
+            variables = None
+            if self.wanted:
+                variables = list(dict.fromkeys(finder.find(self.wanted, list(entries), "variable")))
+                finder.settle(changes=bool(variables))
+                if self.coords:
+                    meta = {escape(name): entry for name, entry in entries.items()}
+                    dims_of = {key: entry[".dims"] for key, entry in meta.items()}
+                    variables = [*map(unescape, with_coordinates(map(escape, variables), meta, dims_of))]
+            dims = list(lookup.sizes(entries.values()))
+            sel = {dim: i for name, i in self.indexes.items() for dim in finder.require(name, dims, "dimension")}
+            yield whole.part(self.selection._replace(variables=variables, sel=sel))
+
+    def convert(self, source: str, target: str, progress: Progress | None, **more: Any) -> None:
+        """Write the part of a file to another one."""
+        with self.opened(source) as part:
+            write_subset(part, target, progress, **self.options, **more)
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return all that decides what is written, but for the suffix of the target."""
+        fields = self._asdict() | {"selectors": self.selection.selectors(), "jd": self.jd}
+        del fields["selection"]
+        return {name: value for name, value in fields.items() if name not in ("coords", "format") or value}
+
+
+def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping[str, Any]], target: str) -> Matching:
+    """Return the part of files that a request means, and how it is written.
+
+    Parameters
+    ----------
+    request : Request
+    variables : iterable of str
+        Names of variables, or patterns.
+    pairs : iterable of dict
+        `DIM: INDEX` pairs besides those of the option `sel`.
+    target : str
+        The output, or any name with the same suffix.
+
+    Raises
+    ------
+    ArgumentError
+        If an option is not of the form that its help shows.
+    """
+    creation = writing(request, target)
+    indexes = {dim: index(dim, value) for some in pairs for dim, value in some.items()}
+    return Matching(
+        tuple(variables),
+        {**indexes, **request.get("sel", {})},
+        reading(request, sel=None, jd=are_times_converted(request)),
+        request.flag("skip-unsupported"),
+        request.flag("F"),
+        creation,
+        request.flag("coords"),
+        request.get("format"),
+    )
 
 
 def run(request: Request) -> Iterable[Any]:
@@ -60,10 +254,51 @@ def run(request: Request) -> Iterable[Any]:
     MissingError
         If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
     """
-    paths = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
-    *wanted, source, target = options.checked_files(paths)
+    words = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
+    check_files(words)
+    *variables, source, target = words
     pairs = [pst.value(word) for word in request.words if isinstance(word, dict)]
-    options.check_places(pairs, COMMAND)
-    creation = {**options.writing(request, target), **options.recording(request, target)}
-    matching(request, wanted, pairs, creation).convert(source, target, request.progress)
+    check_places(pairs, request)
+    matching(request, variables, pairs, target).convert(source, target, request.progress)
     return ()
+
+
+COMMANDS = {
+    "select": Command(
+        usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
+        about="Writes the variables of a file, or some of them, or parts of them, to another file. The suffixes tell "
+        "the formats. The content decides that of INPUT if its suffix is unknown. OUTPUT may be INPUT; it is replaced "
+        "when all is done.",
+        arguments=(
+            ("VAR", "Name of a variable, or a pattern of names. Without any, all variables are written."),
+            (
+                "DIM: INDEX",
+                (
+                    "Positions along a dimension, counted from 0 or, if negative, from the end. An integer removes "
+                    "the dimension; { INTEGER... } or { true false... } keeps it."
+                ),
+            ),
+            ("INPUT", "The file to read."),
+            ("OUTPUT", "The file to write."),
+        ),
+        options=(
+            Option("coords", "Write also the coordinates of the variables, and the bounds of these."),
+            FORMAT,
+            SKIP_UNSUPPORTED,
+            DIM,
+            *WRITTEN,
+            KEY,
+        ),
+        examples=(
+            ("Convert a NetCDF file:", "ds select input.nc output.ds"),
+            ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
+            ("A variable with its coordinates:", "ds select --coords temperature input.nc output.ds"),
+            ("The first and the last latitude:", "ds select lat: '{' 0 -1 '}' input.ds output.ds"),
+            ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
+            ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),
+            ("A table without a known suffix:", "ds select table.dat output.ds format: csv"),
+            ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
+        ),
+        run=run,
+    ),
+}

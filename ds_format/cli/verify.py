@@ -12,38 +12,7 @@ from ..base.progress import share_of
 from ..drivers.base import ERROR, Problem
 from ..errors import DsError
 from ..many.converting.inputs import find, has_wildcard
-from .arguments import Request, count, text
-from .commands import Command, Option
-
-COMMAND = Command(
-    usage=("ds verify [OPTIONS] [--] INPUT...",),
-    about="Reads all of each file, and prints a line for each problem: file, variable (none: the file as a whole), "
-    "error or warning, and what was found. Errors are data that are wrong or cannot be read; warnings are what "
-    "ds_format reads, but other programs perhaps do not. The exit status is 1 if there is an error.",
-    arguments=(
-        (
-            "INPUT",
-            (
-                "A file of any format, or the folder of a store. Of another folder, and of a pattern with "
-                "*, ?, [...] or **, all files of a known suffix or with recognised content are checked, and a warning "
-                "counts the others. What cannot be opened is an error."
-            ),
-        ),
-    ),
-    options=(
-        Option(
-            "strict",
-            "Exit with status 1 for warnings, too, and warn of what is allowed in a ds file but seldom meant: "
-            "variables that share bytes, NaN in attributes, names that are no text.",
-        ),
-        Option("checksum", "Warn of ds files without checksums. Those that a file has are always compared."),
-    ),
-    examples=(
-        ("Check some files:", "ds verify a.ds b.nc"),
-        ("Check all files of a folder, and of those in it:", "ds verify archive"),
-        ("List the problems as JSON:", "ds verify -j a.ds"),
-    ),
-)
+from .arguments import Command, Option, Request
 
 
 def run(request: Request) -> Iterator[Any]:
@@ -54,33 +23,30 @@ def run(request: Request) -> Iterator[Any]:
     DsError
         At the end, if a file has an error.
     """
-    count(request, 1)
-    strict, checksum = bool(request.options.get("strict")), bool(request.options.get("checksum"))
+    names = request.at_least(1)
+    strict, checksum, as_json = (request.flag(name) for name in ("strict", "checksum", "j"))
     paths: dict[str, None] = {}
-    found: list[Problem] = []
-    for word in request.words:
-        name = text(word, "argument")
+    every: list[Problem] = []
+    for name in names:
         try:
             paths.update(dict.fromkeys(_files(name)))
         except DsError as error:
-            found.append(Problem(name, None, error.message, ERROR))
-    every = [problem._asdict() for problem in found]
-    if not request.options.get("j"):
-        yield from map(_line, found)
-    failed, n, done = len(found), len(found) + len(paths), 0
-    sizes = [size_of(path) if request.progress is not None else 0 for path in paths]
+            every.append(Problem(name, None, error.message, ERROR))
+    if not as_json:
+        yield from map(_line, every)
+    failed, n, done = len(every), len(every) + len(paths), 0
+    sizes = [_size_of(path) if request.progress is not None else 0 for path in paths]
     for path, size in zip(paths, sizes, strict=True):
         problems = verify(
             path, strict=strict, checksum=checksum, progress=share_of(request.progress, done, size, sum(sizes))
         )
         done += size
         failed += any(strict or problem.severity == ERROR for problem in problems)
-        if request.options.get("j"):
-            every += [problem._asdict() for problem in problems]
-        else:
+        every += problems
+        if not as_json:
             yield from map(_line, problems)
-    if request.options.get("j"):
-        yield every
+    if as_json:
+        yield [problem._asdict() for problem in every]
     if failed:
         raise DsError(f"{failed} of {n} files failed" if n > 1 else "the file failed")
 
@@ -100,11 +66,11 @@ def _files(name: str) -> list[str]:
     return [name]
 
 
-def size_of(path: str) -> int:
+def _size_of(path: str) -> int:
     """Return the bytes of a file, or of all files in a folder; 0 if there is none."""
     if os.path.isdir(path):
         inner = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-        return sum(map(size_of, inner))
+        return sum(map(_size_of, inner))
     try:
         return os.stat(path).st_size
     except OSError:
@@ -113,3 +79,37 @@ def size_of(path: str) -> int:
 
 def _line(problem: Problem) -> list[str | None]:
     return [problem.path, problem.variable, problem.severity, problem.message]
+
+
+COMMANDS = {
+    "verify": Command(
+        usage=("ds verify [OPTIONS] [--] INPUT...",),
+        about="Reads all of each file, and prints a line for each problem: file, variable (none: the file as a whole), "
+        "error or warning, and what was found. Errors are data that are wrong or cannot be read; warnings are what "
+        "ds_format reads, but other programs perhaps do not. The exit status is 1 if there is an error.",
+        arguments=(
+            (
+                "INPUT",
+                (
+                    "A file of any format, or the folder of a store. Of another folder, and of a pattern with *, ?, "
+                    "[...] or **, all files of a known suffix or with recognised content are checked, and a warning "
+                    "counts the others. What cannot be opened is an error."
+                ),
+            ),
+        ),
+        options=(
+            Option(
+                "strict",
+                "Exit with status 1 for warnings, too, and warn of what is allowed in a ds file but seldom meant: "
+                "variables that share bytes, NaN in attributes, names that are no text.",
+            ),
+            Option("checksum", "Warn of ds files without checksums. Those that a file has are always compared."),
+        ),
+        examples=(
+            ("Check some files:", "ds verify a.ds b.nc"),
+            ("Check all files of a folder, and of those in it:", "ds verify archive"),
+            ("List the problems as JSON:", "ds verify -j a.ds"),
+        ),
+        run=run,
+    ),
+}

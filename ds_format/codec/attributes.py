@@ -10,7 +10,7 @@ import numpy as np
 from ..base.names import unescape
 from ..base.nesting import TOO_DEEP, is_too_deep
 from ..errors import UnsupportedError
-from ..kernels.header.attribute_types import put_types
+from ..kernels.ds.plain import put_types
 from .header import DTYPES
 
 NUMERIC = {

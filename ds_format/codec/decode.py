@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from ..base.parallel import each
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
-from ..kernels.ds.bits import count_bits, unpack_bits
-from ..kernels.ds.numpy_strings import decode_numpy_strings
-from ..kernels.ds.strings import decode_strings, total_length
-from ..kernels.ds.values import scatter, swap
+from ..kernels.ds.strings import decode_numpy_strings, decode_strings, total_length
+from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
 

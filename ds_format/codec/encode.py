@@ -16,10 +16,8 @@ from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
 from ..base.names import unescape
 from ..base.parallel import each
 from ..errors import UnsupportedError
-from ..kernels.ds.bits import pack_bits
-from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
-from ..kernels.ds.strings import encode_strings, measure_strings
-from ..kernels.ds.values import gather, swap
+from ..kernels.ds.strings import encode_numpy_strings, encode_strings, measure_numpy_strings, measure_strings
+from ..kernels.ds.values import gather, pack_bits, swap
 
 Buffer = Any
 STEP = 1 << 19

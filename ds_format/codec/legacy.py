@@ -22,7 +22,7 @@ from ..base.names import unescape
 from ..base.wording import on_one_line
 from ..body.body import Body
 from ..errors import DsError, FormatError
-from ..kernels.ds.bits import unpack_bits
+from ..kernels.ds.values import unpack_bits
 from .decode import Decoder, decode
 from .header import VarHeader
 from .layout import locate

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.wording import visible
+from ..base.wording import aligned, visible
 
 KINDS = ("dimension", "variable", "dimensions", "shape", "type", "attribute", "missing", "values")
 """What may differ, in the order in which it is told: see `Difference.kind`."""
@@ -163,10 +163,11 @@ def lines(found: Sequence[Difference], variables: int) -> list[str]:
     """
     if not found:
         return []
-    rows = [(one.kind, _subject(one), _about(one)) for one in found]
-    wide, wider = max(len(kind) for kind, _, _ in rows), min(max(len(subject) for _, subject, _ in rows), MAX_NAME)
-    told = [f"{kind:{wide}}  {subject:{wider}}  {about}" for kind, subject, about in rows]
-    return [*told, _summary(found, variables)]
+    heads = aligned([(one.kind, _subject(one)) for one in found], most=(MAX_NAME, MAX_NAME))
+    return [
+        *("  ".join((*head, _about(one))) for head, one in zip(heads, found, strict=True)),
+        _summary(found, variables),
+    ]
 
 
 def _summary(found: Sequence[Difference], variables: int) -> str:

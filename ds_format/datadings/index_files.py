@@ -35,9 +35,8 @@ from ..base.messagepack import packb, unpackb
 from ..base.progress import Advance
 from ..body.body import Body, FileBody
 from ..errors import FormatError, TruncatedError, UnsupportedError
-from ..kernels.datadings.hashes import count_absent, fill_filter, hash_strings, in_filter
-from ..kernels.datadings.lookup import Lookup
-from ..kernels.msgpack.keys import Keys
+from ..kernels.datadings.index import Lookup, count_absent, fill_filter, hash_strings, in_filter
+from ..kernels.msgpack.walk import Keys
 from .format import (
     FILTER,
     HASH_SIZE,

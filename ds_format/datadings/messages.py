@@ -29,8 +29,8 @@ import numpy as np
 
 from ..base.messagepack import Packer, packb, unpackb
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
-from ..kernels.msgpack.pack import pack as kernel_pack
-from ..kernels.msgpack.unpack import unpack as kernel_unpack
+from ..kernels.msgpack.objects import pack as kernel_pack
+from ..kernels.msgpack.objects import unpack as kernel_unpack
 from ..kernels.msgpack.walk import measure
 
 MAX_DIMS = 64
@@ -40,9 +40,9 @@ MAX_NESTED = 32
 MAX_LEARNT = 1024
 """Types that the kernels are told of."""
 PREFIXES: dict[np.dtype[Any], bytes] = {}
-"""dtype → the bytes of the map of an array up to its shape, for `kernels.msgpack.pack`."""
+"""dtype → the bytes of the map of an array up to its shape, for `kernels.msgpack.objects`."""
 DTYPES: dict[str, np.dtype[Any]] = {}
-"""Type string → dtype, for `kernels.msgpack.unpack`."""
+"""Type string → dtype, for `kernels.msgpack.objects`."""
 LONG_DOUBLES = "gG"
 PORTABLE = frozenset("?bBhHiIlLqQefdFDSUVMm")
 """Codes of the types that the format holds."""
@@ -239,7 +239,7 @@ def _describe(dtype: np.dtype[Any]) -> tuple[Any, bytes]:
 
 
 def learn(dtype: np.dtype[Any]) -> None:
-    """Let `kernels.msgpack.pack` encode arrays of a dtype that the format holds; UnsupportedError if it does not."""
+    """Let `kernels.msgpack.objects` encode arrays of a dtype that the format holds; UnsupportedError if it does not."""
     if dtype not in PREFIXES and len(PREFIXES) < MAX_LEARNT:
         type_, kind = _describe(dtype)
         head = packb({b"nd": True, b"type": type_, b"kind": kind})

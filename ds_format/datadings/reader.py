@@ -14,7 +14,7 @@ from ..base.wording import on_one_line
 from ..body.body import Body, FileBody
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
-from ..kernels.datadings import pieces
+from ..kernels.datadings.index import cut
 from ..kernels.files.presence import exists
 from . import format, index_files, messages
 from .base import Reader, locate
@@ -22,7 +22,7 @@ from .dataset_files import current_name, load
 from .sample_index import SampleIndex
 
 if os.name == "posix":
-    from ..kernels.files.fetch import Fetcher
+    from ..kernels.files.ranges import Fetcher
 else:
     Fetcher = None  # type: ignore[assignment, misc]
 
@@ -211,7 +211,7 @@ class MsgpackReader(Reader):
             view = memoryview(block)
             samples = [view[start - spans[0] : stop - spans[0]] for start, stop in pairwise(spans)]
         else:
-            samples = pieces.cut(block, spans)
+            samples = cut(block, spans)
         if not raw:
             samples = map(self._decode, samples, range(i, i + len(spans) - 1))
         return zip(index.keys(i, i + len(spans) - 1), samples, strict=True) if yield_key else samples

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from ..base.forks import renew_lock
 from ..body.body import FileBody
 from ..errors import DsError, FormatError, MissingError
-from ..kernels.datadings.lookup import Lookup
-from ..kernels.msgpack.keys import Keys, strings_at
-from ..kernels.msgpack.walk import find_messages, measure
+from ..kernels.datadings.index import Lookup
+from ..kernels.msgpack.walk import Keys, find_messages, measure, strings_at
 from . import dataset_files, format, index_files, messages
 from .dataset_files import DatasetFiles
 

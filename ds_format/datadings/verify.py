@@ -11,10 +11,9 @@ import numpy as np
 from ..base.progress import Advance, Progress
 from ..body import open_binary
 from ..errors import DsError
-from ..kernels.datadings.hashes import hash_strings
-from ..kernels.datadings.lookup import Lookup
+from ..kernels.datadings.index import Lookup, hash_strings
 from ..kernels.files.presence import exists, status
-from ..kernels.msgpack.keys import Keys
+from ..kernels.msgpack.walk import Keys
 from . import dataset_files, format, index_files, messages
 from .dataset_files import ExchangeJournal, current_name, load_if
 

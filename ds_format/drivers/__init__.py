@@ -17,9 +17,8 @@ from ..body.body import FIRST_SIZE, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
 from ..kernels.files.presence import is_file, is_folder
-from .base import Metadata, Origin, Source
+from .base import Metadata, Origin, SmallFiles, Source
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
-from .small import SmallFiles
 
 __all__ = [
     "BUILT_IN",

@@ -6,7 +6,7 @@ Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.e
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..body.stamp import Stamp
@@ -220,6 +220,82 @@ class Sink(Protocol):
     def abort(self) -> None:
         """Leave no trace; a file that stood under the name stays as it was."""
         ...
+
+
+class FileRow(Protocol):
+    """What small files of one format say that are in a row: `drivers.alike.AlikeFiles` takes their values by it."""
+
+    @property
+    def entries(self) -> Metadata:
+        """Of the files so far: later ones override former ones. Attributes may lack types; see `typed`."""
+        ...
+
+    def start(
+        self,
+        path: str,
+        held: Any,
+        stacks: Mapping[str, Any],
+        wanted: Collection[str],
+        each: Collection[str],
+    ) -> dict[str, Any]:
+        """Take the values of the first file, and return its attributes of the dataset.
+
+        Parameters
+        ----------
+        path : str
+        held : object
+        stacks : mapping
+            The `alike.StackedValues` of each variable that has data: its values are appended there.
+        wanted : collection of str
+            Keys of the variables of this file.
+        each : collection of str
+            Keys of those of which later files are read, too.
+
+        Raises
+        ------
+        FormatError
+            If a variable that is wanted is damaged.
+        """
+        ...
+
+    def take(self, path: str, held: Any) -> dict[str, Any] | None:
+        """Take one more file, and return its attributes of the dataset: the same object if they are those of the last.
+
+        None: it differs in what decides how files are merged, and nothing is taken of it.
+
+        Raises
+        ------
+        FormatError
+            If it is alike, but damaged; then nothing of it has been taken.
+        """
+        ...
+
+    def typed(self, entries: Metadata) -> Metadata:
+        """Give attributes the types that a Source gives them, in place."""
+        ...
+
+    def missing(self) -> Mapping[str, bool]:
+        """Return whether values may be missing in any file, of variables whose entries do not have `.missing`."""
+        ...
+
+
+class SmallFiles(NamedTuple):
+    """What can be done with small files of one format, which are held in memory, and read many at a time."""
+
+    size: int
+    """Bytes up to which a file is small."""
+    hold: Callable[[str, bytearray], Any]
+    """Takes path and content of a file, and returns what is held of it; None: it is to be opened like a larger one. It
+    raises FormatError if the file is seen to be damaged."""
+    digest: Callable[[Any], int]
+    """Takes what is held of a file, and returns 32 bits that tell its header from others."""
+    read: Callable[[str, Any, Collection[str] | None, bool | None], Any]
+    """Takes the path, what is held (once: it may be given away), keys of variables or None for all, and `unpack` as
+    `packing.is_unpacked_by`. It returns a dataset, as `Driver.read` does; variables that do not exist are left out."""
+    begin: Callable[[str, Any], FileRow]
+    """Takes the path of a file and what is held of it, and returns a row of files which begins with it."""
+    masks: bool = False
+    """Whether users expect masked arrays of numbers, also where nothing is missing."""
 
 
 def check_faults(faults: Mapping[str, DsError], keys: Iterable[str]) -> None:

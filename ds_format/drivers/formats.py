@@ -15,8 +15,7 @@ from ..base.progress import Progress
 from ..base.wording import on_one_line
 from ..body.body import FIRST_SIZE, Body
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
-from .base import Metadata, Report, Sink, Source
-from .small import SmallFiles
+from .base import Metadata, Report, Sink, SmallFiles, Source
 
 GROUP = "ds_format.formats"
 """Entry points of this group are instances of `Format`."""
@@ -196,9 +195,9 @@ def _check_ds(path: Any, report: Report, *, strict: bool, progress: Progress | N
 
 
 def _small_ds() -> SmallFiles:
-    from .ds import alike
+    from .ds.alike import SMALL
 
-    return alike
+    return SMALL
 
 
 def _ds_meta(path: Any) -> Metadata:
@@ -243,9 +242,9 @@ def _netcdf() -> Driver:
 
 
 def _small_netcdf() -> SmallFiles:
-    from . import netcdf
+    from .netcdf.classic import small
 
-    return netcdf
+    return small.SMALL
 
 
 def _is_netcdf4(file: Body) -> bool:
@@ -274,10 +273,10 @@ def _is_zds(file: Body) -> bool:
     """Whether a file is an archive with a store."""
     if file.head(len(signatures.ZIP)) != signatures.ZIP:
         return False
-    from .records.zds.reading import open_place
+    from ..zds.store_access import open_store
 
     try:
-        open_place(file.name).close()
+        open_store(file.name, strict=None).close()
     except DsError:
         return False
     return True

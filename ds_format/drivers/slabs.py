@@ -1,6 +1,9 @@
 """Parts of arrays as hyperslabs: what the library reads and writes at the speed of the disk.
 
 Its own ways with strides and lists read value by value. Here a slab around them is read and picked from in memory.
+
+A variable of a netCDF-4 file grows for itself along unlimited dimensions. It has fill values beyond its own extent,
+where only others have grown.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ GAP_SIZE = 64 * 1024
 Slices = tuple[slice, ...]
 
 
-class Run(NamedTuple):
+class AxisRun(NamedTuple):
     """Wanted positions of one axis that are read in one piece."""
 
     source: slice
@@ -71,7 +74,7 @@ def read_part(
     chunk : sequence of int, optional
         Chunk lengths of the file: what shares a chunk is read together.
     """
-    axes: list[list[Run]] = []
+    axes: list[list[AxisRun]] = []
     orders: list[NDArray[np.int64] | None] = []
     inner = item_size
     for axis in reversed(range(len(shape))):
@@ -86,12 +89,12 @@ def read_part(
     return part[tuple(0 if isinstance(item, (int, np.integer)) else slice(None) for item in index)]
 
 
-def _runs(item: Any, gap: int, chunk: int, budget: int) -> tuple[list[Run], NDArray[np.int64] | None]:
+def _runs(item: Any, gap: int, chunk: int, budget: int) -> tuple[list[AxisRun], NDArray[np.int64] | None]:
     """Return the runs of one axis, and the places of the wanted positions among the distinct ones (None: in order)."""
     if isinstance(item, (int, np.integer)):
         item = range(int(item), int(item) + 1)
     if isinstance(item, range) and item.step == 1:
-        return ([Run(slice(item.start, item.stop), slice(0, len(item)), None)] if item else []), None
+        return ([AxisRun(slice(item.start, item.stop), slice(0, len(item)), None)] if item else []), None
     given = np.asarray(item, dtype=np.int64)
     distinct, order = np.unique(given, return_inverse=True)
     steps = np.diff(distinct)
@@ -102,11 +105,11 @@ def _runs(item: Any, gap: int, chunk: int, budget: int) -> tuple[list[Run], NDAr
     for first, end in itertools.pairwise(edges):
         start, stop = int(distinct[first]), int(distinct[end - 1]) + 1
         pick = distinct[first:end] - start if stop - start > end - first else None
-        runs.append(Run(slice(start, stop), slice(first, end), pick))
+        runs.append(AxisRun(slice(start, stop), slice(first, end), pick))
     return runs, None if np.array_equal(distinct, given) else order
 
 
-def _assemble(fetch: Callable[[Slices], NDArray[Any]], axes: list[list[Run]]) -> NDArray[Any]:
+def _assemble(fetch: Callable[[Slices], NDArray[Any]], axes: list[list[AxisRun]]) -> NDArray[Any]:
     part: NDArray[Any] | None = None
     for runs in itertools.product(*axes):
         slab = fetch(tuple(run.source for run in runs))
@@ -122,3 +125,39 @@ def _assemble(fetch: Callable[[Slices], NDArray[Any]], axes: list[list[Run]]) ->
         nothing = fetch(tuple(slice(0, 0) for _ in axes))
         return np.empty([axis[-1].target.stop if axis else 0 for axis in axes], dtype=nothing.dtype)
     return part
+
+
+def clipped(slices: Slices, extent: Sequence[int]) -> Slices:
+    """Return the part of a slab that lies within an extent."""
+    return tuple(slice(min(s.start, n), min(s.stop, n)) for s, n in zip(slices, extent, strict=True))
+
+
+def read_filled(
+    fetch: Callable[[Slices], NDArray[Any]], slices: Slices, extent: Sequence[int], fill: Callable[[], Any]
+) -> NDArray[Any]:
+    """Return a slab with fill values beyond an extent.
+
+    Parameters
+    ----------
+    fetch : callable
+        Slices of step 1 within the extent → that slab, of full rank.
+    slices : tuple of slice
+        Not empty.
+    extent : sequence of int
+    fill : callable
+        Returns what is there without a value, as an array of one; called where that is needed.
+    """
+    inner = clipped(slices, extent)
+    if inner == slices:
+        return fetch(slices)
+    value = fill()
+    slab = np.empty([s.stop - s.start for s in slices], value.dtype)
+    slab[...] = value.item()
+    if all(s.start < s.stop for s in inner):
+        insert(slab, slices, inner, fetch(inner))
+    return slab
+
+
+def insert(slab: NDArray[Any], slices: Slices, part: Slices, values: NDArray[Any]) -> None:
+    """Put a part of a slab, whose places are counted as those of the slab, where it belongs."""
+    slab[tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(part, slices, strict=True))] = values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -134,3 +135,45 @@ def mark_lengths(strings: NDArray[Any], mask: NDArray[np.bool_] | None) -> set[i
     """Return the lengths of those present byte strings that consist of nothing but `MARK`."""
     present = strings if mask is None else strings[~mask]
     return {len(item) for item in present.ravel().tolist() if not item.strip(MARK)}
+
+
+def as_bytes(item: Any, encoding: str = "utf-8") -> bytes:
+    """Return a string as bytes.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is no string, or has no form in the encoding.
+    """
+    if isinstance(item, bytes):
+        return bytes(item)
+    if not isinstance(item, str):
+        raise UnsupportedError(f"found a value of type {type(item).__name__}, expected a string")
+    try:
+        return item.encode(encoding)
+    except (UnicodeEncodeError, LookupError) as error:
+        raise UnsupportedError(f"the text {item!r} has no form in {encoding}") from error
+
+
+def encoded(
+    values: NDArray[Any], mask: NDArray[np.bool_] | None, mark: bytes, convert: Callable[[Any], bytes] = as_bytes
+) -> NDArray[Any]:
+    """Return strings as byte strings, with `mark` for missing ones.
+
+    Parameters
+    ----------
+    values : (...) object array
+    mask : (...) bool array, optional
+    mark : bytes
+    convert : callable
+        Makes bytes of a string, or raises an UnsupportedError.
+    """
+    out = np.empty(values.size, dtype=object)
+    skip = mask.ravel().tolist() if mask is not None else [False] * values.size
+    out[:] = [mark if missing else convert(item) for item, missing in zip(values.ravel().tolist(), skip, strict=True)]
+    return out.reshape(values.shape)
+
+
+def max_length(strings: NDArray[Any]) -> int:
+    """Return the bytes of the longest of byte strings; 0 without any."""
+    return max(map(len, strings.ravel().tolist()), default=0)

@@ -10,6 +10,5 @@ datadings   hashes and keys of datadings
 zds         collections of ZDS
 pickle      pickles
 hdf5        chunks of HDF5 files
-hdf5        chunks of HDF5 files
-common      declarations that several of them share
+common      checksums, and declarations that several of them share
 """

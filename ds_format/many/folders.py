@@ -21,11 +21,11 @@ from ..base.messages import NOT_RECOGNISED
 from ..base.names import keys_of
 from ..base.wording import counted, on_one_line
 from ..dataset import META, Dataset
-from ..drivers.small import Piece
+from ..drivers.alike import Piece
 from ..errors import explained
 from ..views.subset import Path
-from .pieces import DatasetPiece, merge_pieces, sizes_along
-from .reading import Skip, contents, datasets, no_collection, opened, pieces
+from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, open_sources, read_pieces, sizes_along
+from .reading import contents, datasets
 
 NO_SUFFIX = (
     "left out: its suffix is unknown, and other files in the folder have known ones; `read_many` reads it by its path"
@@ -255,8 +255,8 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
         left.remove(path)
 
     while True:
-        with opened() as files:
-            found = list(pieces(contents(left.copy(), None), leave_out, files, keys))
+        with open_sources() as files:
+            found = list(read_pieces(contents(left.copy(), None), leave_out, files, keys))
             try:
                 return _merged(found, dim, keys, unpack=None)
             except (OSError, ValueError) as error:

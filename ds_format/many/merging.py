@@ -28,7 +28,7 @@ from ..model.merged_arrays import blank
 from ..model.packing import is_packed
 from ..model.selection import Selection, Selector
 from ..views.subset import Path, Subset, item_size, memory_size, open_subset
-from .opened_files import OpenFiles
+from .pieces import OpenFiles, equal_rows
 
 
 def merge_files(
@@ -157,17 +157,8 @@ def _is_equal_in_all(files: _Files, key: str) -> bool:
     for entry in entries[1:]:
         if entry is None or any(str(entry.get(name)) != str(first.get(name)) for name in DECIDING):
             return False
-    expected = as_array(files[0].read(key))
-    return all(_is_equal(as_array(files[i].read(key)), expected) for i in range(1, len(entries)))
-
-
-def _is_equal(left: Any, right: Any) -> bool:
-    """Whether two arrays have the same values, of which some may be missing or NaN."""
-    mask = np.ma.getmaskarray(left)
-    if not np.array_equal(mask, np.ma.getmaskarray(right)):
-        return False
-    values, others = np.ma.getdata(left)[~mask], np.ma.getdata(right)[~mask]
-    return np.array_equal(values, others, equal_nan=values.dtype.kind == "f")
+    expected = as_array(files[0].read(key))[None]
+    return all(equal_rows(as_array(files[i].read(key))[None], expected).all() for i in range(1, len(entries)))
 
 
 def _warn_of_packing(metas: Sequence[Metadata], plans: Sequence[MergePlan], meta: Metadata, output: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.dtypes import TYPES
 from ..base.names import unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, dims
@@ -16,14 +17,16 @@ from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
 from ..model.conventions import parents_bounds
-from ..model.merge_plan import UNWRITTEN, MergePlan, Way, plan_merge, reconcile
-from ..model.merged_arrays import Filler, MergedArray
+from ..model.index import Index, shape_of, take
+from ..model.merge_plan import UNWRITTEN, Convert, MergePlan, Way, plan_merge, reconcile
+from ..model.merged_arrays import Filler, MergedArray, joined
 from ..model.packing import is_packed, unpacked_meta
-from .concatenation import ABSENT, AS_IT_IS, Concatenation, One
-from .pieces import name_of
-from .scanning import Scanned, Wanted, scan
-from .watched import WatchedFiles
+from .pieces import SourcePiece, fail, name_of, no_collection, open_sources, read_pieces
+from .reading import WatchedFiles
+from .scanning import JoinOptions, Scanned, scan
 
+AS_IT_IS, ABSENT = 0, -1
+"""Numbers of the conversions that every variable knows."""
 PROPERTIES = (".dims", ".size", ".type", ".missing")
 
 
@@ -32,7 +35,7 @@ class ManyFiles(NamedTuple):
 
     meta: Metadata
     """As a Source has it."""
-    lazy: Mapping[str, Concatenation | One]
+    lazy: Mapping[str, Concatenation]
     """Variables that are read when they are indexed, by key."""
     held: Mapping[str, Any]
     """The others that have data: arrays or masked arrays, by key."""
@@ -43,7 +46,7 @@ class ManyFiles(NamedTuple):
 
 def open_files(
     paths: Sequence[str],
-    wanted: Wanted,
+    wanted: JoinOptions,
     threads: int | None = None,
     sortby: str | None = None,
     later: int | None = None,
@@ -54,7 +57,7 @@ def open_files(
     ----------
     paths : sequence of str
         Absolute; at least one.
-    wanted : Wanted
+    wanted : JoinOptions
     threads : int, optional
         As `reading.batches`.
     sortby : str, optional
@@ -69,12 +72,11 @@ def open_files(
     """
     if sortby is not None and wanted.at_once is not None:
         wanted = replace(wanted, at_once=wanted.at_once | {sortby})
-    many = _opened(scan(paths, wanted, threads), wanted)
-    many = many._replace(lazy={key: one.read_by(later) for key, one in many.lazy.items()})
+    many = _opened(scan(paths, wanted, threads), wanted, later)
     return many if sortby is None else _ordered(many, _order(many, wanted.dim, sortby), wanted.dim)
 
 
-def _opened(scanned: Scanned, wanted: Wanted) -> ManyFiles:
+def _opened(scanned: Scanned, wanted: JoinOptions, threads: int | None) -> ManyFiles:
     stacked = [unescape(key) for key in scanned.stacked]
     plans, merged = plan_merge(scanned.inputs, wanted.dim, None, stacked, jd=False)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
@@ -85,7 +87,7 @@ def _opened(scanned: Scanned, wanted: Wanted) -> ManyFiles:
         meta[key], held[key] = _spread(key, wanted.dim, scanned)
     starts, ends = _first_files(scanned), np.cumsum(scanned.lengths)
     unread = [plan for plan in plans if plan.shape is not None and plan.key not in held]
-    lazy = {plan.key: _lazy(plan, scanned, starts, ends) for plan in unread}
+    lazy = {plan.key: _lazy(plan, scanned, starts, ends, threads) for plan in unread}
     for key in wanted.attributes:
         if key in meta:
             raise UnsupportedError(
@@ -129,13 +131,17 @@ def _first_files(scanned: Scanned) -> NDArray[np.int64]:
     return np.cumsum([0, *(given.repeat for given in scanned.inputs)])
 
 
-def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Concatenation | One:
+def _lazy(
+    plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int | None
+) -> Concatenation:
     """Return a variable that is read when it is indexed."""
     type_name, shape = plan.type or "float64", plan.shape or ()
     if plan.way is Way.FIRST:
         files = scanned.files.some([int(starts[plan.parts[0].input])])
         end, none = np.ones(1, np.int64), np.zeros(1, np.int32)
-        return One(Concatenation(plan.key, files, end, none, (None,), 0, True, (1, *shape), type_name, plan.missing))
+        return Concatenation(
+            plan.key, files, end, none, (None,), 0, True, shape, type_name, plan.missing, is_single=True
+        )
     numbers: NDArray[np.int32] = np.full(len(scanned.files.paths), ABSENT, np.int32)
     conversions: list[Any] = [None]
     known: dict[tuple[int, ...], int] = {}
@@ -161,6 +167,7 @@ def _lazy(plan: MergePlan, scanned: Scanned, starts: NDArray[np.int64], ends: ND
         shape,
         type_name,
         plan.missing,
+        threads,
     )
 
 
@@ -226,7 +233,7 @@ def _ordered(many: ManyFiles, order: list[int], dim: str) -> ManyFiles:
     positions = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     files, ends = many.files.some(order), np.cumsum(lengths)
     lazy = {
-        key: one if isinstance(one, One) else replace(one, files=files, ends=ends, numbers=one.numbers[order])
+        key: one if one.is_single else replace(one, files=files, ends=ends, numbers=one.numbers[order])
         for key, one in many.lazy.items()
     }
     held = {}
@@ -234,3 +241,186 @@ def _ordered(many: ManyFiles, order: list[int], dim: str) -> ManyFiles:
         names = dims(key, many.meta[key], array.ndim)
         held[key] = array.take(positions, axis=names.index(dim)) if dim in names else array
     return many._replace(lazy=lazy, held=held, files=files, lengths=lengths)
+
+
+class _Selected(NamedTuple):
+    """What of a variable is read."""
+
+    items: Sequence[Index]
+    """One for each dimension."""
+    positions: NDArray[np.int64]
+    """Along the axis, ascending."""
+    owners: NDArray[np.int64]
+    """Which file each of them is in."""
+    order: NDArray[np.intp] | None
+    """Where each of them goes; None: where it stands."""
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    """A variable whose values are those of files, one behind the other along an axis.
+
+    It can be pickled, and holds nothing open. A read opens the files that it needs, one after another, each once.
+
+    Attributes
+    ----------
+    key : str
+        Of the variable.
+    files : WatchedFiles
+    ends : (n,) ndarray of int64
+        Where along the axis the values of each file end.
+    numbers : (n,) ndarray of int32
+        By which of the conversions the values of a file become those of the whole; `ABSENT`: the file has none.
+    conversions : tuple of callable
+        Number 0 is None: values stay as they are.
+    axis : int
+    is_new : bool
+        Whether files do not have the axis, and each is one position of it.
+    shape : tuple of int
+    type : str
+        Name of the ds type.
+    missing : bool
+        Whether values may be missing.
+    threads : int or None
+        How many read; see `reading.batches`.
+    is_single : bool
+        Whether the variable is the same in each file, and read from one of them: the shape lacks the axis, which is the
+        first one, of size 1.
+    """
+
+    key: str
+    files: WatchedFiles
+    ends: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    conversions: tuple[Convert | None, ...]
+    axis: int
+    is_new: bool
+    shape: tuple[int, ...]
+    type: str
+    missing: bool
+    threads: int | None = None
+    is_single: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the arrays that are read; object for text and byte strings."""
+        return np.dtype(TYPES[self.type].code)
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Return the variable, or the part that an index selects; see `drivers.base.Source.read`.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read.
+        ReplacedError
+            If it is not the one any more that was opened; no numbers are returned.
+        FormatError
+            If it is damaged.
+        UnsupportedError
+            If a value cannot be converted.
+        """
+        whole = tuple(map(range, self.shape)) if index is None else index
+        if self.is_single:
+            whole = (0, *whole)
+        along = whole[self.axis]
+        positions = _positions(along)
+        shape = shape_of([*whole[: self.axis], positions, *whole[self.axis + 1 :]])
+        before: tuple[Any, ...] = (slice(None),) * len(shape_of(whole[: self.axis]))
+        order = None
+        if (positions[1:] < positions[:-1]).any():
+            order = np.argsort(positions, kind="stable")
+            positions = positions[order]
+        wanted = _Selected(whole, positions, self._owners(positions), order)
+        needed = _distinct(wanted.owners)
+        present = needed[self.numbers[needed] != ABSENT]
+        target = MergedArray(shape, self.type, is_gappy=len(present) < len(needed))
+        if target.values.size:
+            with no_collection():
+                for where, values in self._parts(wanted, present):
+                    target.put((*before, where), values)
+        values, mask = target.values, target.mask
+        if isinstance(along, int):
+            at = (*before, 0)
+            values, mask = values[at], None if mask is None else np.asarray(mask[at])
+        if mask is not None and mask.any():
+            return np.ma.MaskedArray(np.asarray(values, target.values.dtype), mask, copy=False)
+        return values
+
+    def _owners(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which file each of some ascending positions is in."""
+        if len(positions) < 2 or positions[-1] - positions[0] != len(positions) - 1 or (np.diff(positions) != 1).any():
+            return np.searchsorted(self.ends, positions, side="right")
+        first, last = np.searchsorted(self.ends, positions[[0, -1]], side="right").tolist()
+        ends = np.minimum(self.ends[first : last + 1], positions[-1] + 1)
+        return np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=positions[0]))
+
+    def _parts(self, wanted: _Selected, needed: NDArray[np.int64]) -> Iterator[tuple[Any, Any]]:
+        """Yield the values of some files, and at which positions along the axis of the result they go."""
+        start, path = 0, None
+        group, positions = self.files.group, needed.tolist()
+
+        def check(i: int, digest: int, is_late: bool) -> None:
+            self.files.check(positions[i], digest, is_late)
+
+        with open_sources(most=1, group=group) as files:
+            try:
+                again, one_by_one = self.files.again(positions, self.threads), group is not None
+                for piece in read_pieces(again, fail, files, [self.key], one_by_one=one_by_one, watch=check):
+                    path = piece.paths[0] if len(piece.paths) == 1 else None
+                    some = needed[start : start + len(piece.paths)]
+                    start += len(some)
+                    where, local = self._local(wanted, some)
+                    values = self._values(piece, wanted.items, local, int(self.numbers[some[0]]))
+                    if isinstance(piece, SourcePiece):
+                        self.files.check(int(some[0]), piece.digest())
+                    yield where if wanted.order is None else wanted.order[where], values
+                    path = None
+            except DsError as error:
+                raise error.at(path=path, variable=unescape(self.key))
+
+    def _local(self, wanted: _Selected, some: NDArray[np.int64]) -> tuple[Any, Index]:
+        """Return which of the positions are those of some files that are alike, and where they lie in their stack."""
+        owners = wanted.owners
+        where: Any = slice(np.searchsorted(owners, some[0]), np.searchsorted(owners, some[-1], side="right"))
+        if some[-1] - some[0] >= len(some):  # files between them are absent
+            where = np.flatnonzero(np.isin(owners, some))
+        own = owners[where]
+        length = self.ends[some[0]] - (self.ends[some[0] - 1] if some[0] else 0)
+        found = wanted.positions[where] - self.ends[own] + length + np.searchsorted(some, own) * length
+        first, last = int(found[0]), int(found[-1])
+        if last - first == len(found) - 1 and (len(found) < 3 or (np.diff(found) == 1).all()):
+            return where, range(first, last + 1)
+        return where, found
+
+    def _values(self, piece: Any, index: Sequence[Index], local: Index, number: int) -> Any:
+        """Return what an index selects of files that are alike."""
+        inner = list(index)
+        if isinstance(piece, SourcePiece) and self.is_new:
+            del inner[self.axis]
+            values = as_array(piece.part(self.key, tuple(inner)))[None]
+            values = values[np.asarray(local)]
+        elif isinstance(piece, SourcePiece):
+            inner[self.axis] = local
+            values = piece.part(self.key, tuple(inner))
+        else:
+            inner[self.axis] = local
+            stack = piece.read(self.key)
+            values = take(stack if self.is_new else joined(stack, self.axis), inner)
+        convert = self.conversions[number]
+        try:
+            return values if convert is None else convert(values)
+        except DsError as error:
+            raise error.at(path=name_of(piece.paths), variable=unescape(self.key))
+
+
+def _positions(item: Index) -> NDArray[np.int64]:
+    if isinstance(item, range):
+        return np.arange(item.start, item.start + len(item) * item.step, item.step, dtype=np.int64)
+    return np.array([item] if isinstance(item, int) else item, np.int64)
+
+
+def _distinct(sorted_values: NDArray[np.int64]) -> NDArray[np.int64]:
+    keep = np.ones(len(sorted_values), np.bool_)
+    keep[1:] = sorted_values[1:] != sorted_values[:-1]
+    return sorted_values[keep]

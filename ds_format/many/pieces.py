@@ -1,24 +1,106 @@
-"""Files and datasets as pieces of a merged one."""
+"""Files and datasets as pieces of a merged one: small files that are alike in rows, others each by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+import contextlib
+import functools
+import gc
+import os
+import zlib
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import drivers
 from ..base import modes
 from ..base.names import unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
-from ..drivers.base import Metadata, check_faults
+from ..drivers.alike import AlikeFiles, Piece
+from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..drivers.library.missing import settled
-from ..drivers.small import Piece
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, explained
+from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
 from ..model.merge_plan import MergeInput, size_along
 from ..model.merged_arrays import assemble
-from .opened_files import OpenFiles
+from ..views.subset import Path, Subset, open_group
+
+MAX_OPEN = 64
+"""Files that are open at the same time."""
+MAX_HELD = 64 * 1024 * 1024
+"""Bytes of files that are in memory whole, and so are not open any more."""
+Content = bytearray | int | None
+"""Of a file: its bytes, the errno of the system's refusal, or None if it has to be read by itself."""
+Skip = Callable[[str, Exception], None]
+
+
+class OpenFiles:
+    """Opens files when they are asked for, and keeps them open until the end, but for those that would be too many.
+
+    Those whose sources hold them in memory (`held`, their bytes) are not open, and so are kept besides.
+
+    The files that are asked for first are kept, and the last place is everybody else's: whoever goes through all files
+    again and again opens only those again that have no place. If the one that was not used for the longest time were
+    closed, all would be opened again each time.
+
+    Parameters
+    ----------
+    open_one : callable
+        Path → Subset.
+    most : int, optional
+        Files that are open at the same time; by default `MAX_OPEN`.
+    """
+
+    def __init__(self, open_one: Callable[[Any], Subset], most: int | None = None):
+        self._open_one = open_one
+        self._most = MAX_OPEN if most is None else most
+        self._kept: dict[Path, Subset] = {}
+        self._n_open = self._held = 0
+        self._last: tuple[Path, Subset] | None = None
+
+    def __getitem__(self, path: Path) -> Subset:
+        found = self._kept.get(path)
+        if found is None and self._last is not None and self._last[0] == path:
+            found = self._last[1]
+        if found is None:
+            self._close_last()
+            found = self._open_one(path)
+            held = getattr(found.source, "held", 0)
+            if held and self._held + held <= MAX_HELD:
+                self._held += held
+                self._kept[path] = found
+            elif self._n_open < self._most - 1:
+                self._n_open += 1
+                self._kept[path] = found
+            else:
+                self._last = path, found
+        return found
+
+    def _close_last(self) -> None:
+        if self._last is not None:
+            last, self._last = self._last[1], None
+            last.close()
+
+    def close(self) -> None:
+        """Close those that are open."""
+        self._close_last()
+        while self._kept:
+            self._kept.popitem()[1].close()
+
+    def __enter__(self) -> OpenFiles:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def open_sources(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
+    """Return what opens those files of which pieces are more than their bytes, or one group of each."""
+    return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
 
 
 class SourcePiece:
@@ -62,11 +144,11 @@ class SourcePiece:
         array = self.part(key, None)[None]
         return as_masked(array) if self._masks else array
 
-    def digest(self) -> bytes:
-        """Return that of the header; empty for formats that have none of their own."""
+    def digest(self) -> int:
+        """Return 32 bits that tell the header from others; 0 for formats that have none of their own."""
         subset = self._files[self.paths[0]]
         known = next((key for key in subset.meta if key != META and key not in subset.faults), None)
-        return b"" if known is None else subset.source.handle(known).stamp.digest
+        return 0 if known is None else zlib.crc32(subset.source.handle(known).stamp.digest)
 
     def part(self, key: str, index: tuple[Any, ...] | None) -> Any:
         """Return one variable, or the part that an index selects, as an array or MaskedArray."""
@@ -124,6 +206,106 @@ def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
     return UnpackedPiece(piece, packed) if packed else piece
 
 
+def read_pieces(
+    found: Iterable[tuple[str, Content]],
+    skip: Skip,
+    opened_files: OpenFiles,
+    keys: Container[str] | None = None,
+    dim: str | None = None,
+    attributes: Collection[str] = (),
+    *,
+    one_by_one: bool = False,
+    watch: Callable[[int, int, bool], None] | None = None,
+) -> Iterator[Piece]:
+    """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
+
+    Parameters
+    ----------
+    found : iterable of (path, content)
+    skip : callable
+        Called with the path of a file that cannot be read, and the error.
+    opened_files : OpenFiles
+        See `open_sources`.
+    keys : container of str, optional
+        Of the variables that are wanted; all by default.
+    dim : str, optional
+        Dimension to merge along, where variables without it are taken from the first file.
+    attributes : collection of str, optional
+        Keys of attributes of the dataset that are to be noted of each file.
+    one_by_one : bool
+        Whether each file is a piece by itself, opened by `opened_files`, also a small one.
+    watch : callable, optional
+        Called for each small file with its position, the digest of its header, and whether it was read here only: see
+        `WatchedFiles.check`.
+    """
+    row: AlikeFiles | None = None
+    small_of_row: SmallFiles | None = None
+    suffix, small = drivers.UNKNOWN, None
+    for i, (path, content) in enumerate(found):
+        try:
+            if isinstance(content, int):
+                raise OSError(content, os.strerror(content), path)
+            if not one_by_one and not path.endswith(suffix):
+                suffix, small = drivers.holder(path)
+            held: Any = None
+            if small is not None:
+                is_late = content is None
+                if content is None and os.stat(path).st_size <= small.size:
+                    content = files.read_file(path, small.size)
+                if content is not None:
+                    held = small.hold(path, content)
+                if held is not None:
+                    if watch is not None:
+                        watch(i, small.digest(held), is_late)
+                    if row is not None and small is small_of_row and row.add(path, held):
+                        continue
+            piece: Piece
+            if small is None or held is None:
+                piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
+            else:
+                piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes)
+        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+            skip(path, error)
+            continue
+        if row is not None:
+            yield row
+        row, small_of_row = next_row, small
+        if row is None:
+            yield piece
+    if row is not None:
+        yield row
+
+
+def fail(path: str, error: Exception) -> None:
+    """Raise the error of a file that cannot be read."""
+    raise explained(error) if isinstance(error, FileNotFoundError) else error
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep the garbage collector from searching the datasets that are made, over and over, for what cannot be there."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
+    """Return which rows of a stack have the values of another one of one row: the same are missing, or NaN."""
+    data, expected = np.ma.getdata(stack), np.ma.getdata(first)
+    same: NDArray[np.bool_] = np.asarray(data == expected)
+    if data.dtype.kind == "f":
+        same |= (data != data) & (expected != expected)
+    mask, expected_mask = np.ma.getmask(stack), np.ma.getmask(first)
+    if mask is not np.ma.nomask or expected_mask is not np.ma.nomask:
+        missing, expected_missing = np.ma.getmaskarray(stack), np.ma.getmaskarray(first)
+        same = np.where(missing | expected_missing, missing & expected_missing, same)
+    return np.asarray(same.reshape(len(stack), -1).all(1))
+
+
 def merge_pieces(
     pieces: Sequence[Piece],
     dim: str,
@@ -147,7 +329,7 @@ def merge_pieces(
     unpack : bool or None
         As `packing.is_unpacked_by`.
     masks : bool
-        As `model.merged_arrays.assemble`.
+        As `merging.assemble`.
 
     Raises
     ------

@@ -1,13 +1,10 @@
-"""Many files at once, into a list of datasets or straight into one."""
+"""Many files at once: by the batch, into a list of datasets, or straight into one; and files that are read again."""
 
 from __future__ import annotations
 
 import collections
-import contextlib
-import functools
-import gc
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, overload
 
@@ -17,15 +14,13 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..api.files import read
 from ..base.names import keys_of, unescape
+from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
 from ..drivers import HELD
-from ..drivers.small import AlikeFiles, Piece, SmallFiles
-from ..errors import explained
-from ..kernels.files import batch, files
+from ..kernels.files import batch
 from ..kernels.files.portable import signed
-from ..views.subset import Path, open_group, say_missing
-from .opened_files import OpenFiles
-from .pieces import SourcePiece, merge_pieces
+from ..views.subset import Path, say_missing
+from .pieces import Content, Skip, fail, merge_pieces, no_collection, open_sources, read_pieces
 
 SMALL_SIZE = 16 * 1024
 """Bytes up to which a file is read together with others."""
@@ -33,10 +28,6 @@ BATCH = 256
 """Files that one call reads: so few that their bytes are in the processor's cache when they are decoded."""
 AHEAD = 2
 """Batches that each thread may be ahead."""
-
-Content = bytearray | int | None
-"""Of a file: its bytes, the errno of the system's refusal, or None if it has to be read by itself."""
-Skip = Callable[[str, Exception], None]
 
 
 @overload
@@ -129,14 +120,10 @@ def read_many(
     with no_collection():
         found = contents(names, threads)
         if dim is None:
-            return [dataset for _, dataset in datasets(found, _raise, keys, unpack, skip_unsupported)]
-        with opened(skip_unsupported) as files:
-            every = list(pieces(found, _raise, files, keys, dim))
+            return [dataset for _, dataset in datasets(found, fail, keys, unpack, skip_unsupported)]
+        with open_sources(skip_unsupported) as files:
+            every = list(read_pieces(found, fail, files, keys, dim))
             return merge_pieces(every, dim, keys=keys, unpack=unpack)
-
-
-def _raise(path: str, error: Exception) -> None:
-    raise explained(error) if isinstance(error, FileNotFoundError) else error
 
 
 class Batch(NamedTuple):
@@ -242,15 +229,15 @@ def datasets(
                 raise OSError(content, os.strerror(content), path)
             if content is not None and not path.endswith(suffix):
                 suffix, driver = drivers.holder(path)
-            held = None if content is None or driver is None else driver.held(path, content)
+            held = None if content is None or driver is None else driver.hold(path, content)
             if held is None or driver is None or content is None:
                 dataset = read(path, names, unpack=unpack, skip_unsupported=skip_unsupported)
             else:
-                dataset = driver.from_held(path, held, keys, unpack)
+                dataset = driver.read(path, held, keys, unpack)
                 if keys is not None:
                     missing = [key for key in keys if key not in dataset or key == META]
                     if missing and (missing != told or tells_each):
-                        say_missing(path, missing, driver.AlikeFiles(path, driver.held(path, content), ()).meta)
+                        say_missing(path, missing, driver.begin(path, driver.hold(path, content)).entries)
                     told = missing
         except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
             skip(path, error)
@@ -258,89 +245,125 @@ def datasets(
             yield path, dataset
 
 
-@contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Keep the garbage collector from searching the datasets that are made, over and over, for what cannot be there."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+class WatchedFiles:
+    """Files that are read twice or more: the first time it is written down which they are, afterwards it is compared.
 
-
-def opened(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
-    """Return what opens those files of which pieces are more than their bytes, or one group of each."""
-    return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
-
-
-def whole(path: str, driver: SmallFiles) -> bytearray | None:
-    """Return the bytes of a file that was not read together with others; None of one that is not small.
-
-    That is not opened for this.
-    """
-    limit = driver.WHOLE_SIZE
-    return None if os.stat(path).st_size > limit else files.read_file(path, limit)
-
-
-def pieces(
-    found: Iterable[tuple[str, Content]],
-    skip: Skip,
-    opened_files: OpenFiles,
-    keys: Container[str] | None = None,
-    dim: str | None = None,
-    attributes: Collection[str] = (),
-    *,
-    one_by_one: bool = False,
-) -> Iterator[Piece]:
-    """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
+    So little is kept of each that there may be hundreds of thousands. It can be pickled.
 
     Parameters
     ----------
-    found : iterable of (path, content)
-    skip : callable
-        Called with the path of a file that cannot be read, and the error.
-    opened_files : OpenFiles
-        See `opened`.
-    keys : container of str, optional
-        Of the variables that are wanted; all by default.
-    dim : str, optional
-        Dimension to merge along, where variables without it are taken from the first file.
-    attributes : collection of str, optional
-        Keys of attributes of the dataset that are to be noted of each file.
-    one_by_one : bool
-        Whether each file is a piece by itself, opened by `opened_files`, also a small one.
+    paths : sequence of str
+        Absolute.
+    group : str, optional
+        Path of the group that is read of each; None: all of the file.
+
+    Attributes
+    ----------
+    paths : list of str
+    group : str or None
+    stamps : (n, 3) ndarray of int64
+        See `Batch`.
+    digests : (n,) ndarray of uint32
+        Of the headers; 0 for formats that have none of their own.
+    host : str
+        Where they were opened.
     """
-    row: AlikeFiles | None = None
-    driver_of_row: SmallFiles | None = None
-    suffix, driver = drivers.UNKNOWN, None
-    for path, content in found:
+
+    __slots__ = ("digests", "group", "host", "paths", "stamps")
+
+    def __init__(self, paths: Sequence[str], group: str | None = None):
+        self.paths = list(paths)
+        self.group = group
+        self.stamps = np.zeros((len(self.paths), 3), np.int64)
+        self.digests = np.zeros(len(self.paths), np.uint32)
+        self.host = HOST
+
+    def record(self, threads: int | None) -> Iterator[tuple[str, Content]]:
+        """Yield each path with the content of the file, as `contents` does, and write down which it was.
+
+        Parameters
+        ----------
+        threads : int, optional
+            As `batches`.
+        """
+        start = 0
+        for some in batches(self.paths, threads):
+            self.stamps[start : start + len(some.paths)] = some.stamps()
+            start += len(some.paths)
+            yield from zip(some.paths, some.contents, strict=True)
+
+    def again(self, which: Sequence[int], threads: int | None) -> Iterator[tuple[str, Content]]:
+        """Yield some of the files again.
+
+        Parameters
+        ----------
+        which : sequence of int
+            Their positions.
+        threads : int, optional
+            As `batches`.
+
+        Raises
+        ------
+        ReplacedError
+            If one is not what it was.
+        """
+        start = 0
+        for some in batches([self.paths[i] for i in which], threads):
+            positions = which[start : start + len(some.paths)]
+            start += len(some.paths)
+            same = (some.stamps()[:, : self._columns] == self.stamps[positions, : self._columns]).all(1).tolist()
+            for i, path, content, is_same in zip(positions, some.paths, some.contents, same, strict=True):
+                if not is_same:
+                    self._fail(i, content)
+                yield path, content
+
+    @property
+    def _columns(self) -> int:
+        """How many columns of stamps hold on this host: inodes are those of another one."""
+        return 3 if self.host == HOST else 2
+
+    def note(self, i: int, digest: int, is_late: bool = False) -> None:
+        """Write down the digest of the header of a file."""
+        self.digests[i] = digest
+
+    def check(self, i: int, digest: int, is_late: bool = True) -> None:
+        """Check the header of a file that was read again; `is_late`: after its stamp was compared, which is done again.
+
+        Raises
+        ------
+        ReplacedError
+            If it is not what it was.
+        """
+        n = self._columns
+        if is_late and stamp_of(self.paths[i])[:n] != tuple(self.stamps[i, :n].tolist()):
+            self._fail(i, None)
+        if digest != self.digests[i]:
+            stamp = self._stamp(i)
+            stamp.compare(stamp._replace(digest=b""), self.paths[i])
+
+    def some(self, which: Sequence[int]) -> WatchedFiles:
+        """Return some of the files, by their positions."""
+        out = WatchedFiles([self.paths[i] for i in which], self.group)
+        out.stamps, out.digests, out.host = self.stamps[which], self.digests[which], self.host
+        return out
+
+    def token(self) -> tuple[Any, ...]:
+        """Return what is the same whenever the same files are opened, on any host."""
+        return tuple(self.paths), self.group, self.stamps[:, :2].tobytes(), self.digests.tobytes()
+
+    def _stamp(self, i: int) -> Stamp:
+        size, mtime, inode = self.stamps[i].tolist()
+        return Stamp(size, mtime, self.digests[i].tobytes(), self.host, inode)
+
+    def _fail(self, i: int, content: Content) -> None:
+        """Raise what says what became of a file."""
+        path = self.paths[i]
         try:
-            if isinstance(content, int):
-                raise OSError(content, os.strerror(content), path)
-            if not one_by_one and not path.endswith(suffix):
-                suffix, driver = drivers.holder(path)
-            held: Any = None
-            if driver is not None:
-                if content is None:
-                    content = whole(path, driver)
-                if content is not None:
-                    held = driver.held(path, content)
-                    if row is not None and held is not None and driver is driver_of_row and row.add(path, held):
-                        continue
-            piece: Piece
-            if driver is None or held is None:
-                piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
-            else:
-                piece = next_row = driver.AlikeFiles(path, held, keys, dim, attributes)
-        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
-            skip(path, error)
-            continue
-        if row is not None:
-            yield row
-        row, driver_of_row = next_row, driver
-        if row is None:
-            yield piece
-    if row is not None:
-        yield row
+            status = os.stat(path)
+        except OSError as error:
+            raise self._stamp(i).gone(error, path) from None
+        if isinstance(content, int):
+            raise OSError(content, os.strerror(content), path)
+        stamp = self._stamp(i)
+        stamp.compare(Stamp.of(status, stamp.digest), path)
+        stamp.compare(stamp._replace(mtime=-1), path)  # it was another one when it was read

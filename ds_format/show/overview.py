@@ -21,7 +21,7 @@ import numpy as np
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES
 from ..base.names import unescape
-from ..base.wording import bytes_of
+from ..base.wording import aligned, bytes_of
 from ..dataset import META
 from ..model.conventions import coordinates
 
@@ -382,14 +382,13 @@ def text(dataset: Mapping[Any, Any]) -> str:
     if found.dims:
         lines.append(f"dims: {sizes_text(found.dims.items(), MAX_VALUE)}")
     groups = list(found.groups)
-    rows = {caption: [row_cells(row) for row in some] for caption, some, _ in groups}
-    table = [TEXT_HEADS, *(line for some in rows.values() for line in some)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    table = iter(aligned([TEXT_HEADS, *(row_cells(row) for _, some, _ in groups for row in some)]))
+    head = next(table)
     if groups:
-        lines.append(_aligned(TEXT_HEADS, widths))
-    for caption, _, n_more in groups:
+        lines.append(_line(head))
+    for caption, some, n_more in groups:
         lines += [f"{caption}:"] if len(groups) > 1 else []
-        lines += [_aligned(line, widths) for line in rows[caption]]
+        lines += [_line(next(table)) for _ in some]
         lines += [f"  ... {n_more} more"] if n_more else []
     attributes = list(attributes_of(found.attributes))
     if attributes:
@@ -411,8 +410,8 @@ def row_cells(row: OverviewRow) -> tuple[str, ...]:
     )
 
 
-def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
-    return "  " + "  ".join(map(str.ljust, line, widths)).rstrip()
+def _line(row: list[str]) -> str:
+    return "  " + "  ".join(row).rstrip()
 
 
 MAX_ATTRIBUTES = 40_000

@@ -15,7 +15,7 @@ from ..base.names import escape, unescape
 from ..base.optional import library
 from ..base.wording import hint
 from ..errors import MissingError, UnsupportedError
-from ..many.scanning import NAMING, Wanted
+from ..many.scanning import NAMING, JoinOptions
 from ..model.conventions import named
 from .coders import refusal
 
@@ -101,14 +101,14 @@ class OpenedFile(NamedTuple):
     dataset: Dataset
 
 
-def combined(parts: Sequence[OpenedFile], wanted: Wanted, join: str, sortby: str | None, chunks: Any) -> Dataset:
+def combined(parts: Sequence[OpenedFile], wanted: JoinOptions, join: str, sortby: str | None, chunks: Any) -> Dataset:
     """Put the datasets of files together, as `xarray.open_mfdataset` does with `combine="nested"`.
 
     Parameters
     ----------
     parts : sequence of Part
         At least one.
-    wanted : Wanted
+    wanted : JoinOptions
         How: `dim`, `stack`, `attributes`, `overrides`, `fills` and `first_units`.
     join : str
         As of `xarray.align`.
@@ -202,7 +202,7 @@ def _pairs(parts: Sequence[OpenedFile]) -> Iterator[tuple[OpenedFile, Hashable, 
                 yield part, name, variable, first
 
 
-def _with_attributes(path: str, dataset: Dataset, wanted: Wanted) -> Dataset:
+def _with_attributes(path: str, dataset: Dataset, wanted: JoinOptions) -> Dataset:
     """Return a dataset some of whose attributes are variables along the dimension."""
     for name in map(unescape, wanted.attributes):
         if name in dataset.variables:
@@ -240,7 +240,7 @@ def _unaligned(parts: Sequence[OpenedFile], dim: str, join: str) -> str:
     return parts[0].path
 
 
-def _names_along(parts: Sequence[OpenedFile], wanted: Wanted) -> set[Hashable]:
+def _names_along(parts: Sequence[OpenedFile], wanted: JoinOptions) -> set[Hashable]:
     """Return the names of variables without the dimension that get it."""
     exists = any(wanted.dim in part.dataset.dims for part in parts)
     found: set[Hashable] = set()

@@ -21,7 +21,7 @@ from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
-from ..many.scanning import Wanted
+from ..many.scanning import JoinOptions
 from ..views import subset
 from ..views.subset import Path
 from . import combining
@@ -164,7 +164,7 @@ def open_many(
         raise TypeError(f"preprocess: found {preprocess!r}, expected a function")
     options = _options({"decode_times": decode_times, "mask_and_scale": mask_and_scale, **decoding})
     found = _found(paths)
-    wanted = Wanted(
+    wanted = JoinOptions(
         dim,
         None if variables is None else frozenset(keys_of(variables)),
         frozenset(keys_of(drop_variables or ())),
@@ -220,7 +220,7 @@ def _path_of(group: Any) -> str | None:
     return (group or "").strip(subset.SEPARATOR) or None
 
 
-def _check_names(wanted: Wanted, keys: Collection[str]) -> None:
+def _check_names(wanted: JoinOptions, keys: Collection[str]) -> None:
     """Refuse names of variables that are in no file; those to be left out may be in none."""
     for name, asked in (("variables", wanted.only), ("stack", wanted.stack)):
         unknown = sorted((asked or frozenset()).difference(keys))
@@ -264,7 +264,7 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
 
 def _parts(
     paths: Sequence[str],
-    wanted: Wanted,
+    wanted: JoinOptions,
     options: DecodingOptions,
     preprocess: Callable[[Dataset], Dataset] | None,
     load: bool,
@@ -345,7 +345,7 @@ def _cached(opened: Dataset) -> Dataset:
     return opened
 
 
-def _token(many: ManyFiles, wanted: Wanted, options: DecodingOptions, sortby: str | None) -> str:
+def _token(many: ManyFiles, wanted: JoinOptions, options: DecodingOptions, sortby: str | None) -> str:
     """Return what makes the names of tasks: the same if the same files are opened in the same way."""
     tokenize = library("dask.base", *DASK).tokenize
     asked = [sorted(value) if isinstance(value, frozenset) else value for value in vars(wanted).values()]

@@ -2,69 +2,46 @@
 
 From low to high::
 
-    format       the files of a store, their paths, the names that are allowed, the numbers
-    faults       what is done about something that is not as it should be
-    documents    lines ↔ documents, exact whatever library decodes
-    places       files of a store by name, in a folder; the same protocol for an archive
-    locks        one writer at a time, of whom nothing stays behind
-    lines, index      where the line of each document is: by the lines themselves, by index.bin
-    scanning     lines in file order, many at a time
-    reader       lines by id, and in file order
-    docs, docfiles    documents in files of their own
-    layouts      whether documents are lines or files
-    schemas      the shape of documents, where all have the same
-    json_schemas what zds.json and manifest.json may say
-    manifest     zds.json and manifest.json
-    repair, writer, bulk      lines added, removed, written anew
-    no_lines     what stands in for a writer where there are no lines
-    docimport    lines that become files
-    archives     a store in a ZIP archive: read where it lies, packed, unpacked
-    workspace    where a store is read, and where it is written
-    changes      all that is written of one collection
-    validation   everything that is wrong with a store
-    collection, store    a collection: all of this together
-    query        which documents, and which of their fields
-    datasets, streams    documents by number or in a row, for training
-    tables       documents as tables: pandas, Arrow, DuckDB
+    format          the files of a store, their paths, the names that are allowed, the numbers
+    faults          what is done about something that is not as it should be
+    documents       lines ↔ documents, exact whatever library decodes; the schemas of documents
+    roots           files of a store by name, in a folder; the same protocol for an archive
+    lines, index_bin   where the line of each document is: by the lines themselves, by index.bin
+    line_reader     lines by id, and in file order
+    docs            documents in files of their own; whether documents are lines or files
+    json_schemas    what zds.json and manifest.json may say
+    manifest        zds.json and manifest.json
+    members, archive   a store in a ZIP archive, read where it lies
+    packing         a folder ↔ an archive
+    store_access    where a store is read, and where it is written
+    line_writer, bulk   lines added, removed, written again
+    changes         all that is written of one collection
+    findings, checks, validation   everything that is wrong with a store
+    reindexing      what data.jsonl alone decides, made again
+    query           which documents, and which of their fields
+    arrow_columns   documents as columns of Arrow
+    store           a collection: all of this together
+    training        documents by number or in a row
+    tables          documents as tables: pandas, Arrow, DuckDB
 
 data.jsonl is the truth; index.bin is a cache of it. Nothing here knows datasets of this package or its drivers.
 """
 
 from __future__ import annotations
 
-import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .archives.packing import pack, unpack
-    from .datasets import ZDataset
+    from .faults import ZdsWarning
+    from .findings import Finding
     from .json_schemas import json_schema
+    from .packing import pack, unpack
     from .store import ZDSStore
-    from .streams import ZIterableDataset
-    from .tables.arrow_ import from_arrow, to_arrow
-    from .tables.duckdb_ import sql
-    from .tables.pandas_ import read_zds, to_zds
-    from .validation import Finding, validate
-    from .warnings_ import ZdsWarning
-    from .workspace import list_collections
-
-_HOMES = {
-    "Finding": "validation",
-    "ZDSStore": "store",
-    "ZDataset": "datasets",
-    "ZIterableDataset": "streams",
-    "ZdsWarning": "warnings_",
-    "from_arrow": "tables.arrow_",
-    "json_schema": "json_schemas",
-    "list_collections": "workspace",
-    "pack": "archives.packing",
-    "read_zds": "tables.pandas_",
-    "sql": "tables.duckdb_",
-    "to_arrow": "tables.arrow_",
-    "to_zds": "tables.pandas_",
-    "unpack": "archives.packing",
-    "validate": "validation",
-}
+    from .store_access import list_collections
+    from .tables import from_arrow, read_zds, sql, to_arrow, to_zds
+    from .training import ZDataset, ZIterableDataset
+    from .validation import validate
 
 __all__ = [
     "Finding",
@@ -86,11 +63,34 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f".{home}", __name__), name)
+    value = globals()[name] = getattr(_home_of(name), name)
     return value
+
+
+def _home_of(name: str) -> ModuleType:
+    """Return the module that has a public name, which is imported when the name is first used."""
+    home: ModuleType
+    if name == "ZDSStore":
+        from . import store as home
+    elif name == "ZdsWarning":
+        from . import faults as home
+    elif name == "json_schema":
+        from . import json_schemas as home
+    elif name == "list_collections":
+        from . import store_access as home
+    elif name in ("pack", "unpack"):
+        from . import packing as home
+    elif name in ("ZDataset", "ZIterableDataset"):
+        from . import training as home
+    elif name == "Finding":
+        from . import findings as home
+    elif name == "validate":
+        from . import validation as home
+    else:
+        from . import tables as home
+    return home
 
 
 def __dir__() -> list[str]:

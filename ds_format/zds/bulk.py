@@ -1,4 +1,4 @@
-"""Ready-made lines, checked and added to a collection: all of them, or none."""
+"""Ready-made lines, checked and added to a collection, as lines or as files of their own: all of them, or none."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from ..errors import FormatError
-from ..kernels.files import ranges
+from ..body.body import BLOCK_SIZE, OutputBody
+from ..body.temporary import WorkFolder
+from ..errors import FormatError, UnsupportedError
+from ..kernels.files import files
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
+from . import format
+from .docs import DocFiles
 from .documents import Document, decoder
 from .faults import message_at
+from .line_writer import LineWriter
 from .lines import whole_lines
-from .writer import LineWriter
+from .roots import Folder
 
 LINE_FEED = 10
-BLOCK_SIZE = 1 << 20
-"""Bytes that are checked at a time, and written while they are in the cache."""
 Check = Callable[[Document], None]
 
 
@@ -148,9 +151,71 @@ def _write_checked(writer: LineWriter, source: Any, start: int, name: str, check
         for place, data in blocks:
             writer.write(place, data)
         return stop
-    with tempfile.TemporaryFile(dir=os.path.dirname(writer.path), buffering=0) as spool:
+    with tempfile.TemporaryFile(dir=os.path.dirname(writer.path)) as spool:
+        checked_lines = OutputBody.of(writer.path, os.dup(spool.fileno()))
         for place, data in checked(writer.table, source, start, name, check):
-            ranges.write_at(spool.fileno(), place - start, data)
+            checked_lines.write(place - start, data)
             stop = place + len(data)
-        writer.copy(spool.fileno(), start, stop - start)
+        writer.copy(checked_lines, start, stop - start)
     return stop
+
+
+def write_documents(
+    place: Folder, collection: str, docs: DocFiles, source: Any, name: str, check: Check | None, durable: bool
+) -> tuple[int, list[str]]:
+    """Add lines as they are, each as the file of a document; of several with one id the last one counts.
+
+    They are written into a folder beside `docs` while they are checked, and get their names when all are right.
+
+    Parameters
+    ----------
+    place : Folder
+    collection : str
+    docs : DocFiles
+        Gets the ids.
+    source, name, check
+        As for `write_lines`.
+    durable : bool
+        Flush files and folders to the disk.
+
+    Returns
+    -------
+    n : int
+        The lines.
+    ids : list of str
+        What they are about.
+
+    Raises
+    ------
+    FormatError
+        If a line is no document; it names line and byte. Nothing is added then.
+    UnsupportedError
+        If an id cannot be the name of a file. Nothing is added then.
+    OSError
+        If writing fails. Nothing is added then, unless a file cannot even be renamed.
+    """
+    table, n = Table(), 0
+    final = os.path.join(place.path, *format.docs_name(collection).split("/"))
+    ids: dict[str, str] = {}
+    targets: dict[str, str] = {}
+    os.makedirs(os.path.dirname(final), exist_ok=True)
+    with WorkFolder(final, "import") as beside:
+        for _, data in checked(table, source, 0, name, check):
+            lines = bytes(data).split(b"\n")[:-1]
+            for line, document in zip(lines, decoder.many(lines), strict=True):
+                id = document[format.ID]
+                path = os.path.join(beside, f"{id}{format.DOCUMENT_SUFFIX}")
+                ids[path] = id
+                try:
+                    targets[path] = place.locate(format.document_name(collection, id))
+                except UnsupportedError as error:
+                    raise error.at(path=name)
+                files.write_file(path, [line, b"\n"], True, durable)
+            n += len(lines)
+        os.makedirs(final, exist_ok=True)
+        for path, target in targets.items():
+            os.replace(path, target)
+            docs.note(ids[path])
+        if durable and targets:
+            files.sync_folder(next(iter(targets.values())))
+    return n, list(ids.values())

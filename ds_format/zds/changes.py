@@ -7,19 +7,17 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..body.lock import Lock
 from ..errors import UnsupportedError
 from ..kernels.files.presence import exists
-from . import format, locks, manifest, repair
-from .bulk import write_lines
-from .docfiles import DocFiles
-from .docimport import write_documents
-from .documents import Document
+from . import format, manifest
+from .bulk import write_documents, write_lines
+from .docs import DocFiles, choose_layout, layout_of
+from .documents import Document, difference, schema_of
 from .faults import Faults
-from .layouts import LINES, choose, layout_of
-from .no_lines import NoLines
-from .schemas import difference, schema_of
-from .workspace import Workspace
-from .writer import LineWriter
+from .format import LINES
+from .line_writer import LineWriter, NoLines, sweep
+from .store_access import WritableStore
 
 
 class Changes:
@@ -27,7 +25,7 @@ class Changes:
 
     Parameters
     ----------
-    workspace : Workspace
+    workspace : WritableStore
     collection : str
     is_new : bool
         Begin without documents. What is there stays until the first `flush`, but for files of documents if the layout
@@ -51,7 +49,7 @@ class Changes:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: WritableStore,
         collection: str,
         is_new: bool,
         layout: str | None,
@@ -67,7 +65,7 @@ class Changes:
         self._told: dict[str, str] = {}
         self._data_path = place.locate(format.data_name(collection))
         self._meta = os.path.dirname(self._data_path)
-        self._lock = locks.lock(place.locate(format.lock_name(collection)), f"{place.path}: {collection}")
+        self._lock = Lock(place.locate(format.lock_name(collection)), f"{place.path}: {collection}", in_own_folder=True)
         try:
             self._facts = manifest.read_manifest(place, collection, faults)
             if is_new and self._facts:
@@ -81,11 +79,11 @@ class Changes:
             if is_new:
                 layout = layout or layout_of(place, collection, self.docs) or LINES
             else:
-                layout, self._is_new = choose(layout, place, collection, self.docs)
+                layout, self._is_new = choose_layout(layout, place, collection, self.docs)
             if self._tells:
                 place.locate(format.manifest_name(collection))
             os.makedirs(self._meta, exist_ok=True)
-            repair.sweep(self._meta, (format.DOCS,))
+            sweep(self._meta, (format.DOCS,))
             self._into: LineWriter | None = None  # where documents are put; files of their own if None
             self.lines = self._open_lines(layout, policy)
         except BaseException:
@@ -154,7 +152,7 @@ class Changes:
         return n
 
     def write_lines(self, source: Any, name: str) -> int:
-        """Add lines as they are, all or none of them; see `bulk.write_lines` and `docimport.write_documents`."""
+        """Add lines as they are, all or none of them; see `bulk.write_lines` and `bulk.write_documents`."""
         lines = self._into
         check: Callable[[Document], None] | None = self._check_in_turn if self._is_strict else None
         self._changed = True
@@ -261,4 +259,4 @@ class Changes:
         for path in (self._meta, os.path.dirname(self._meta)):
             with contextlib.suppress(OSError):  # it is not empty, but for a collection that was given up
                 os.rmdir(path)
-        locks.unlock(self._lock)
+        self._lock.release(remove=True)

@@ -8,26 +8,28 @@ value, and so these files, one after another, are a data.jsonl. What is read may
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+from ..body.body import Body
 from ..errors import FormatError, UnsafeError, UnsupportedError
 from ..kernels.files import files
-from ..kernels.zds.encoder import Encoder
+from ..kernels.zds.lines import Encoder
 from . import format
 from .documents import Document, decoder, plain
 from .faults import SHOWN, Faults
-from .places import Folder, Place, Region, is_litter
+from .roots import Folder, StoreRoot, is_litter
 
 ORDER = "order.ids"
 """The file in `meta` in which other programs keep ids in the order in which they were put, one on each line."""
-_BOM = b"\xef\xbb\xbf"
+_TOLD = {format.LINES: f"lines of {format.DATA}", format.DOCS: f"one file per document in {format.DOCS}/"}
 
 
-def list_ids(place: Place, collection: str, faults: Faults) -> list[str]:
+def list_ids(place: StoreRoot, collection: str, faults: Faults) -> list[str]:
     """Return the ids of a collection that have a file, which is not opened.
 
     Parameters
     ----------
-    place : Place
+    place : StoreRoot
     collection : str
     faults : Faults
         Gets what is in the folder but is no document, and what is wrong with `order.ids`.
@@ -41,7 +43,7 @@ def list_ids(place: Place, collection: str, faults: Faults) -> list[str]:
     --------
     >>> from ds_format.zds import docs
     >>> from ds_format.zds.faults import Faults
-    >>> from ds_format.zds.places import Folder
+    >>> from ds_format.zds.roots import Folder
     >>> place = Folder("notes")
     >>> for id in ("b", "a"):
     ...     docs.write(place, "default", id, {"n": 1})
@@ -66,7 +68,7 @@ def list_ids(place: Place, collection: str, faults: Faults) -> list[str]:
     return _ordered(ids, place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}"), faults)
 
 
-def _ordered(ids: list[str], order: Region | None, faults: Faults) -> list[str]:
+def _ordered(ids: list[str], order: Body | None, faults: Faults) -> list[str]:
     """Return sorted ids in the order that a file gives; what it says about which there are counts for nothing."""
     if order is None or not order.size:
         return ids
@@ -82,20 +84,20 @@ def _ordered(ids: list[str], order: Region | None, faults: Faults) -> list[str]:
         elif line:
             n_invalid += 1
             if n_invalid <= SHOWN:
-                faults.tell(order.path, f"{line!r:.100} cannot be the id of a document; left out")
+                faults.tell(order.name, f"{line!r:.100} cannot be the id of a document; left out")
     if n_absent or rest:
         faults.note(
-            order.path, f"{n_absent} ids have no file, and {len(rest)} files are not in it; only its order counts"
+            order.name, f"{n_absent} ids have no file, and {len(rest)} files are not in it; only its order counts"
         )
     return [*found, *rest]
 
 
-def read(place: Place, collection: str, id: str, faults: Faults) -> Document | None:
+def read(place: StoreRoot, collection: str, id: str, faults: Faults) -> Document | None:
     """Read a document; None if there is none.
 
     Parameters
     ----------
-    place : Place
+    place : StoreRoot
     collection : str
     id : str
         One that no file can have is one that is not there.
@@ -118,7 +120,7 @@ def read(place: Place, collection: str, id: str, faults: Faults) -> Document | N
     --------
     >>> from ds_format.zds import docs
     >>> from ds_format.zds.faults import Faults
-    >>> from ds_format.zds.places import Folder
+    >>> from ds_format.zds.roots import Folder
     >>> place = Folder("notes")
     >>> docs.write(place, "default", "a", {"n": 1})
     >>> docs.read(place, "default", "a", Faults())
@@ -126,23 +128,23 @@ def read(place: Place, collection: str, id: str, faults: Faults) -> Document | N
     """
     if not format.is_document_name(id):
         return None
-    region = place.open(format.document_name(collection, id))
-    if region is None:
+    file = place.open(format.document_name(collection, id))
+    if file is None:
         return None
-    text = region.read(0, region.size)
-    if text.startswith(_BOM):
-        faults.tell(region.path, "a byte order mark; skipped")
-        text = text[len(_BOM) :]
+    text = file.read(0, file.size)
+    if text.startswith(format.BOM):
+        faults.tell(file.name, "a byte order mark; skipped")
+        text = text[len(format.BOM) :]
     try:
         document = decoder.one(text)
     except FormatError as error:
-        raise error.at(path=region.path)
+        raise error.at(path=file.name)
     found = document.get(format.ID)
     if found == id:
         return document
     if format.ID not in document:
         return {format.ID: id, **document}
-    faults.tell(region.path, f"{format.ID} is {found!r:.100}, and not the name of the file, which counts")
+    faults.tell(file.name, f"{format.ID} is {found!r:.100}, and not the name of the file, which counts")
     document[format.ID] = id
     return document
 
@@ -193,7 +195,7 @@ def write(place: Folder, collection: str, id: str, document: Document, *, durabl
     Examples
     --------
     >>> from ds_format.zds import docs
-    >>> from ds_format.zds.places import Folder
+    >>> from ds_format.zds.roots import Folder
     >>> docs.write(Folder("notes"), "default", "a", {"n": 1})
     >>> with open("notes/collections/default/docs/a.json") as file:
     ...     file.read()
@@ -212,7 +214,7 @@ def delete(place: Folder, collection: str, id: str, *, durable: bool = False) ->
     Examples
     --------
     >>> from ds_format.zds import docs
-    >>> from ds_format.zds.places import Folder
+    >>> from ds_format.zds.roots import Folder
     >>> place = Folder("notes")
     >>> docs.write(place, "default", "a", {"n": 1})
     >>> docs.delete(place, "default", "a"), docs.delete(place, "default", "a")
@@ -228,3 +230,150 @@ def delete(place: Folder, collection: str, id: str, *, durable: bool = False) ->
     if durable:
         files.sync_folder(path)
     return True
+
+
+class DocFiles:
+    """The folder `docs` of a collection. Which files there are is asked once.
+
+    Parameters
+    ----------
+    place : StoreRoot
+    collection : str
+    faults : Faults
+    is_empty : bool
+        Take the folder for empty, whatever is in it.
+    """
+
+    def __init__(self, place: StoreRoot, collection: str, faults: Faults, is_empty: bool = False):
+        self._place, self._collection, self._faults = place, collection, faults
+        self._names: dict[str, None] | None = {} if is_empty else None
+        self._ids: dict[str, None] | None = {} if is_empty else None
+
+    @property
+    def names(self) -> dict[str, None]:
+        """The ids that have a file, whatever is in it, in their order."""
+        if self._names is None:
+            self._names = dict.fromkeys(list_ids(self._place, self._collection, self._faults))
+        return self._names
+
+    @property
+    def ids(self) -> dict[str, None]:
+        """The ids whose file holds a document, in their order."""
+        if self._ids is None:
+            self._ids = {document[format.ID]: None for document in self.documents(list(self.names))}
+        return self._ids
+
+    def __contains__(self, id: str) -> bool:
+        return id in self.ids if self._ids is not None else id in self.names and self._is_document(id)
+
+    def _is_document(self, id: str) -> bool:
+        return any(True for _ in self.documents([id]))
+
+    def get(self, id: str) -> Document | None:
+        """Return a document, None if there is none; see `read`."""
+        if self._names is not None and id not in self._names:
+            return None
+        return read(self._place, self._collection, id, self._faults)
+
+    def text(self, id: str) -> bytes:
+        """Return the content of the file of a document."""
+        file = self._place.open(format.document_name(self._collection, id))
+        return b"" if file is None else file.read(0, file.size)
+
+    def documents(self, ids: list[str]) -> Iterator[Document]:
+        """Iterate over some documents; files that hold none are told of, and left out."""
+        for id in ids:
+            try:
+                document = read(self._place, self._collection, id, self._faults)
+            except (FormatError, UnsafeError) as error:
+                self._faults.tell(error.path or self._place.path, f"{error.message}; left out")
+                continue
+            if document is not None:
+                yield document
+
+    def put(self, place: Folder, id: str, document: Document, durable: bool) -> None:
+        """Write a document; see `write`."""
+        write(place, self._collection, id, document, durable=durable)
+        self.note(id)
+
+    def note(self, id: str) -> None:
+        """Know of a document that was written."""
+        self.names[id] = None
+        if self._ids is not None:
+            self._ids[id] = None
+
+    def discard(self, place: Folder, id: str, durable: bool) -> bool:
+        """Remove a document, and return whether there was one."""
+        if id not in self.names:
+            return False
+        delete(place, self._collection, id, durable=durable)
+        del self.names[id]
+        if self._ids is not None:
+            self._ids.pop(id, None)
+        return True
+
+
+def layout_of(place: StoreRoot, collection: str, docs: DocFiles) -> str | None:
+    """Return the layout of a collection as it stands there; None if there is no collection yet.
+
+    Where there are both lines and files, lines count, as they do for reading. Where there are no documents, the files
+    tell that their writer left: only who keeps lines makes data.jsonl and index.bin, and of who does not, a manifest.
+
+    Parameters
+    ----------
+    place : StoreRoot
+    collection : str
+    docs : DocFiles
+        Of the collection.
+
+    Examples
+    --------
+    >>> from ds_format.zds import ZDSStore
+    >>> from ds_format.zds.docs import DocFiles
+    >>> from ds_format.zds.faults import Faults
+    >>> from ds_format.zds.docs import layout_of
+    >>> from ds_format.zds.roots import Folder
+    >>> with ZDSStore.open("notes", "drafts", mode="w", layout="docs") as store:
+    ...     store.put("a", {"text": "one"})
+    >>> place = Folder("notes")
+    >>> layout_of(place, "drafts", DocFiles(place, "drafts", Faults()))
+    'docs'
+    """
+    if _has_lines(place, collection):
+        return format.LINES
+    if docs.names:
+        return format.DOCS
+    if any(place.open(name(collection)) is not None for name in (format.data_name, format.index_name)):
+        return format.LINES
+    return None if place.open(format.manifest_name(collection)) is None else format.DOCS
+
+
+def choose_layout(wanted: str | None, place: StoreRoot, collection: str, docs: DocFiles) -> tuple[str, bool]:
+    """Return the layout in which documents are put into a collection that stands there, and whether it begins anew.
+
+    It is the one that the collection has; another one only where there are no documents, which then begins anew.
+
+    Raises
+    ------
+    UnsupportedError
+        If another one is wanted, and there are documents.
+    """
+    found = layout_of(place, collection, docs)
+    layout = wanted or found or format.LINES
+    has = (
+        {format.LINES: _has_lines(place, collection), format.DOCS: bool(docs.names)}
+        if layout != found
+        else {layout: True}
+    )
+    if found is not None and not has[layout] and any(has.values()):
+        raise UnsupportedError(
+            f"the collection {collection!r} has {_TOLD[found]}, and keeps them: found the layout {layout!r}, which is "
+            f"for a new collection, or one that is replaced",
+            path=place.path,
+        )
+    return layout, not any(has.values())
+
+
+def _has_lines(place: StoreRoot, collection: str) -> bool:
+    file = place.open(format.data_name(collection))
+    return file is not None and file.size > 0

@@ -6,12 +6,13 @@ import warnings
 from typing import NamedTuple
 
 from ..errors import FormatError
-from .warnings_ import ZdsWarning
-
-__all__ = ["SHOWN", "Faults", "Silence", "ZdsWarning", "message_at"]
 
 SHOWN = 10
 """Lines of one file that are named one by one; of the others there is only their number."""
+
+
+class ZdsWarning(UserWarning):
+    """Something in a store is not as the format wants it: it was left out, or read anyway, as the text says."""
 
 
 class Faults(NamedTuple):

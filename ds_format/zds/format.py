@@ -35,6 +35,11 @@ DATA = "data.jsonl"
 INDEX = "index.bin"
 MANIFEST = "manifest.json"
 DOCUMENT_SUFFIX = ".json"
+LINES = "jsonl"
+LAYOUTS = (LINES, DOCS)
+"""How a collection keeps its documents: as lines of data.jsonl, or in files of their own in `docs`."""
+BOM = b"\xef\xbb\xbf"
+"""A byte order mark, which some programs put before the text of a file."""
 SIDE_FILES = ("order.ids", "doc_index.jsonl", "schemas.jsonl", "journal.log")
 """Files of other programs in `meta`. They are neither read nor written, and stay as they are."""
 

@@ -1,17 +1,24 @@
-"""What data.jsonl alone says: the lines that are documents, and where they are."""
+"""The lines of data.jsonl: which of them are documents, as the file alone says, and all of a table in file order."""
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..base.progress import Advance
+from ..body.body import BLOCK_SIZE, Body
+from ..errors import FormatError
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
+from . import format
+from .documents import Document, decoder
 from .faults import SHOWN, Faults
-from .places import Region
 
-Found = tuple[int, int, int, int]
+CACHED_SIZE = 1 << 18
+"""Bytes that are read at a time; few enough to stay in the cache until they are decoded."""
+LineFault = tuple[int, int, int, int]
 """A fault: its kind, offset and length of the line, and the place, all in bytes of the file."""
 ODD = frozenset({kernel.BLANK, kernel.CRLF, kernel.NO_NEWLINE, kernel.NUMBER_RANGE})
 """Kinds that are a warning even for the strict."""
@@ -39,12 +46,21 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
+def last_line(file: Body) -> bytes:
+    """Return the bytes after the last line feed of a file."""
+    start, tail = file.size, b""
+    while start and b"\n" not in tail:
+        before = max(start - BLOCK_SIZE, 0)
+        tail, start = file.read(before, start - before) + tail, before
+    return tail[tail.rfind(b"\n") + 1 :]
+
+
 class Scan:
     """Lines of a file, added to a table.
 
     Parameters
     ----------
-    region : Region
+    file : Body
         The file.
     table : Table, optional
         What is known of the lines before `start`.
@@ -60,10 +76,10 @@ class Scan:
         Faults of the lines that are no documents.
     """
 
-    def __init__(self, region: Region, table: Table | None = None, start: int = 0, updates: bool = False):
+    def __init__(self, file: Body, table: Table | None = None, start: int = 0, updates: bool = False):
         self.table = Table() if table is None else table
-        self.left_out: list[Found] = []
-        self._region = region
+        self.left_out: list[LineFault] = []
+        self._file = file
         self._start = start
         self._line = 1
         self._n_before: int | None = None if start else 0
@@ -78,8 +94,8 @@ class Scan:
         FormatError
             At the first fault, if the faults are strict.
         """
-        region, base, size = self._region, self._start, self._region.size
-        for data in whole_lines(region.blocks(base)):
+        base, size = self._start, self._file.size
+        for data in whole_lines(self._file.blocks(base)):
             end = base + len(data)
             _, found = kernel.add_lines(self.table, data, base, whole=end == size)
             left_out = {fault[1] for fault in found if fault[0] not in kernel.REMARKS}
@@ -92,11 +108,11 @@ class Scan:
                 advance.add(len(data))
         for kind, n in self._told.items():
             if n > SHOWN:
-                faults.tell(region.path, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")
+                faults.tell(self._file.name, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")
         self.table.sort()
         return self.table
 
-    def _tell(self, fault: Found, data: bytes, base: int, faults: Faults) -> None:
+    def _tell(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
         kind, offset, length, place = fault
         if kind not in kernel.REMARKS:
             self.left_out.append(fault)
@@ -104,27 +120,165 @@ class Scan:
         if self._told[kind] > SHOWN:
             return
         line = self._line + self._lines_before() + data.count(b"\n", 0, offset - base)
-        is_torn = kind not in kernel.REMARKS and not data.endswith(b"\n") and offset + length == self._region.size
+        is_torn = kind not in kernel.REMARKS and not data.endswith(b"\n") and offset + length == self._file.size
         if is_torn:
-            faults.tell(self._region.path, f"a torn line of {length} bytes at the end, left out", line, offset)
+            faults.tell(self._file.name, f"a torn line of {length} bytes at the end, left out", line, offset)
         elif kind == kernel.SUPERSEDED:
-            faults.tell(self._region.path, f"{kernel.KINDS[kind]}, at byte {place}; the last one counts", line, offset)
+            faults.tell(self._file.name, f"{kernel.KINDS[kind]}, at byte {place}; the last one counts", line, offset)
         else:
             tell = faults.note if kind in ODD else faults.tell
             left_out = "" if kind in kernel.REMARKS else "; the line is left out"
-            tell(self._region.path, f"{kernel.KINDS[kind]}{left_out}", line, place)
+            tell(self._file.name, f"{kernel.KINDS[kind]}{left_out}", line, place)
 
     def _lines_before(self) -> int:
         """Return the number of lines before the first one, which are counted only if somebody wants to know."""
         if self._n_before is None:
-            self._n_before = sum(block.count(b"\n") for block in _until(self._region, self._start))
+            self._n_before = sum(block.count(b"\n") for block in _until(self._file, self._start))
         return self._n_before
 
 
-def _until(region: Region, end: int) -> Iterator[bytes]:
+def _until(file: Body, end: int) -> Iterator[bytes]:
     """Iterate over the bytes before `end`, in blocks."""
-    for block in region.blocks():
+    for block in file.blocks():
         yield block[: max(end, 0)]
         end -= len(block)
         if end <= 0:
             break
+
+
+class StaleIndex(Exception):
+    """An index leads to something that is not the line of its id.
+
+    Attributes
+    ----------
+    first : int
+        Up to which entry all was well.
+    """
+
+    def __init__(self, message: str, first: int):
+        super().__init__(message)
+        self.message = message
+        self.first = first
+
+
+def line_blocks(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], bytes]]:
+    """Iterate over the lines of a table.
+
+    Parameters
+    ----------
+    table : Table
+        In file order, and without dead entries.
+    file : Body
+
+    Yields
+    ------
+    first : int
+        The number of the entry of the first line.
+    lines : list of bytes
+        Without their line feed.
+    data : bytes
+        What they are cut from.
+
+    Raises
+    ------
+    StaleIndex
+        If the table leads to what is not a line.
+    """
+    return _all_lines(table, file) if table.contiguous else _some_lines(table, file)
+
+
+def _all_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], bytes]]:
+    """Iterate over lines that fill the file from its start."""
+    first = place = 0
+    for data in whole_lines(file.blocks(0, CACHED_SIZE)):
+        if place + len(data) > table.end:
+            data = data[: table.end - place]
+        if not data:
+            return
+        lines = data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        place += len(data)
+        if _start_of(table, first + len(lines)) != place:
+            raise StaleIndex(f"the lines before byte {place} are not as the index says", first)
+        yield first, lines, data
+        first += len(lines)
+
+
+def _start_of(table: Table, i: int) -> int:
+    """Return where the line of an entry begins; of the one behind the last where the lines end; else -1."""
+    if i >= len(table):
+        return table.end if i == len(table) else -1
+    return (table.entry(i) or (-1, 0))[0]
+
+
+def _some_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], bytes]]:
+    """Iterate over lines between which there is something else."""
+    raw_offsets, raw_lengths, _ = table.in_file_order()
+    offsets, lengths = array("Q", bytes(raw_offsets)), array("I", bytes(raw_lengths))
+    ends = array("Q", map(int.__add__, offsets, lengths))
+    first, n = 0, len(offsets)
+    while first < n:
+        last = max(bisect_left(ends, offsets[first] + CACHED_SIZE), first + 1)
+        begin, stop = max(offsets[first] - 1, 0), min(ends[last - 1] + 1, file.size)
+        data = file.read(begin, stop - begin)
+        lines = []
+        for i in range(first, last):
+            line = line_at(data, begin, offsets[i], ends[i], file.size)
+            if line is None:
+                raise StaleIndex(f"entry {i} of the index leads to byte {offsets[i]}, where no line is", first)
+            lines.append(line)
+        yield first, lines, data
+        first = last
+
+
+def line_at(data: bytes, base: int, start: int, stop: int, size: int) -> bytes | None:
+    r"""Return a line without its line feed, if the bytes from `start` to before `stop` are just one line.
+
+    Parameters
+    ----------
+    data : bytes
+        A part of the file that has one byte before and one behind the line, unless the file begins or ends there.
+    base : int
+        Where the part is in the file, in bytes.
+    start, stop : int
+        Where the line is in the file, in bytes, with the line feed at its end or without.
+    size : int
+        Of the file, in bytes.
+
+    Examples
+    --------
+    >>> from ds_format.zds.lines import line_at
+    >>> [line_at(b"\n{}\n", 0, start, stop, 4) for start, stop in ((1, 4), (2, 4), (1, 3))]
+    [b'{}', None, b'{}']
+    """
+    if start and data[start - base - 1] != 10 and not (start == 3 and data[: 3 - base] == format.BOM[base:]):
+        return None
+    feed = data.find(b"\n", start - base)
+    if feed < 0:
+        feed = len(data)
+        if stop != size:
+            return None
+    return data[start - base : feed] if stop - base in {feed, feed + 1} else None
+
+
+def scan_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes]]]:
+    """Iterate over lines, with the number of the entry of the first one; as `line_blocks`."""
+    for first, found, _ in line_blocks(table, file):
+        yield first, found
+
+
+def scan_documents(table: Table, file: Body) -> Iterator[tuple[int, list[Document]]]:
+    """Iterate over documents, with the number of the entry of the first one; as `line_blocks`.
+
+    Each has the `_id` that the table says.
+    """
+    for first, found, data in line_blocks(table, file):
+        try:
+            decoded = decoder.many(found, data, file.name)
+            ids = [document[format.ID] for document in decoded]
+        except (FormatError, KeyError, TypeError) as error:
+            raise StaleIndex(f"a line behind entry {first} of the index is no document: {error}", first) from None
+        if ids != table.ids(first, first + len(ids)):
+            raise StaleIndex(f"a line behind entry {first} has not the {format.ID} that the index says", first)
+        yield first, decoded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -10,10 +11,10 @@ from typing import Any
 from ..body.lock import Lock, now
 from ..errors import BusyError, DsError, FormatError
 from ..kernels.files import files
-from . import format, locks
+from . import format
 from .documents import decoder
 from .faults import Faults
-from .places import Folder, Place
+from .roots import Folder, StoreRoot
 
 MAX_SIZE = 1 << 24
 """Bytes up to which such a file is read."""
@@ -23,24 +24,24 @@ PAUSE = 0.02
 Facts = dict[str, Any]
 
 
-def read(place: Place, name: str, faults: Faults) -> Facts | None:
+def read(place: StoreRoot, name: str, faults: Faults) -> Facts | None:
     """Return what a file says; an empty dict if there is none, None if it cannot be read."""
     try:
-        region = place.open(name)
-        if region is None:
+        file = place.open(name)
+        if file is None:
             return {}
         try:
-            if region.size > MAX_SIZE:
-                raise FormatError(f"found {region.size} bytes, expected at most {MAX_SIZE}")
-            return decoder.one(region.read(0, region.size).removeprefix(b"\xef\xbb\xbf"))
+            if file.size > MAX_SIZE:
+                raise FormatError(f"found {file.size} bytes, expected at most {MAX_SIZE}")
+            return decoder.one(file.read(0, file.size).removeprefix(format.BOM))
         except FormatError as error:
-            raise error.at(path=region.path)
+            raise error.at(path=file.name)
     except DsError as error:
         faults.tell(error.path or f"{place.path}/{name}", f"{error.message}; not used")
         return None
 
 
-def read_manifest(place: Place, collection: str, faults: Faults) -> Facts | None:
+def read_manifest(place: StoreRoot, collection: str, faults: Faults) -> Facts | None:
     """Return manifest.json of a collection; as `read`."""
     name = format.manifest_name(collection)
     found = read(place, name, faults)
@@ -51,7 +52,7 @@ def read_manifest(place: Place, collection: str, faults: Faults) -> Facts | None
     return found
 
 
-def read_store(place: Place, faults: Faults) -> Facts | None:
+def read_store(place: StoreRoot, faults: Faults) -> Facts | None:
     """Return zds.json; as `read`."""
     found = read(place, format.STORE_FILE, faults)
     if not found:
@@ -133,17 +134,17 @@ def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool,
             place, format.STORE_FILE, facts | old | (told or {}) | {"modified": stamp, "collections": known}, durable
         )
     finally:
-        locks.unlock(lock)
+        lock.release(remove=True)
 
 
 def _wait_for_lock(place: Folder) -> Lock:
     """Lock zds.json, which writers of other collections hold for moments only."""
+    path = place.locate(format.STORE_LOCK)
     for _ in range(WAITS):
-        try:
-            return locks.lock(place.locate(format.STORE_LOCK), place.path)
-        except BusyError:
-            time.sleep(PAUSE)
-    return locks.lock(place.locate(format.STORE_LOCK), place.path)
+        with contextlib.suppress(BusyError):
+            return Lock(path, place.path, in_own_folder=True)
+        time.sleep(PAUSE)
+    return Lock(path, place.path, in_own_folder=True)
 
 
 def _count_of(place: Folder, collection: str) -> int:

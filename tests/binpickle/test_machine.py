@@ -17,7 +17,7 @@ import pytest
 from ds_format.binpickle import machine
 from ds_format.binpickle.machine import loading
 from ds_format.errors import DsError, FormatError, TruncatedError, UnsafeError
-from ds_format.kernels.pickle.stack import Global
+from ds_format.kernels.pickle.machine import Global
 
 from . import pickles
 from .pickles import (

@@ -9,7 +9,7 @@ import pytest
 
 from ds_format import classic
 from ds_format.body.body import MemoryBody
-from ds_format.classic import format, layout
+from ds_format.classic import format, header
 from ds_format.classic import header as headers
 from ds_format.errors import FormatError
 
@@ -35,7 +35,7 @@ def in_memory(data: bytes) -> MemoryBody:
 def slowly(data: bytes, file_size: int) -> Any:
     """Return what a header says, or what is wrong, without the kernel."""
     try:
-        return exact(layout.lay_out(format.read_items(memoryview(data), file_size), file_size))
+        return exact(header.lay_out(format.read_items(memoryview(data), file_size), file_size))
     except classic.Incomplete:
         return "incomplete"
     except (FormatError, classic.Unusual) as error:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ds_format.cli import arguments
-from ds_format.cli.arguments import ArgumentError, UsageError
+from ds_format.cli import arguments, commands
+from ds_format.cli.arguments import ArgumentError, Request, UsageError
 from ds_format.cli.commands import COMMANDS, load
 from ds_format.cli.pst import Bare
 
@@ -16,7 +16,7 @@ HERE = __file__
 
 
 def split(line: str) -> tuple[str, list[Any], dict[str, Any]]:
-    return arguments.read(line.split())[:3]
+    return commands.read(line.split())[:3]
 
 
 @pytest.mark.parametrize(
@@ -55,21 +55,27 @@ def test_words_are_sorted(line: str, expected: tuple[str, list[Any], dict[str, A
 
 
 def test_unknown_options_are_refused() -> None:
-    known = (*arguments.READ, *load("ls")[0].options)
-    arguments.check(dict.fromkeys(["a", "l", "j", "F", "sel", "version"], True), known)
+    known = (*arguments.READ, *load("ls").options)
+
+    def check(*names: str) -> None:
+        Request("ls", [], dict.fromkeys(names, True)).check(known)
+
+    check("a", "l", "j", "F", "sel", "version")
     with pytest.raises(UsageError, match=r'"skip-unsupported"$'):
-        arguments.check({"l": True, "skip-unsupported": True}, known)
+        check("l", "skip-unsupported")
     with pytest.raises(UsageError, match=r'"noident": did you mean noindent\?'):
-        arguments.check({"noident": True}, known)
+        check("noident")
 
 
 def test_flags_have_no_values() -> None:
-    known = load("ls")[0].options
-    arguments.check_flags({"l": True, "F": False, "a": "units", "print-completion": "bash"}, known)
+    def check(**options: Any) -> None:
+        Request("ls", [], options).check(load("ls").options).check_flags()
+
+    check(l=True, F=False, a="units", **{"print-completion": "bash"})
     with pytest.raises(UsageError, match=r'"l" has no value, found 5$'):
-        arguments.check_flags({"l": 5}, known)
+        check(l=5)
     with pytest.raises(UsageError, match=r'"version" has no value, found 2\.0\.1: .* called layout'):
-        arguments.check_flags({"version": "2.0.1"}, known)
+        check(version="2.0.1")
 
 
 @pytest.mark.parametrize("word", ["2020", "nan", "none", "true"])
@@ -86,18 +92,18 @@ def test_arrays_and_objects_are_no_names(word: Any) -> None:
 
 @pytest.mark.parametrize(("value", "names"), [(None, []), ("a", ["a"]), (["a", "b"], ["a", "b"]), ([], [])])
 def test_names_of_an_option(value: Any, names: list[str]) -> None:
-    assert arguments.names(value, "a") == names
+    assert arguments.names("a", value) == names
 
 
 @pytest.mark.parametrize("value", [5, True, ["a", 5], [["a"]], {"a": "b"}])
 def test_other_values_are_no_names(value: Any) -> None:
     with pytest.raises(ArgumentError, match="a: invalid type"):
-        arguments.names(value, "a")
+        arguments.names("a", value)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_of_a_command_are_its_own(name: str) -> None:
     general = {option.name for option in (*arguments.GENERAL, *arguments.READ, *arguments.WRITE)}
-    own = [option.name for option in load(name)[0].options]
+    own = [option.name for option in load(name).options]
     assert len(own) == len(set(own))
     assert not general & set(own)

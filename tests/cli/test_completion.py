@@ -61,7 +61,7 @@ class TestBash:
 
     @pytest.mark.parametrize("name", commands.COMMANDS)
     def test_options_of_each_command(self, name: str, complete: Complete) -> None:
-        command, _ = commands.load(name)
+        command = commands.load(name)
         found = complete("ds", name, "")
         for option in (*command.options, *arguments.GENERAL, *arguments.READ, *arguments.WRITE):
             assert (f"{option.name}:" if option.value else option.label) in found
@@ -106,7 +106,7 @@ def test_every_command_and_option_is_in_it(shell: str, ds: Run) -> None:
     assert not re.search("@[A-Z]", out)
     for name in commands.COMMANDS:
         assert name in out
-        for option in commands.load(name)[0].options:
+        for option in commands.load(name).options:
             assert option.name in out or option.value
     assert all(suffix in out for suffix in ("ds", "nc4", "netcdf"))
 

@@ -16,7 +16,7 @@ import ds_format as ds
 from ds_format import display
 from ds_format.base import messages
 from ds_format.base.wording import visible
-from ds_format.cli import output
+from ds_format.cli import pst
 
 ROOT = Path(__file__).parents[2]
 DS = [sys.executable, "-m", "ds_format"]
@@ -162,7 +162,7 @@ def test_a_drawing_is_drawn() -> None:
 
 
 def test_stdout_that_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    output.put(["\x1b[31m\u202e\n"])
+    pst.put(["\x1b[31m\u202e\n"])
     assert capsys.readouterr().out == "\x1b[31m\u202e\n"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ds_format.api import files
-from ds_format.cli import cat
+from ds_format.cli import values
 from ds_format.model import stats
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_cat_goes_by_blocks(ds: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ds("cat", "x", "y", "d.ds")
     assert whole.status == 0
     assert whole.out.count("\n") == N + 1
-    monkeypatch.setattr(cat, "BLOCK_SIZE", 100)
+    monkeypatch.setattr(values, "BLOCK_SIZE", 100)
     assert ds("cat", "x", "y", "d.ds") == whole
     assert ds("cat", "y", "d.ds", "-n", "range:", "{", "i:", "{", "-2", "none", "}", "}").out == (
         "1494 1495 1496\n1497 1498 1499\n"

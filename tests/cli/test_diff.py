@@ -13,7 +13,7 @@ import pytest
 
 from ds_format import cmd
 from ds_format.api import files
-from ds_format.cli import man
+from ds_format.cli import help as explain
 from tests import golden_ds as golden
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def test_as_a_function(base: str, other: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_manual_page_tells_the_status() -> None:
-    pages = dict(man.pages())
+    pages = dict(explain.manual_pages())
     assert "\n0 if both are the same, 1 if they differ, 2 after" in pages["ds-diff.1"]
     assert "\n0, or 1 after an error" in pages["ds-ls.1"]
 

@@ -37,7 +37,7 @@ def test_help_on_a_command(name: str, ds: Run) -> None:
     assert (status, err) == (0, "")
     assert lines[:2] == [f"{name}: {commands.COMMANDS[name].caption}", ""]
     assert lines[2].startswith("Usage: ds ")
-    command, _ = commands.load(name)
+    command = commands.load(name)
     for label in [*(label for label, _ in command.arguments), *(option.label for option in command.options)]:
         assert any(f"{line} ".startswith(f"  {label} ") for line in lines), label
 
@@ -48,7 +48,7 @@ def test_help_on_nothing_known_is_the_general_help(ds: Run) -> None:
 
 @pytest.mark.parametrize("name", ["", *commands.COMMANDS])
 def test_lines_fit_a_terminal(name: str) -> None:
-    page = explain.command(name) if name else explain.general()
+    page = explain.text(name)
     assert max(len(line) for line in page.splitlines()) <= 80
     assert page.endswith("\n")
     assert "\n\n\n" not in page
@@ -56,16 +56,14 @@ def test_lines_fit_a_terminal(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_are_command_lines(name: str) -> None:
-    command, _ = commands.load(name)
+    command = commands.load(name)
     assert command.examples
     for _, line in command.examples:
         program, *words = shlex.split(line)
-        request = arguments.read(words)
+        request = commands.read(words)
         assert program == "ds"
         assert (request.command or commands.DEFAULT) == name
-        known = (*arguments.READ, *arguments.WRITE, *command.options)
-        arguments.check(request.options, known)
-        arguments.check_flags(request.options, known)
+        request.check(command.known).check_flags()
 
 
 def test_long_names_stand_on_lines_of_their_own() -> None:

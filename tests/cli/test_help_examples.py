@@ -18,7 +18,7 @@ from ds_format.api import files
 from ds_format.cli import commands
 from ds_format.cli import help as explain
 from ds_format.datadings.writer import FileWriter
-from ds_format.zds.archives.packing import unpack
+from ds_format.zds.packing import unpack
 
 NAMES = (
     "data.ds",
@@ -42,8 +42,8 @@ NAMES = (
 SILENT = ("diff", "verify")
 """Commands that print nothing where all is well."""
 EXAMPLES = [
-    *(("", line) for _, line in explain.general_page().examples),
-    *((name, line) for name in commands.COMMANDS for _, line in commands.load(name)[0].examples),
+    *(("", line) for _, line in explain.page_of().examples),
+    *((name, line) for name in commands.COMMANDS for _, line in commands.load(name).examples),
 ]
 
 
@@ -76,7 +76,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
 def test_each_command_has_two(name: str) -> None:
-    examples = commands.load(name)[0].examples
+    examples = commands.load(name).examples
     assert len(examples) >= 2
     assert len({line for _, line in examples}) == len(examples)
     for told, _ in examples:

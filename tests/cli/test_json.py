@@ -16,8 +16,8 @@ import pytest
 
 import ds_format
 from ds_format import binpickle
-from ds_format.cli import commands, output, pst
-from ds_format.cli.records.tools import TOOLS
+from ds_format.cli import commands, pst
+from ds_format.cli.records import TOOLS
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import ZDSStore
 
@@ -160,7 +160,7 @@ class TestTheRule:
 
 
 def same_as_plain(found: list[Any], plain: str, words: list[str]) -> None:
-    lines = "".join(f"{pst.encode(value, number=output.number)}\n" for value in found)
+    lines = "".join(f"{pst.encode(value, number=pst.number)}\n" for value in found)
     if words[0] == "stats" and found == [None]:
         lines = ""
     assert lines.encode("utf-8", "surrogateescape") == plain.encode("utf-8", "surrogateescape"), words

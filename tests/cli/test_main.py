@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ds_format._version import __version__
-from ds_format.cli import commands, signals
-from ds_format.cli.commands import Command
+from ds_format.cli import commands, process
+from ds_format.cli.arguments import Command
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -21,8 +21,8 @@ def behave(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Replaces what commands do."""
 
     def use(run: Any) -> None:
-        command = Command(("ds x",), "", (), (), ())
-        monkeypatch.setattr(commands, "load", lambda name: (command, run))
+        command = Command(("ds x",), "", (), (), (), run)
+        monkeypatch.setattr(commands, "load", lambda name: command)
 
     return use
 
@@ -102,7 +102,7 @@ def test_warnings_can_be_errors(behave: Any, ds: Run) -> None:
 
 @pytest.mark.parametrize(
     ("error", "number"),
-    [(KeyboardInterrupt(), signal.SIGINT), (BrokenPipeError(), signals.PIPE), (signals.Ended(15), signal.SIGTERM)],
+    [(KeyboardInterrupt(), signal.SIGINT), (BrokenPipeError(), process.PIPE), (process.Terminated(15), signal.SIGTERM)],
 )
 def test_the_end_by_a_signal_is_quiet(error: BaseException, number: int, behave: Any, ds: Run) -> None:
     behave(failing(error))

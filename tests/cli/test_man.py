@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ds_format.cli import commands, man
+from ds_format.cli import commands
 from ds_format.cli import help as explain
 
-PAGES = dict(man.pages())
+PAGES = dict(explain.manual_pages())
 MACROS = {"TH", "SH", "TP", "PP", "RS", "RE", "br"}
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +51,7 @@ def plain(roff: str) -> str:
 
 @pytest.mark.parametrize("name", ["", *commands.COMMANDS])
 def test_each_tells_what_the_help_tells(name: str) -> None:
-    page = explain.command_page(name) if name else explain.general_page()
+    page = explain.page_of(name)
     shown = plain(PAGES[f"ds-{name}.1" if name else "ds.1"])
     told = [*page.usage, *page.about]
     told += [text for rows in page.sections.values() for row in rows for text in row]
@@ -63,7 +63,7 @@ def test_each_tells_what_the_help_tells(name: str) -> None:
 def test_the_build_writes_them(tmp_path: Path) -> None:
     folder = tmp_path / "share" / "man1"
     subprocess.run(
-        [sys.executable, "-m", "ds_format.cli.man", str(folder)],
+        [sys.executable, "-m", "ds_format.cli.help", str(folder)],
         check=True,
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT)},
@@ -101,7 +101,7 @@ class Absent:
 
 sys.meta_path.insert(0, Absent())
 sys.argv = ["man", sys.argv[1]]
-runpy.run_module("ds_format.cli.man", run_name="__main__")
+runpy.run_module("ds_format.cli.help", run_name="__main__")
 """
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT)
     assert {path.name for path in tmp_path.iterdir()} == {*PAGES}

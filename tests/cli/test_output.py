@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.cli import output
+from ds_format.cli import pst
 
 
 def printed(item: Any, capsysbinary: pytest.CaptureFixture[bytes], **options: bool) -> bytes:
-    output.write([item], **options)
+    pst.write([item], **options)
     return capsysbinary.readouterr().out
 
 
@@ -64,14 +64,14 @@ def test_indent(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
 def test_stdout_of_any_encoding_gets_utf8(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
-    output.write(["ž\udcff"])
+    pst.write(["ž\udcff"])
     assert raw.getvalue() == b"\xc5\xbe\xff\n"
 
 
 def test_stdout_without_bytes_gets_text(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
-    output.write(["ž", 5])
+    pst.write(["ž", 5])
     assert stream.getvalue() == "ž\n5\n"
 
 
@@ -80,7 +80,7 @@ def test_a_full_stdout_is_an_error_once(monkeypatch: pytest.MonkeyPatch) -> None
     with open("/dev/full", "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         with pytest.raises(OSError, match="No space left"):
-            output.write(["a"])
+            pst.write(["a"])
         assert stream.closed
 
 
@@ -90,8 +90,8 @@ def test_an_error_of_the_data_leaves_stdout_open(capsysbinary: pytest.CaptureFix
         raise FileNotFoundError
 
     with pytest.raises(FileNotFoundError):
-        output.write(items())
-    output.write(["b"])
+        pst.write(items())
+    pst.write(["b"])
     assert capsysbinary.readouterr().out == b"a\nb\n"
 
 
@@ -103,7 +103,7 @@ def test_an_error_of_the_data_leaves_stdout_open(capsysbinary: pytest.CaptureFix
     )
 )
 def test_hidden_floats_have_the_digits_of_numpy(value: Any) -> None:
-    text = output.number(output.as_lists(value))
+    text = pst.number(pst.as_lists(value))
     fixed = f"{value:f}"
     is_hidden = value and (float(fixed) == 0 or sum(char.isdigit() for char in fixed) > 17)
     assert text == fixed if not is_hidden else float(text) == float(str(value))

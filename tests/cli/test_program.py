@@ -25,7 +25,7 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from ds_format.cli import commands, main, progress
-from ds_format.cli.commands import Command
+from ds_format.cli.arguments import Command
 
 def run(request):
     try:
@@ -41,7 +41,7 @@ def run(request):
     return ["done"]
 
 progress.DELAY = 0.0
-commands.load = lambda name: (Command(("ds x",), "", (), (), ()), run)
+commands.load = lambda name: Command(("ds x",), "", (), (), (), run)
 sys.exit(main())
 """
 """A program whose command takes some time."""

@@ -17,7 +17,7 @@ import pytest
 import ds_format
 from ds_format import binpickle
 from ds_format.base.progress import Advance, share_of
-from ds_format.cli import arguments, commands, large
+from ds_format.cli import change, commands
 from ds_format.cli.progress import between
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import ZDSStore
@@ -31,7 +31,7 @@ N = 5000
 @pytest.fixture
 def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Files of all kinds; whatever is in them is large."""
-    monkeypatch.setattr(large, "SIZE", 1)
+    monkeypatch.setattr(change, "LARGE", 1)
     rng = np.random.default_rng(1)
     x = np.ma.MaskedArray(rng.normal(size=(N, 3)), rng.random((N, 3)) < 0.1)
     text = np.array([f"t{i}" for i in range(N)], object)
@@ -53,9 +53,9 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(*words: str) -> tuple[list[tuple[int, int]], list[Any]]:
     """Run a command, and return what is told meanwhile, and what it would print."""
     calls: list[tuple[int, int]] = []
-    request = arguments.read(list(words))._replace(progress=lambda done, total: calls.append((done, total)))
-    _, run = commands.load(request.command)
-    return calls, list(run(request))
+    request = commands.read(list(words))._replace(progress=lambda done, total: calls.append((done, total)))
+    command = commands.load(request.command)
+    return calls, list(command.run(request.check(command.known)))
 
 
 COMMANDS = [
@@ -125,11 +125,11 @@ def test_it_changes_nothing_that_is_printed(words: list[str], ds: Callable[..., 
 @pytest.mark.parametrize("suffix", ["ds", "nc", "json"])
 @pytest.mark.parametrize("source", ["d.ds", "d.nc"])
 def test_a_large_dataset_is_changed_as_a_small_one(source: str, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "BLOCK_SIZE", 4096)
+    monkeypatch.setattr(change, "BLOCK_SIZE", 4096)
     words = ["rename", "t:", "time", source]
     told(*words, f"large.{suffix}")
-    _, run = commands.load("rename")
-    list(run(arguments.read([*words, f"small.{suffix}"])))
+    run = commands.load("rename").run
+    list(run(commands.read([*words, f"small.{suffix}"])))
     found, expected = ds_format.read(f"large.{suffix}"), ds_format.read(f"small.{suffix}")
     assert found.keys() == expected.keys()
     assert found["."] == expected["."]

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from ds_format.api import files
+from ds_format.cli import records
 from ds_format.cli.arguments import Request
-from ds_format.cli.records import copying
-from ds_format.cli.records.showing import shown
+from ds_format.cli.records import editing
+from ds_format.cli.records.printing import shown
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter
 
@@ -150,7 +151,8 @@ def test_progress_adds_up(suffix: str, folder: Path) -> None:
     files.write(source, {"v": np.arange(4), ".": {"v": {".dims": ["i"]}}})
     told: list[tuple[int, int]] = []
     options = {"outfiles": [str(folder / name) for name in ("a" + suffix, "b" + suffix)]}
-    copying.split(Request("records", [str(source), "2"], options, lambda *both: told.append(both)))
+    request = Request("records", [str(source), "2"], options, lambda *both: told.append(both))
+    editing.split(request.check(records.OPTIONS))
     size = told[0][1] // 4
     assert told == [(n * size, 4 * size) for n in (1, 2, 3, 4)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ds_format.api import files
-from ds_format.cli import selecting
+from ds_format.cli import select_
 from ds_format.model.selection import Selection
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         source, variables, sel = part
         found.append((source, target, variables, sel or None))
 
-    monkeypatch.setattr(selecting, "open_subset", Whole)
-    monkeypatch.setattr(selecting, "write_subset", record)
+    monkeypatch.setattr(select_, "open_subset", Whole)
+    monkeypatch.setattr(select_, "write_subset", record)
     return found
 
 
@@ -142,7 +142,7 @@ def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.Monkey
         seen.append(skip_unsupported)
         return Whole(path, skip_unsupported=skip_unsupported)
 
-    monkeypatch.setattr(selecting, "open_subset", opened)
+    monkeypatch.setattr(select_, "open_subset", opened)
     for flags in ([], ["--skip-unsupported"]):
         assert ds("select", *flags, "i", "o").status == 0
         assert ds(*flags, "select", "i", "o").status == 0
@@ -151,7 +151,7 @@ def test_skip_unsupported(ds: Run, calls: list[Call], monkeypatch: pytest.Monkey
 
 def test_nobody_watches_without_a_terminal(ds: Run, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(selecting, "write_subset", lambda part, target, progress: seen.append(progress))
+    monkeypatch.setattr(select_, "write_subset", lambda part, target, progress: seen.append(progress))
     assert ds("select", "i", "o").status == 0
     assert seen == [None]
 

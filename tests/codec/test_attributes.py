@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.codec.attributes import NUMERIC, from_json, to_json
-from ds_format.kernels.header.attribute_types import put_types
+from ds_format.kernels.ds.plain import put_types
 
 
 def typed(value: Any, spec: Any) -> Any:

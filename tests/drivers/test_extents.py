@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ds_format as ds
 from ds_format.drivers import hdf5, netcdf
 from ds_format.drivers.library.catalog import joinable
-from ds_format.drivers.netcdf import extents
+from ds_format.drivers.netcdf import source as netcdf_source
 
 h5py = pytest.importorskip("h5py")
 
@@ -228,5 +228,5 @@ def test_a_variable_is_proven_to_be_long_enough_without_h5py(tmp_path: Path, mon
 
 def test_others_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "x.nc", Content(TWO.sizes, [Drawn(("t", "x"), (n, 3), "f4", None, "") for n in (2, 5)]))
-    monkeypatch.setattr(extents, "find", None)
+    monkeypatch.setattr(netcdf_source, "find_extent", None)
     assert ds.read(tmp_path / "x.nc")["v0"].shape == (5, 3)

@@ -18,7 +18,7 @@ from ds_format.cli import main
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.drivers.base import LossWarning
 from ds_format.errors import DriverError, IntegrityError, UnsupportedError
-from ds_format.many.converting import comparing
+from ds_format.many.converting.task import compare
 from ds_format.views.subset import open_subset
 from ds_format.zds.store import ZDSStore
 
@@ -152,7 +152,7 @@ def test_a_folder_is_verified_against_unpacked_values(packed: Path, tmp_path: Pa
             assert [one.status for one in done] == ["converted", "converted"]
     ds.convert(packed, tmp_path / "a.zds")
     with open_subset(tmp_path / "other.nc") as part, pytest.raises(IntegrityError, match='"t": value 0 diff'):
-        comparing.compare(part, str(tmp_path / "a.zds"))
+        compare(part, str(tmp_path / "a.zds"))
 
 
 def test_blocks_are_cut_to_the_size_of_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ import ds_format as ds
 from ds_format import drivers
 from ds_format.body.body import FileBody
 from ds_format.drivers.handle import PositionedHandle
-from ds_format.drivers.netcdf.classic.values import ClassicValues
+from ds_format.drivers.netcdf.classic.source import ClassicValues
 from ds_format.drivers.netcdf.source import NetCDFSource
-from ds_format.kernels.files import batch, files, opening, portable
+from ds_format.kernels.files import batch, files, portable
 
 N = 1 << 18
 SUFFIXES = ["ds", "nc", "nc4", "h5", "json", "csv", "bpk", "msgpack", "zds", "store"]
@@ -206,7 +206,7 @@ def test_a_program_that_rewrites_a_file_while_it_is_read(tmp_path, suffix, cls, 
         calls.clear()
 
 
-@pytest.mark.parametrize("module", [files, opening, portable])
+@pytest.mark.parametrize("module", [files, portable])
 def test_small_files_are_read_while_they_change(tmp_path, module):
     path = tmp_path / "a"
     path.write_bytes(bytes(1 << 12))
@@ -224,10 +224,7 @@ def test_small_files_are_read_while_they_change(tmp_path, module):
         for _ in range(100):
             try:
                 found = [data for data in batch.read_files([str(path)], 1 << 16) if isinstance(data, bytearray)]
-                if module is opening:
-                    found.append(module.open_first(path, 1 << 16)[2])
-                else:
-                    found.append(module.read_file(path, 1 << 16))
+                found += [module.open_first(path, 1 << 16)[2], module.read_file(path, 1 << 16)]
             except ds.ReplacedError as error:
                 found = [bytearray(1 << 12) if error.path == str(path) else bytearray()]
             assert {len(data) for data in found} <= {1 << 12}

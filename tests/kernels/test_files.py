@@ -1,8 +1,10 @@
-"""Whole files and ranges of files: the compiled functions and those for other systems."""
+"""Files in one call, whole, in part or many: the compiled functions and those for other systems."""
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -12,16 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ds_format.kernels.files import batch as compiled_batch
 from ds_format.kernels.files import files as compiled
 from ds_format.kernels.files import portable
+from tests.descriptors import n_open
 
-pytestmark = pytest.mark.parametrize("files", [compiled, portable], ids=["compiled", "portable"])
+both = pytest.mark.parametrize("files", [compiled, portable], ids=["compiled", "portable"])
 
 
 def listing(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@both
 def test_read_file(files: Any, tmp_path: Path) -> None:
     path = tmp_path / "ä file"
     path.write_bytes(b"hello")
@@ -32,6 +37,7 @@ def test_read_file(files: Any, tmp_path: Path) -> None:
     assert files.read_file(path, 0) == bytearray()
 
 
+@both
 def test_a_file_that_ends_before_its_size(files: Any) -> None:
     """As one does that is cut while it is read: those of the kernel of Linux say that they have a whole page."""
     path = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -40,6 +46,7 @@ def test_a_file_that_ends_before_its_size(files: Any) -> None:
     assert files.read_file(path, 1 << 16) == path.read_bytes()
 
 
+@both
 def test_reading_what_is_no_file(files: Any, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nope"):
         files.read_file(tmp_path / "nope", 9)
@@ -51,6 +58,7 @@ def test_reading_what_is_no_file(files: Any, tmp_path: Path) -> None:
         files.read_file(5.0, 9)
 
 
+@both
 @pytest.mark.parametrize("atomic", [True, False])
 def test_write_file(files: Any, atomic: bool, tmp_path: Path) -> None:
     path = tmp_path / ("ž" * 120)
@@ -59,6 +67,7 @@ def test_write_file(files: Any, atomic: bool, tmp_path: Path) -> None:
     assert listing(tmp_path) == [path.name]
 
 
+@both
 def test_replacing_keeps_permissions_and_open_readers(files: Any, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"old")
@@ -70,6 +79,7 @@ def test_replacing_keeps_permissions_and_open_readers(files: Any, tmp_path: Path
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+@both
 def test_an_exclusive_file_must_not_exist(files: Any, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"old")
@@ -78,6 +88,7 @@ def test_an_exclusive_file_must_not_exist(files: Any, tmp_path: Path) -> None:
     assert path.read_bytes() == b"old"
 
 
+@both
 def test_what_is_no_file_is_left_alone(files: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     (tmp_path / "link").symlink_to("file")
@@ -88,6 +99,7 @@ def test_what_is_no_file_is_left_alone(files: Any, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
+@both
 def test_writing_where_nothing_can_be_written(files: Any, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nope"):
         files.write_file(tmp_path / "nope" / "x", [b"new"])
@@ -109,6 +121,7 @@ except OSError as error:
 """
 
 
+@both
 @pytest.mark.parametrize("how", ["atomic", "straight"])
 def test_no_space_leaves_nothing_behind(files: Any, how: str, tmp_path: Path) -> None:
     which = "compiled" if files is compiled else "portable"
@@ -122,3 +135,106 @@ def test_no_space_leaves_nothing_behind(files: Any, how: str, tmp_path: Path) ->
     assert listing(tmp_path) == (["x"] if how == "atomic" else [])
     if how == "atomic":
         assert path.read_bytes() == b"old"
+
+
+@both
+@pytest.mark.parametrize("limit", [5, 6, 1 << 20])
+def test_all_of_a_small_file(files: Any, limit: int, tmp_path: Path) -> None:
+    path = tmp_path / "ä file"
+    path.write_bytes(b"hello")
+    for name in (path, str(path), os.fsencode(path)):
+        assert files.open_first(name, limit)[:3] == (-1, 5, bytearray(b"hello"))
+    path.write_bytes(b"")
+    assert files.open_first(path, 0)[:3] == (-1, 0, bytearray())
+
+
+@both
+@pytest.mark.parametrize("limit", [0, 4])
+def test_the_first_bytes_of_a_larger_file(files: Any, limit: int, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"hello")
+    fd, size, data, _ = files.open_first(path, limit)
+    try:
+        assert (size, data) == (5, bytearray(b"hello"[:limit]))
+        assert not os.get_inheritable(fd)
+        assert os.fstat(fd).st_size == 5
+    finally:
+        os.close(fd)
+
+
+@both
+def test_the_first_bytes_of_a_file_that_ends_before_its_size(files: Any) -> None:
+    """As one does that is cut while it is read: those of the kernel of Linux say that they have a whole page."""
+    path = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not path.is_file() or path.stat().st_size <= len(path.read_bytes()):
+        pytest.skip("there is no such file")
+    assert files.open_first(path, 1 << 16)[:3] == (-1, path.stat().st_size, path.read_bytes())
+
+
+@both
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes with names")
+def test_the_first_bytes_of_what_is_no_file(files: Any, tmp_path: Path) -> None:
+    """Each leaves no descriptor behind, and none waits."""
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("nothing", tmp_path / "link")
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(os.path.relpath(tmp_path / "socket"))
+        kinds = {"": errno.EISDIR, "pipe": errno.ESPIPE, "link": errno.ENOENT, "nope": errno.ENOENT}
+        for name, number in kinds.items():
+            with pytest.raises(OSError) as caught:  # noqa: PT011 - its number and name are looked at
+                files.open_first(tmp_path / name, 9)
+            assert (caught.value.errno, str(caught.value.filename)) == (number, str(tmp_path / name))
+        with pytest.raises(OSError, match="socket"):
+            files.open_first(tmp_path / "socket", 9)
+        assert not n_open(tmp_path, tmp_path / "pipe", tmp_path / "socket")
+    with pytest.raises(ValueError, match="null"):
+        files.open_first("a\0b", 9)
+    with pytest.raises(TypeError):
+        files.open_first(5.0, 9)
+
+
+both_batches = pytest.mark.parametrize("batch", [compiled_batch, portable], ids=["compiled", "portable"])
+
+
+@both_batches
+def test_files_come_in_order(batch: Any, tmp_path: Path) -> None:
+    contents = [b"x" * (i * 97 % 5000) for i in range(300)]
+    paths = [tmp_path / f"ž{i}" for i in range(300)]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    found = list(batch.read_files(paths, 5000))
+    assert found == contents
+    assert all(type(data) is bytearray for data in found)
+    assert list(batch.read_files([str(paths[7]), os.fsencode(paths[8])], 5000)) == contents[7:9]
+    assert list(batch.read_files([], 1)) == []
+
+
+@both_batches
+def test_stamps_tell_which_files_were_read(batch: Any, tmp_path: Path) -> None:
+    for name, size in {"a": 3, "b": 0, "large": 9}.items():
+        (tmp_path / name).write_bytes(bytes(size))
+    found = batch.read_files([str(tmp_path / name) for name in ("a", "none", "large", "b")], 5)
+    wanted = []
+    for name in ("a", "none", "large", "b"):
+        status = os.stat(tmp_path / name) if name != "none" else None
+        wanted.append([0, 0, 0] if status is None else [status.st_size, status.st_mtime_ns, status.st_ino])
+    assert np.frombuffer(found.stamps(), np.int64).reshape(-1, 3).tolist() == wanted
+    assert batch.read_files([], 5).stamps() == b""
+
+
+@both_batches
+def test_what_is_not_read(batch: Any, tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"123456")
+    (tmp_path / "good").write_bytes(b"12345")
+    os.mkfifo(tmp_path / "pipe")
+    names = ["large", "nope", "good", ".", "pipe"]
+    found = list(batch.read_files([tmp_path / name for name in names], 5))
+    assert found == [None, errno.ENOENT, b"12345", None, None]
+
+
+@both_batches
+def test_wrong_arguments(batch: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        batch.read_files([5.0], 1)
+    with pytest.raises(ValueError, match="null"):
+        batch.read_files(["a\0b"], 1)

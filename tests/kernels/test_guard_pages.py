@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ds_format.kernels.ds.bits import count_bits, pack_bits, unpack_bits
-from ds_format.kernels.ds.values import gather, scatter, swap
-from ds_format.kernels.hdf5.checksum import fletcher32
-from ds_format.kernels.hdf5.place import place as chunk_place
-from ds_format.kernels.hdf5.place import unshuffle
+from ds_format.kernels.common.checksums import fletcher32
+from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
+from ds_format.kernels.hdf5.chunks import place as chunk_place
+from ds_format.kernels.hdf5.chunks import unshuffle
 
 from .. import oracles
 

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from ds_format.kernels.json.check import VALID, check_line
 from ds_format.kernels.json.values import MAX_DEPTH, dumps
-from ds_format.kernels.zds.encoder import Encoder
-from ds_format.kernels.zds.lines import add_lines
+from ds_format.kernels.zds.lines import Encoder, add_lines
 from ds_format.kernels.zds.zdx import Table
 
 texts = st.text(st.characters(codec="utf-8"), max_size=70)

@@ -1,8 +1,12 @@
-"""Whether metadata fit plain arrays: judged in one compiled pass as by the code that tells what is wrong."""
+"""Plain arrays: read from small files of numbers, and found in datasets as step by step."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +14,190 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ds_format.codec.attributes import from_json
+from ds_format.codec.header import VERSION_LINE
+from ds_format.codec.line import PARSER, compiled
 from ds_format.dataset import Dataset, arrays_of, check_dims, checked, metadata_of
+from ds_format.drivers.ds.whole import DTYPES_BY_NUMBER
 from ds_format.errors import UnsupportedError
-from ds_format.kernels.ds.plain import plain_arrays
+from ds_format.kernels.ds.plain import Reader, plain_arrays, put_numbers
+from ds_format.kernels.files import files
 
 from ..strategies import datasets, usual_datasets
+
+NATIVE, FOREIGN = ("l", "b") if sys.byteorder == "little" else ("b", "l")
+BODY = np.arange(6.0).tobytes()
+
+
+def file_of(entries: dict[str, Any], pad: int = 0) -> tuple[Any, bytearray]:
+    """Return header and bytes of a file whose body starts at a multiple of 8, and so many bytes behind."""
+    text = json.dumps({key: {".endian": NATIVE, **entry} for key, entry in entries.items()}).encode()
+    size = len(VERSION_LINE) + len(text) + 1
+    data = bytearray(VERSION_LINE + text + b" " * (-size % 8 + pad) + b"\n" + BODY)
+    found = compiled(data)
+    assert found is not None
+    return found[0], data
+
+
+def put(header: Any, data: Any, share: bool = True, keys: Any = None) -> tuple[dict[str, Any], list[str]]:
+    out: dict[str, Any] = {}
+    return out, put_numbers(header, DTYPES_BY_NUMBER, data, header.body, share, out, keys)
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+@pytest.mark.parametrize("share", [True, False])
+def test_arrays_of_numbers(pad: int, share: bool) -> None:
+    header, data = file_of({"x": {".size": [2, 2]}, "y": {".size": [2], ".offset": 32}, "s": {".offset": 8}}, pad)
+    out, left = put(header, data, share)
+    assert left == []
+    assert list(out) == ["x", "y", "s"]
+    assert out["x"].tolist() == [[0, 1], [2, 3]]
+    assert out["y"].tolist() == [4, 5]
+    assert type(out["s"]) is np.float64
+    assert out["s"] == 1
+    assert out["x"].flags.writeable
+    assert out["x"].flags.aligned
+    assert out["x"].flags.c_contiguous
+    is_view = share and not pad  # where bytes are not aligned, they are copied
+    assert out["x"].flags.owndata is not is_view
+    data[-8:] = bytes(8)
+    assert out["y"][1] == (0 if is_view else 5)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {".size": [7]},
+        {".size": [1], ".offset": 41},
+        {".size": [1], ".offset": 10**17},
+        {".size": [1 << 40]},
+        {".size": [1 << 20, 1 << 20]},
+        {".size": [0]},
+        {".size": [2], ".endian": FOREIGN},
+        {".size": [2], ".missing": True},
+        {".size": [2], ".type": "bool"},
+        {".size": [2], ".type": "unicode"},
+    ],
+    ids=str,
+)
+def test_what_is_left(entry: dict[str, Any]) -> None:
+    header, data = file_of({"a": entry, "b": {".size": [1]}})
+    out, left = put(header, data)
+    assert left == ["a"]
+    assert list(out) == ["a", "b"]
+    assert out["a"] is None
+
+
+def test_bytes_have_no_order() -> None:
+    header, data = file_of({"a": {".size": [2], ".endian": FOREIGN, ".type": "uint8", ".offset": 8}})
+    assert put(header, data)[0]["a"].tolist() == [0, 0]
+
+
+def test_no_data() -> None:
+    header, data = file_of({"a": {".size": None}})
+    assert put(header, data) == ({"a": None}, [])
+
+
+def test_some() -> None:
+    header, data = file_of({"a": {".size": [1]}, "b": {".size": [1]}, "c": {".size": [2], ".missing": True}})
+    out, left = put(header, data, keys=["c", "b", "z"])
+    assert list(out) == ["b", "c"]
+    assert left == ["c"]
+
+
+def test_wrong_arguments() -> None:
+    header, data = file_of({"a": {".size": [1]}})
+    with pytest.raises(TypeError, match="expected a dict"):
+        put_numbers(header, DTYPES_BY_NUMBER, data, header.body, True, [], None)  # type: ignore[arg-type]
+    with pytest.raises((BufferError, TypeError)):
+        put(header, bytes(data))
+
+
+LIMIT = 10_000
+READER = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_file, LIMIT)
+VALUES = np.arange(4.0)
+
+
+def made(attributes: dict[str, Any] | None = None, n: int = 4, entry: dict[str, Any] | None = None) -> bytearray:
+    """Return a file of one variable, whose body starts at a multiple of 8."""
+    order = "l" if sys.byteorder == "little" else "b"
+    var = {".size": [n], ".type": "float64", ".endian": order, **(entry or {})}
+    text = json.dumps({"x": var, ".": attributes or {}}).encode()
+    size = len(VERSION_LINE) + len(text) + 1
+    return bytearray(VERSION_LINE + text + b" " * (-size % 8) + b"\n" + np.resize(VALUES, n).tobytes())
+
+
+def fill(data: bytearray, keys: Any = None, full: bool = False) -> tuple[dict[str, Any], Any]:
+    out: dict[str, Any] = {}
+    return out, READER.fill(data, out, keys, full)
+
+
+@pytest.mark.parametrize("n", [4, 1000])
+def test_arrays_keep_no_header_that_is_longer_than_they_are(n: int) -> None:
+    data = made(n=n)
+    out, rest = fill(data)
+    assert rest is None
+    assert out["x"].tolist() == np.resize(VALUES, n).tolist()
+    assert out["x"].flags.writeable
+    assert out["x"].flags.aligned
+    assert len(out["x"].base) == (8 * n if n == 4 else len(data))
+    assert out["."] == {"x": {".size": [n], ".type": "float64"}, ".": {}}
+
+
+def test_attributes_have_their_types() -> None:
+    data = made({"a": [1], ".dtypes": {"a": ["int16", 1]}})
+    for _ in range(3):
+        out, rest = fill(data)
+        assert rest is None
+        assert out["."]["."]["a"].dtype == np.int16
+        out["."]["."]["a"][0] = 2
+
+
+@pytest.mark.parametrize(("full", "known"), [(False, ["."]), (True, ["x", "."])])
+def test_some_variables(full: bool, known: list[str]) -> None:
+    out, rest = fill(made(), ["y"], full)
+    assert rest is None
+    assert list(out) == ["."]
+    assert list(out["."]) == known
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        (made(entry={".type": "unicode"}), ["x"]),
+        (made(entry={".missing": True}), ["x"]),
+        (made(n=0), ["x"]),
+        (made(entry={".size": [5]}), ["x"]),
+        (made(entry={".type": "str"}), None),
+        (made(entry={".netcdf": {"packed": True}}), []),
+    ],
+    ids=["text", "mask", "empty", "truncated", "offsets in doubt", "packed perhaps"],
+)
+def test_what_is_left_to_others(data: bytearray, left: list[str] | None) -> None:
+    out, rest = fill(data)
+    assert rest is not None
+    assert rest[0] is data
+    assert rest[1] is not None
+    assert rest[2] == left
+    assert "." not in out
+
+
+def test_a_header_that_is_left_to_others() -> None:
+    data = bytearray(b'ds-1.0\n{"x": 1}\n')
+    assert fill(data) == ({}, (data, None, None))
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "x.ds"
+    path.write_bytes(made())
+    out: dict[str, Any] = {}
+    assert READER.read(path, out, None, False) is None
+    assert out["x"].tolist() == VALUES.tolist()
+    os.truncate(path, LIMIT + 1)
+    assert READER.read(path, {}, None, False) == (None, None, None)
+    with pytest.raises(FileNotFoundError, match="absent"):
+        READER.read(tmp_path / "absent", {}, None, False)
+
 
 odd = st.sampled_from([
     None,

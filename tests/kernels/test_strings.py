@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
-from ds_format.kernels.ds.strings import decode_strings, encode_strings, has_none, measure_strings, total_length
+from ds_format.kernels.ds.strings import (
+    decode_numpy_strings,
+    decode_strings,
+    encode_numpy_strings,
+    encode_strings,
+    has_none,
+    measure_numpy_strings,
+    measure_strings,
+    total_length,
+)
 
 from .. import oracles
 

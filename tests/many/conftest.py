@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ds_format.drivers.ds import alike
 from ds_format.many import reading
 
 from .files_as_one import SIZES, make, write
@@ -18,5 +19,5 @@ def paths(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param != "batch":
         monkeypatch.setattr(reading, "SMALL_SIZE", 8)
     if request.param == "large":
-        monkeypatch.setattr("ds_format.drivers.ds.whole.WHOLE_SIZE", 8)
+        monkeypatch.setattr(alike, "SMALL", alike.SMALL._replace(size=8))
     return write(tmp_path, *(make(i, n) for i, n in enumerate(SIZES)))

@@ -10,7 +10,7 @@ import numpy as np
 
 import ds_format as ds
 from ds_format.many.opening import ManyFiles, open_files
-from ds_format.many.scanning import Wanted
+from ds_format.many.scanning import JoinOptions
 from ds_format.model.index import take
 
 from ..same import same_data
@@ -50,7 +50,7 @@ def write(folder: Path, *datasets: dict[str, Any], suffix: str = ".ds") -> list[
 
 
 def opened(paths: list[str], dim: str = "t", sortby: str | None = None, **options: Any) -> ManyFiles:
-    return open_files(paths, Wanted(dim, **options), sortby=sortby)
+    return open_files(paths, JoinOptions(dim, **options), sortby=sortby)
 
 
 def values(found: ManyFiles, name: str, index: tuple[Any, ...] | None = None) -> Any:

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ds_format as ds
-from ds_format.drivers.ds.alike import AlikeFiles
+from ds_format.drivers.alike import AlikeFiles
+from ds_format.drivers.ds.alike import SMALL
 from ds_format.errors import DsError
 
 from ..same import same_data, same_value
@@ -129,7 +130,7 @@ def alike(datasets: list[dict[str, Any]], tmp_path: Path, **how: Any) -> tuple[A
     for i, dataset in enumerate(datasets):
         ds.write(tmp_path / f"{i}.ds", dataset)
         contents.append(bytearray((tmp_path / f"{i}.ds").read_bytes()))
-    piece = AlikeFiles("0", contents[0], **how)
+    piece = AlikeFiles(SMALL, "0", contents[0], **how)
     return piece, [piece.add(str(i), data) for i, data in enumerate(contents) if i]
 
 
@@ -177,9 +178,9 @@ def test_only_the_first_is_taken_of_what_is_not_joined(tmp_path: Path) -> None:
 def test_a_last_member_that_is_no_attributes(tmp_path: Path) -> None:
     entry = '{".dims": ["t"], ".size": [1], ".type": "uint8", ".len": 1'
     whole = f'ds-1.0\n{{"x": {entry}, "a": {{"b": 1, ".": {{}}}}}}}}\n7'.encode()
-    piece = AlikeFiles("a", bytearray(whole))
+    piece = AlikeFiles(SMALL, "a", bytearray(whole))
     with pytest.raises(ds.FormatError, match="b: header"):  # a brace is missing
-        AlikeFiles("b", bytearray(whole.replace(b"}}}\n", b"}}\n")))
+        AlikeFiles(SMALL, "b", bytearray(whole.replace(b"}}}\n", b"}}\n")))
     assert not piece.add("b", bytearray(whole.replace(b"}}}\n", b"}}\n")))
     assert piece.add("c", bytearray(whole.replace(b"{}}}", b'{"c": 1}}}')))
     assert piece.paths == ["a", "c"]

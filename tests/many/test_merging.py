@@ -10,7 +10,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers import base
-from ds_format.many import merging, opened_files
+from ds_format.many import merging, pieces
 
 from ..same import same_data
 from .test_reading import make, same
@@ -31,7 +31,7 @@ def test_files_merge_as_datasets_do(
     paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int, n_open: int, arguments: Any
 ) -> None:
     monkeypatch.setattr(merging, "BLOCK_SIZE", budget)
-    monkeypatch.setattr(opened_files, "MAX_OPEN", n_open)
+    monkeypatch.setattr(pieces, "MAX_OPEN", n_open)
     dim, options = arguments
     ds.merge_files(dim, paths, tmp_path / "out.ds", **options)
     assert same(ds.read(tmp_path / "out.ds"), ds.merge([ds.read(path) for path in paths], dim, **options))

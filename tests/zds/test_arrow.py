@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format.errors import DriverError, MissingError, UnsupportedError
+from ds_format.zds import arrow_columns
+from ds_format.zds.arrow_columns import MAX_DEPTH, MAX_MEMBERS, ROWS, Columns, arrow_stream
 from ds_format.zds.faults import ZdsWarning
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.tables import columns
-from ds_format.zds.tables.arrow_ import from_arrow, to_arrow
-from ds_format.zds.tables.columns import ROWS, Columns, arrow_stream
-from ds_format.zds.tables.shapes import MAX_DEPTH, MAX_MEMBERS
+from ds_format.zds.tables import from_arrow, to_arrow
 
 pa = pytest.importorskip("pyarrow")
 
@@ -346,6 +345,6 @@ def test_memory_is_that_of_some_batches(monkeypatch: pytest.MonkeyPatch) -> None
             assert alive <= 2 * 8 + 1
             yield {"_id": "x", "t": Text(i)}
 
-    monkeypatch.setattr(columns, "ROWS", 8)
+    monkeypatch.setattr(arrow_columns, "ROWS", 8)
     batches = Columns(scan, schema=pa.schema([("_id", pa.string()), ("t", pa.string())])).batches()
     assert sum(batch.num_rows for batch in batches) == made_ == 100

@@ -15,8 +15,9 @@ import pytest
 
 from ds_format.errors import DsError
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.findings import ERROR, WARNING, Finding
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import ERROR, WARNING, Finding, validate
+from ds_format.zds.validation import validate
 
 from . import golden
 from .test_golden import everything

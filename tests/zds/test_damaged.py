@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from ds_format.errors import DsError
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.reindexing import reindex
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import reindex, validate
+from ds_format.zds.validation import validate
 
 from . import golden
 

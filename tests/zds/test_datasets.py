@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.zds.archives.packing import pack
-from ds_format.zds.datasets import Batches, ZDataset
+from ds_format.zds.packing import pack
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.streams import ZIterableDataset
+from ds_format.zds.training import Batches, ZDataset, ZIterableDataset
 
 from ..torch_stand_in import TorchDataset, TorchIterableDataset, parts_of_workers
 
@@ -254,7 +253,7 @@ def test_datasets_are_instances_of_the_classes_of_torch_once_it_is_loaded(path: 
 
 
 def test_torch_is_not_imported() -> None:
-    code = "import sys, ds_format.zds.datasets, ds_format.zds.streams; print('torch' in sys.modules)"
+    code = "import sys, ds_format.zds.training, ds_format.zds.training; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
 
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
 from ds_format.zds import docs
-from ds_format.zds.archives.archive import Archive
-from ds_format.zds.faults import Faults
-from ds_format.zds.places import Folder, Place
-from ds_format.zds.warnings_ import ZdsWarning
+from ds_format.zds.archive import Archive
+from ds_format.zds.faults import Faults, ZdsWarning
+from ds_format.zds.roots import Folder, StoreRoot
 
 from . import golden
 
@@ -34,7 +33,7 @@ def zipped(root: Path) -> Archive:
     return Archive(path)
 
 
-def served(place: Place, faults: Faults) -> dict[str, Any]:
+def served(place: StoreRoot, faults: Faults) -> dict[str, Any]:
     """Return all documents of `train` that are readable, without their ids."""
     found = {}
     for id in docs.list_ids(place, "train", faults):

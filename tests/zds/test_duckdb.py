@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ds_format.errors import DriverError, MissingError
-from ds_format.zds.archives.packing import pack
+from ds_format.zds.packing import pack
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.tables.duckdb_ import sql
+from ds_format.zds.tables import sql
 
 pa: Any = pytest.importorskip("pyarrow")
 duckdb: Any = pytest.importorskip("duckdb")

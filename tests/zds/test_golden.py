@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.findings import ERROR
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import ERROR, examine
+from ds_format.zds.validation import examine
 
 from . import golden, oracle
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from ds_format.body.body import BLOCK_SIZE
 from ds_format.zds import ZDSStore, pack
-from ds_format.zds.archives.members import DeflatedRegion, StoredRegion
-from ds_format.zds.places import BLOCK_SIZE, FileRegion
+from ds_format.zds.members import DeflatedMember, StoredMember
 
 from . import golden
 
@@ -31,28 +31,23 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the bytes of data.jsonl that are read by regions, not by the short way."""
+    """Return a list that gets the bytes of data.jsonl that are read of a member, but not by the short way."""
     found: list[int] = []
 
-    def watch(kind: type[Any]) -> None:
-        read, blocks = kind.read, kind.blocks
+    read, blocks = StoredMember.read, StoredMember.blocks
 
-        def watched_read(region: Any, start: int, stop: int) -> bytes:
-            if region.path.endswith("data.jsonl"):
-                found.append(stop - start)
-            data: bytes = read(region, start, stop)
-            return data
+    def watched_read(member: StoredMember, offset: int, size: int) -> bytes:
+        if member.name.endswith("data.jsonl"):
+            found.append(size)
+        return read(member, offset, size)
 
-        def watched_blocks(region: Any, start: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-            if region.path.endswith("data.jsonl"):
-                found.append(region.size - start)
-            return iter(blocks(region, start, size))
+    def watched_blocks(member: StoredMember, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        if member.name.endswith("data.jsonl"):
+            found.append(member.size - offset)
+        return blocks(member, offset, size)
 
-        monkeypatch.setattr(kind, "read", watched_read)
-        monkeypatch.setattr(kind, "blocks", watched_blocks)
-
-    for kind in (StoredRegion, FileRegion):
-        watch(kind)
+    monkeypatch.setattr(StoredMember, "read", watched_read)
+    monkeypatch.setattr(StoredMember, "blocks", watched_blocks)
     return found
 
 
@@ -81,13 +76,13 @@ def test_an_archive_without_an_index_is_read_once(root: Path, tmp_path: Path, re
 def test_deflated_members_are_inflated_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pack(root, tmp_path / "x.zds", "deflate")
     found = []
-    inflate = DeflatedRegion._inflate
+    inflate = DeflatedMember._inflate
 
-    def watched(region: DeflatedRegion) -> Any:
-        found.append(region.path.rpartition("/")[2])
-        return inflate(region)
+    def watched(member: DeflatedMember) -> Any:
+        found.append(member.name.rpartition("/")[2])
+        return inflate(member)
 
-    monkeypatch.setattr(DeflatedRegion, "_inflate", watched)
+    monkeypatch.setattr(DeflatedMember, "_inflate", watched)
     with ZDSStore.open(tmp_path / "x.zds", "train") as store:
         assert sum(1 for _ in store.scan()) == N
         assert "data.jsonl" not in found[:-1]
@@ -120,7 +115,7 @@ def test_folders_need_nothing_of_archives(root: Path) -> None:
         with ZDSStore.open(sys.argv[1], "train", mode="a") as store:
             store.put("new", {})
         with ZDSStore.open(sys.argv[1], "train") as store:
-            print(len(store), [name for name in sys.modules if name == "zipfile" or "archives" in name])
+            print(len(store), [name for name in sys.modules if name == "zipfile" or "archive" in name])
     """
     found = subprocess.run([sys.executable, "-c", code, root], capture_output=True, text=True, check=True).stdout
     assert found == f"{N + 1} []\n"

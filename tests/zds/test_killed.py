@@ -14,7 +14,7 @@ from ds_format.zds.store import ZDSStore
 from .writers import line_of, process
 
 # Linux may end a write between two pages: what is not flushed can be torn
-may_be_torn = pytest.mark.filterwarnings("ignore:.*torn:ds_format.zds.warnings_.ZdsWarning")
+may_be_torn = pytest.mark.filterwarnings("ignore:.*torn:ds_format.zds.faults.ZdsWarning")
 FLUSHES = """
 import sys
 from ds_format.zds.store import ZDSStore

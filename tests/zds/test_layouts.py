@@ -12,10 +12,9 @@ import pytest
 from ds_format.errors import FormatError, UnsupportedError
 from ds_format.kernels.files import files
 from ds_format.zds import ZDSStore, pack, unpack
-from ds_format.zds.docfiles import DocFiles
+from ds_format.zds.docs import DocFiles, layout_of
 from ds_format.zds.faults import Silence
-from ds_format.zds.layouts import layout_of
-from ds_format.zds.places import Folder
+from ds_format.zds.roots import Folder
 
 from . import golden, oracle, rules
 
@@ -39,7 +38,7 @@ STANDING: dict[str, tuple[dict[str, bytes], str | None]] = {
 
 
 @pytest.mark.parametrize("name", STANDING)
-@pytest.mark.filterwarnings("ignore:.*:ds_format.zds.warnings_.ZdsWarning")
+@pytest.mark.filterwarnings("ignore:.*:ds_format.zds.faults.ZdsWarning")
 def test_what_stands_there(name: str, tmp_path: Path) -> None:
     standing, layout = STANDING[name]
     (tmp_path / "s").mkdir()

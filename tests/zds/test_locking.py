@@ -18,8 +18,8 @@ from ds_format.body.lock import Lock, try_lock
 from ds_format.errors import BusyError
 from ds_format.zds import pack
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.reindexing import reindex
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import reindex
 
 from .writers import line_of, process
 

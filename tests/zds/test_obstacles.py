@@ -18,7 +18,7 @@ from ds_format.body import lock
 from ds_format.errors import BusyError, DsError, FormatError, IntegrityError, MissingError, UnsupportedError
 from ds_format.zds import ZDSStore, pack, validate
 from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.validation import reindex
+from ds_format.zds.reindexing import reindex
 
 from . import oracle
 from .writers import line_of, process

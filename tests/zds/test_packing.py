@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ds_format.errors import FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
-from ds_format.zds.archives import packing
-from ds_format.zds.archives.archive import Archive
-from ds_format.zds.archives.packing import pack, unpack
-from ds_format.zds.warnings_ import ZdsWarning
+from ds_format.zds import packing
+from ds_format.zds.archive import Archive
+from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.packing import pack, unpack
 
 from . import golden, zips
 from .zips import DATA, LINES

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ds_format.errors import DriverError, MissingError, UnsupportedError
+from ds_format.zds.arrow_columns import ROWS
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.tables.columns import ROWS
-from ds_format.zds.tables.pandas_ import flat, read_zds, to_zds
+from ds_format.zds.tables import flat, read_zds, to_zds
 
 pd = pytest.importorskip("pandas")
 

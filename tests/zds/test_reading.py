@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ds_format.body.body import FileBody
 from ds_format.errors import FormatError, MissingError, UnsupportedError
-from ds_format.zds import documents, places, reader
-from ds_format.zds.archives.packing import pack
+from ds_format.zds import documents, line_reader
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.packing import pack
 from ds_format.zds.store import ZDSStore
 
 from .writers import ROOT
@@ -89,7 +90,7 @@ def test_what_an_index_leaves_out(tmp_path: Path, policy: str, expected: str) ->
 
 @pytest.mark.parametrize(("policy", "expected"), [("verify", "abc"), ("trust", "ab"), ("ignore", "abc")])
 @pytest.mark.parametrize("is_newer", [False, True])
-@pytest.mark.filterwarnings("ignore::ds_format.zds.warnings_.ZdsWarning")
+@pytest.mark.filterwarnings("ignore::ds_format.zds.faults.ZdsWarning")
 def test_what_is_behind_an_index(tmp_path: Path, policy: str, expected: str, is_newer: bool) -> None:
     store_of(tmp_path, b"\n".join(LINES) + b"\n", b"a\t0\t17\nb\t18\t17\n")
     os.utime(tmp_path / "collections/default/meta/index.bin", (1e9, 1e9 + is_newer))
@@ -196,20 +197,20 @@ def test_each_document_is_fetched_once(tmp_path: Path, monkeypatch: pytest.Monke
     with ZDSStore.open(tmp_path, mode="w") as store:
         store.put_many([{"_id": "a"}, {"_id": "b"}, {"_id": "big", "n": 1 << 64}])
     calls: list[str] = []
-    fetch, read = vars(reader)["fetch_document"], places.FileRegion.read
+    fetch, read = vars(line_reader)["fetch_document"], FileBody.read
 
     def counting_fetch(*arguments: Any) -> Any:
         calls.append("fetch")
         return fetch(*arguments)
 
-    def counting_read(region: places.FileRegion, start: int, stop: int) -> bytes:
+    def counting_read(file: FileBody, offset: int, size: int) -> bytes:
         calls.append("read")
-        return read(region, start, stop)
+        return read(file, offset, size)
 
-    monkeypatch.setattr(reader, "fetch_document", counting_fetch)
+    monkeypatch.setattr(line_reader, "fetch_document", counting_fetch)
     with ZDSStore.open(tmp_path) as store:
         assert len(store) == 3
-        monkeypatch.setattr(places.FileRegion, "read", counting_read)
+        monkeypatch.setattr(FileBody, "read", counting_read)
         # the short way leaves the first line and large integers to the long one
         for id, expected in (("b", ["fetch"]), ("a", ["fetch", "read"]), ("big", ["fetch", "read"]), ("x", ["fetch"])):
             for _ in range(2):

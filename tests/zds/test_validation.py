@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from ds_format.errors import FormatError, UnsupportedError
-from ds_format.zds import pack
+from ds_format.zds import checks, findings, pack
 from ds_format.zds.faults import ZdsWarning
+from ds_format.zds.findings import ERROR, WARNING
+from ds_format.zds.reindexing import reindex
 from ds_format.zds.store import ZDSStore
-from ds_format.zds.validation import ERROR, WARNING, Counts, examine, findings, reindex, validate
-from ds_format.zds.validation import lines as check
+from ds_format.zds.validation import Counts, examine, validate
 
 from . import golden, oracle, rules
 from .test_golden import everything
@@ -295,10 +296,10 @@ def test_ids_that_are_read_and_not_written(tmp_path: Path) -> None:
 
 
 def test_lines_longer_than_the_specification_recommends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check.LONG == 100_000_000
+    assert checks.LONG == 100_000_000
     root = golden.write(tmp_path / "s", {DATA: golden.line("a", x=1) + golden.line("b", x="y" * 100)})
     assert not any("bytes: other programs" in message for _, _, message in told(root))
-    monkeypatch.setattr(check, "LONG", 100)
+    monkeypatch.setattr(checks, "LONG", 100)
     size = len(golden.line("b", x="y" * 100)) - 1
     [found] = [each for each in told(root) if "bytes: other programs" in each[2]]
     assert found == (WARNING, 2, f"a line of {size} bytes: other programs may read no line of more than 100")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...errors import FormatError, UnsafeError
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global
 
 T = TypeVar("T")
 BUFFERS = (bytes, bytearray, memoryview, pickle.PickleBuffer)

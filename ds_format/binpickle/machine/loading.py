@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from ...base.forks import renew_lock
 from ...errors import DsError, FormatError, UnsafeError
-from ...kernels.pickle.machine import run
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global, run
 from . import numpy_, pandas_, stdlib_
 from .known import Known, Postponed, check_buffer, shown, wrong
 

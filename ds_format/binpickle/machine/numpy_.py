@@ -20,7 +20,7 @@ import numpy as np
 
 from ...base.optional import library
 from ...errors import DriverError, FormatError
-from ...kernels.pickle.stack import Pending
+from ...kernels.pickle.machine import Pending
 from .known import (
     Known,
     Postponed,

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...errors import DsError, FormatError
-from ...kernels.pickle.machine import run
-from ...kernels.pickle.stack import Global
+from ...kernels.pickle.machine import Global, run
 from . import loading, numpy_
 from .known import shown
 from .loading import LEAST, PER_BYTE

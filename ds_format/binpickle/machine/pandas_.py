@@ -21,7 +21,7 @@ import numpy as np
 
 from ...base.optional import library
 from ...errors import FormatError
-from ...kernels.pickle.stack import Global, Pending
+from ...kernels.pickle.machine import Global, Pending
 from .known import Known, check, check_buffer, check_ints, check_state, wrong
 
 PERIOD = re.compile(r"period\[[A-Za-z0-9-]{1,40}\]")

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from ...errors import FormatError
-from ...kernels.pickle.stack import Global, Pending
+from ...kernels.pickle.machine import Global, Pending
 from .known import Known, check, check_ints, check_state, wrong
 
 FACTORIES = (

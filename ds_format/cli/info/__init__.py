@@ -1,53 +1,44 @@
-"""`ds info`: what is in files, on one screen.
+"""`ds info` and `ds meta`: what the headers of files say, on one screen or as it is.
 
 ::
 
-    facts.py       a file → what its header says, as data
+    __init__.py    a file → what its header says, as data, which `info -j` prints
     containers.py  the same of samples, documents and objects
-    formats.py     which format it is, precisely
-    values.py      values of attributes as text
-    layout.py      facts → lines, made of pieces that have a role
-    wrapping.py    pieces → lines of some width
-    colours.py     lines → text, with colours on a terminal
+    page.py        the data → lines, as wide as the terminal
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ... import drivers
 from ...base import messages
+from ...base.dtypes import PACKED, TYPES
+from ...base.names import escape, unescape
 from ...base.wording import on_one_line
+from ...drivers import ds_header
+from ...drivers.base import Source
 from ...errors import DsError
-from .. import output
-from ..arguments import FORMAT, Request, count, read_format, text
-from ..commands import Command, Option
-from . import colours, facts, layout
+from ...model.conventions import coordinates
+from .. import lookup, pst
+from ..arguments import FORMAT, Command, Option, Request
+from ..lookup import Finder
+from ..progress import columns
+from . import page
 
-COMMAND = Command(
-    usage=("ds info [OPTIONS] [--] FILE...",),
-    about="Prints what is in each file: its format and size, dimensions and which of them are unlimited, coordinates "
-    "and variables with type, dimensions, size in bytes and attributes, and the attributes of the dataset. Of samples, "
-    "documents and pickled objects it tells how many there are, and what they look like. Only headers are read where "
-    "the format has one. Long values are cut, and of files with many variables each has one line; -l prints all. On a "
-    "terminal there are colours, if the library rich is installed (pip install 'ds-format-cython[rich]'), unless "
-    "NO_COLOR is set or TERM is dumb.",
-    arguments=(("FILE", "A file of any format, or the folder of a store of documents."),),
-    options=(
-        Option("l", "Print all variables, and all attributes as they are, each on a line of its own."),
-        FORMAT,
-    ),
-    examples=(
-        ("What is in a file:", "ds info data.nc"),
-        ("The same as JSON:", "ds info -j data.nc"),
-        ("All attributes as they are:", "ds info -l data.nc"),
-    ),
-)
+LENGTH = ".stored"
+"""Bytes of a variable in a ds file."""
+CONTAINERS = ("binpickle", "datadings", "zds")
+STORAGE = (".netcdf", ".hdf5")
+"""Properties that tell how something is stored in files of a format."""
 
 
-def run(request: Request) -> Iterator[Any]:
+def info(request: Request) -> Iterator[Any]:
     """Print what is in the files; with `-j` yield an object for each.
 
     Raises
@@ -55,40 +46,281 @@ def run(request: Request) -> Iterator[Any]:
     DsError, OSError
         If the file cannot be read; of several, at the end.
     """
-    count(request, 1)
-    paths = [text(word, "FILE") for word in request.words]
-    as_json = bool(request.options.get("j"))
-    format = read_format(request)
+    paths = request.at_least(1, "FILE")
+    as_json, format = request.flag("j"), request.get("format")
     failed = 0
     for i, path in enumerate(paths):
         try:
-            found = facts.of(path, format)
+            found = facts_of(path, format)
         except (DsError, OSError) as error:
             if len(paths) == 1:
                 raise
             failed += 1
-            told = messages.with_meant(error)
-            _say(told)
+            message = messages.with_meant(error)
+            _say(message)
             if as_json:
-                yield {"path": path, "error": told}
+                yield {"path": path, "error": message}
             continue
         if as_json:
             yield {**found, "object": found["object"].as_json()} if "object" in found else found
         else:
-            _print(found, i > 0, is_long=bool(request.options.get("l")))
+            _print(found, i > 0, is_long=request.flag("l"))
     if failed:
         raise DsError(f"{failed} of {len(paths)} files failed")
 
 
 def _print(found: dict[str, Any], is_next: bool, *, is_long: bool) -> None:
-    is_coloured = colours.wanted(sys.stdout)
-    lines = layout.lines(found, layout.columns(sys.stdout), is_long=is_long)
+    is_coloured = page.are_coloured(sys.stdout)
+    lines = page.lines(found, columns(sys.stdout), is_long=is_long)
     if is_next:
         lines.insert(0, [])
-    output.put((f"{line}\n" for line in colours.texts(lines, is_coloured)), as_is=is_coloured)
+    pst.put((f"{line}\n" for line in page.texts(lines, is_coloured)), as_is=is_coloured)
 
 
 def _say(message: str) -> None:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         print(on_one_line(f"ds info: {message}"), file=sys.stderr)
+
+
+def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
+    """Return what is known of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file, or the folder of a store.
+    format : str, optional
+        Its format; see `ds_format.read`.
+
+    Returns
+    -------
+    dict
+        `path`, `driver`, `format`, `size` in bytes, and of a container what `containers.of` tells. Where there is a
+        dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
+        `shape` (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether
+        values may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be
+        read, or None; `groups`, of which some may be empty; and `attributes`.
+
+    Raises
+    ------
+    DsError, OSError
+        If the file cannot be read.
+    """
+    known = drivers.find_existing(path) if format is None else drivers.of_format(format)
+    name = known.name
+    found: dict[str, Any] = {"path": path, "driver": name}
+    if name == "ds":
+        found["format"], meta, errors = _of_ds(path)
+        return {**found, "size": os.stat(path).st_size, **_dataset(meta, errors)}
+    if name in CONTAINERS:
+        from . import containers
+
+        facts, is_dataset = containers.of(name, path)
+        found.update(facts)
+        if not is_dataset:
+            return found
+    source = drivers.open_source(path, known)
+    try:
+        if name not in CONTAINERS:
+            found.update(format=_titled(known, source), size=os.stat(path).st_size)
+        meta, errors = dict(source.meta), {key: error.message for key, error in source.faults.items()}
+    finally:
+        source.close()
+    return {**found, **_dataset(meta, errors, f".{name}")}
+
+
+def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], own: str = "") -> dict[str, Any]:
+    """Return what metadata tell; `own` is the property of this format, of which those of others are only memories."""
+    entries = lookup.from_metadata({key: dict(entry) for key, entry in meta.items()}).variables
+    record = meta.get(".", {})
+    told = {unescape(key): message for key, message in errors.items()}
+    dims = {escape(name): entry[".dims"] for name, entry in entries.items()}
+    places = set(map(unescape, coordinates(meta, dims)))
+    return {
+        "dimensions": _dimensions(entries, record),
+        "variables": {
+            name: {**_variable(entry, own), "coordinate": name in places, "error": told.get(name)}
+            for name, entry in _in_order(meta, entries)
+        },
+        "groups": _names(_stored(record).get("groups")),
+        "attributes": lookup.attributes(record),
+    }
+
+
+def _in_order(meta: Iterable[str], entries: Mapping[str, dict[str, Any]]) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Return the variables in the order of the file."""
+    return ((name, entries[name]) for name in map(unescape, meta) if name in entries)
+
+
+def _variable(entry: Mapping[str, Any], own: str) -> dict[str, Any]:
+    stored = _stored(entry)
+    storage = stored if own in entry else {}
+    return {
+        "type": entry[".type"],
+        "dims": entry[".dims"],
+        "shape": entry[".size"],
+        "size": _size(entry, storage),
+        "missing": entry.get(".missing"),
+        "packed": stored.get(PACKED) is True,
+        "storage": {key: value for key, value in storage.items() if key != PACKED},
+        "attributes": lookup.attributes(entry),
+    }
+
+
+def _stored(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return how something is stored, as its property says."""
+    return next((entry[name] for name in STORAGE if isinstance(entry.get(name), dict)), {})
+
+
+def _size(entry: Mapping[str, Any], stored: Mapping[str, Any]) -> int | None:
+    """Return the bytes that the values take, as far as the header tells."""
+    shape = entry[".size"]
+    if shape is None:
+        return None
+    n = math.prod(shape)
+    kind = TYPES.get(entry[".type"] or "")
+    if kind is not None and kind.is_string:
+        room = stored.get("char")
+        length = room.get("size", 1) if isinstance(room, dict) else None
+        stored_size = entry.get(LENGTH)
+        return n * length if isinstance(length, int) else stored_size if n else 0
+    return None if kind is None else n * max(kind.size, 1)
+
+
+def _dimensions(entries: Mapping[str, dict[str, Any]], record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    stored = _stored(record)
+    sizes: dict[str, int | None] = lookup.sizes(entries.values())
+    others = stored.get("dimensions")
+    if isinstance(others, dict):
+        sizes.update({name: n for name, n in others.items() if sizes.get(name) is None})
+    unlimited = {*_names(stored.get("unlimited"))}
+    for entry in entries.values():
+        limits = _stored(entry).get("maxshape")
+        if isinstance(limits, list):
+            unlimited.update(dim for dim, limit in zip(entry[".dims"], limits, strict=False) if limit is None)
+    return {name: {"size": n, "unlimited": name in unlimited} for name, n in sizes.items()}
+
+
+def _names(value: Any) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _titled(format: drivers.Format, source: Source) -> str:
+    """Return the usual name of the format of an open file."""
+    title = drivers.load(format).title
+    return title(source) if title is not None else format.title or format.name
+
+
+def _of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
+    """Return what the header of a ds file says.
+
+    Returns
+    -------
+    format : str
+        With the version of its layout.
+    meta : dict
+        As `ds_header.meta`; with `.missing`, and the bytes in the file as `LENGTH`.
+    faults : dict
+        What is wrong with variables.
+
+    Raises
+    ------
+    DsError, OSError
+        If it cannot be read.
+    """
+    header, meta = ds_header.read(path)
+    faults = {}
+    for key in header.keys:
+        described = header.variables[key]
+        var = described.var
+        if var is None:
+            faults[key] = described.error
+        else:
+            meta[key][".missing"] = var.missing
+            meta[key][LENGTH] = var.length or None
+    return "ds-1.0" if header.version == "1.0" else f"ds {header.version}", meta, faults
+
+
+PROPERTIES = (".dims", ".size", ".type", ".time")
+"""Properties of variables in files that are no ds files; others are about how they are stored."""
+
+
+def meta(request: Request) -> Iterator[Any]:
+    """Yield the metadata by key, or those of one variable with sorted keys.
+
+    Raises
+    ------
+    DsError, OSError
+        If the file cannot be read.
+    MissingError
+        If the variable does not exist, in strict mode.
+    """
+    (variable,), path = request.optional("VAR")
+    entries = _entries(path)
+    if variable is None:
+        yield dict(sorted(entries.items()))
+        return
+    keys = {unescape(key): key for key in entries if key != "."}
+    key: str | None = "."
+    if variable != ".":
+        name = Finder(path, request).find_one(variable, sorted(keys), "variable")
+        key = None if name is None else keys[name]
+    entry = {} if key is None else entries.get(key, {})
+    yield dict(sorted(entry.items()))
+
+
+def _entries(path: str) -> dict[str, dict[str, Any]]:
+    """Return the metadata as they are in a ds file, or what is known of the variables of another."""
+    if drivers.find_existing(path).name == "ds":
+        return ds_header.entries(path)
+    entries = {}
+    for key, entry in drivers.meta(path).items():
+        attributes = {name: value for name, value in entry.items() if not name.startswith(".")}
+        entries[key] = {**attributes, **{name: entry[name] for name in PROPERTIES if name in entry}}
+    if not entries.get("."):
+        entries.pop(".", None)
+    return entries
+
+
+COMMANDS = {
+    "info": Command(
+        usage=("ds info [OPTIONS] [--] FILE...",),
+        about="Prints what is in each file: its format and size, dimensions and which of them are unlimited, "
+        "coordinates and variables with type, dimensions, size in bytes and attributes, and the attributes of the "
+        "dataset. Of samples, documents and pickled objects it tells how many there are, and what they look like. "
+        "Only headers are read where the format has one. Long values are cut, and of files with many variables each "
+        "has one line; -l prints all. On a terminal there are colours, if the library rich is installed (pip install "
+        "'ds-format-cython[rich]'), unless NO_COLOR is set or TERM is dumb.",
+        arguments=(("FILE", "A file of any format, or the folder of a store of documents."),),
+        options=(
+            Option("l", "Print all variables, and all attributes as they are, each on a line of its own."),
+            FORMAT,
+        ),
+        examples=(
+            ("What is in a file:", "ds info data.nc"),
+            ("The same as JSON:", "ds info -j data.nc"),
+            ("All attributes as they are:", "ds info -l data.nc"),
+        ),
+        run=info,
+    ),
+    "meta": Command(
+        usage=("ds meta [OPTIONS] [VAR] [--] INPUT",),
+        about="Prints what the header of a file says: attributes, and properties, whose names begin with a dot. "
+        "For a ds file these are all that it has, also where data begin and how they are stored.",
+        arguments=(
+            (
+                "VAR",
+                "Name of a variable, or a pattern that matches one; . is the dataset. Without it, or none: everything.",
+            ),
+            ("INPUT", "The file."),
+        ),
+        options=(),
+        examples=(
+            ("All metadata of a file, as JSON:", "ds meta -j data.ds"),
+            ("Those of a variable:", "ds meta temperature data.ds"),
+            ("Attributes of the dataset:", "ds meta . data.ds"),
+        ),
+        run=meta,
+    ),
+}

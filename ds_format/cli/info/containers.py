@@ -11,24 +11,21 @@ from ... import binpickle
 from ...datadings import format as datadings_format
 from ...datadings.reader import MsgpackReader
 from ...drivers.binpickle_.source import BinPickleSource
-from ...drivers.records.datadings import companion_file
-from ...drivers.records.zds import companion_member
-from ...drivers.records.zds.reading import open_place
+from ...drivers.records import companion
 from ...errors import DsError
 from ...kernels.files.presence import exists
-from ...zds.docfiles import DocFiles
-from ...zds.faults import Silence
-from ...zds.format import data_name, docs_name, index_name, is_name
-from ...zds.layouts import layout_of
-from ...zds.places import Place
+from ...zds.format import index_name, is_name
+from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
-from ..records.showing import described
+from ...zds.store_access import open_store
+from ..records.formats import document_size, layout_in, size_in
+from ..records.printing import described
 
-Told = tuple[dict[str, Any], bool]
+ContainerFacts = tuple[dict[str, Any], bool]
 """Facts, and whether there is a dataset whose metadata are known without reading all."""
 
 
-def of(name: str, path: str) -> Told:
+def of(name: str, path: str) -> ContainerFacts:
     """Return what is known of a container.
 
     Parameters
@@ -53,7 +50,7 @@ def of(name: str, path: str) -> Told:
     return FORMATS[name](path)
 
 
-def _samples(path: str) -> Told:
+def _samples(path: str) -> ContainerFacts:
     with MsgpackReader(path) as reader:
         n = len(reader)
         found = {
@@ -64,7 +61,7 @@ def _samples(path: str) -> Told:
             "first": {"key": reader.find_key(0), "entries": _entries(reader.get(0))} if n else None,
             "index": [suffix for suffix in datadings_format.INDEX if exists(path + suffix)],
         }
-    return found, exists(path + companion_file.SUFFIX)
+    return found, exists(path + companion.SUFFIX)
 
 
 def _entries(record: Any) -> Any:
@@ -74,38 +71,29 @@ def _entries(record: Any) -> Any:
     return {name if isinstance(name, str) else repr(name): described(value) for name, value in record.items()}
 
 
-def _documents(path: str) -> Told:
-    with contextlib.closing(open_place(path)) as place:
+def _documents(path: str) -> ContainerFacts:
+    with contextlib.closing(open_store(path, strict=None)) as place:
         names = [name for name in place.collections() if is_name(name)]
         found = {
             "format": f"ZDS {place.kind}",
             "size": _size_of_all(path),
             "collections": {name: _collection(path, place, name) for name in names},
         }
-        has_companion = any(_size_of(place, companion_member.name_of(name)) is not None for name in names)
+        has_companion = any(size_in(place, companion.member_name(name)) is not None for name in names)
     return found, has_companion
 
 
-def _collection(path: str, place: Place, name: str) -> dict[str, Any]:
+def _collection(path: str, place: StoreRoot, name: str) -> dict[str, Any]:
     with ZDSStore.open(path, name) as store:
         first = next(iter(store.scan()), None)
         n = len(store)
-    docs = place.names(f"{docs_name(name)}/")
     return {
         "documents": n,
-        "layout": layout_of(place, name, DocFiles(place, name, Silence())),
-        "bytes": sum(_size_of(place, one) or 0 for one in (data_name(name), *docs)),
-        "index": _size_of(place, index_name(name)),
+        "layout": layout_in(place, name),
+        "bytes": document_size(place, name),
+        "index": size_in(place, index_name(name)),
         "first": None if first is None else _entries(first),
     }
-
-
-def _size_of(place: Place, name: str) -> int | None:
-    region = place.open(name)
-    if region is None:
-        return None
-    with contextlib.closing(region):
-        return region.size
 
 
 def _size_of_all(path: str) -> int:
@@ -115,7 +103,7 @@ def _size_of_all(path: str) -> int:
     return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
 
 
-def _object(path: str) -> Told:
+def _object(path: str) -> ContainerFacts:
     with binpickle.BinPickleFile(path) as file:
         version, is_mappable, n = file.header.version, file.is_mappable, len(file.entries)
     tree = binpickle.inspect(path)
@@ -139,5 +127,5 @@ def _is_dataset(path: str) -> bool:
     return source.is_own
 
 
-FORMATS: dict[str, Callable[[str], Told]] = {"binpickle": _object, "datadings": _samples, "zds": _documents}
+FORMATS: dict[str, Callable[[str], ContainerFacts]] = {"binpickle": _object, "datadings": _samples, "zds": _documents}
 """By the names of drivers."""

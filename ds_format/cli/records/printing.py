@@ -1,51 +1,42 @@
-"""`ds records cat`, `get`, `list`, `info` and `bench`."""
+"""Tools of `ds records` that print: `cat`, `get`, `list`, `scan`, `info` and `bench`."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from time import perf_counter
 from typing import Any
 
+import numpy as np
+
+from ... import drivers
 from ...base.progress import Progress
-from .. import pst
-from ..arguments import ArgumentError, Request, UsageError, text
+from ...datadings.directories import DirectoryReader, ZipFileReader
+from ...datadings.order import Shuffler
+from ...errors import UnsupportedError
+from ...kernels.json.values import dumps
+from ..arguments import Request, UsageError, text
+from ..pst import Text
 from . import formats
-from .showing import described, shown
 
 MAXSTRING = 40
 """Characters of a text that `cat` prints by default."""
 
 
-def integer(request: Request, name: str, default: int | None = None) -> int | None:
-    """Return an option that is an integer.
-
-    Raises
-    ------
-    ArgumentError
-        If it is anything else.
-    """
-    value = request.options.get(name, default)
-    if value is not None and type(value) is not int:
-        raise ArgumentError(f"{name}: invalid type: expected an integer, found {pst.encode([value], False)}")
-    return value
-
-
 def cat(request: Request) -> Iterator[Any]:
     """Yield samples."""
-    limit = _limit(request, None if request.options.get("j") else MAXSTRING)
+    limit = request.get("maxstring", None if request.flag("j") else MAXSTRING)
     with formats.reader(request, text(request.words[0], "INPUT")) as reader:
-        samples = reader.iter(integer(request, "start"), integer(request, "stop"))
+        samples = reader.iter(request.get("start"), request.get("stop"))
         for sample in over_records(samples, watching(request), reader):
             yield shown(sample, limit)
 
 
 def get(request: Request) -> Iterator[Any]:
     """Yield samples by key, then by index."""
-    limit = _limit(request, None)
-    given = request.options.get("index", [])
-    indices = given if isinstance(given, list) else [given]
-    if not all(type(index) is int for index in indices):
-        raise ArgumentError(f"index: invalid type: expected integers, found {pst.encode([given], False)}")
+    limit, indices = request.get("maxstring"), request.get("index", [])
     path, *names = (text(word, "argument") for word in request.words)
     if not names and not indices:
         raise UsageError("get: expected a key, or index: N")
@@ -72,22 +63,32 @@ def over_records(records: Iterable[Any], progress: Progress | None, reader: Any)
         progress(total * i // max(n, 1), total)
 
 
-def _limit(request: Request, default: int | None) -> int | None:
-    limit = integer(request, "maxstring", default)
-    if limit is not None and limit < 0:
-        raise ArgumentError(f"maxstring: expected 0 or more, found {limit}")
-    return limit
-
-
 def keys(request: Request) -> Iterator[Any]:
     """Yield keys, with `-l` lists of a key and the bytes of its sample."""
     with formats.reader(request, text(request.words[0], "INPUT")) as reader:
-        chosen = range(len(reader))[integer(request, "start") : integer(request, "stop")]
-        if request.options.get("l"):
+        chosen = range(len(reader))[request.get("start") : request.get("stop")]
+        if request.flag("l"):
             for key, message in reader.take(chosen, yield_key=True, raw=True, copy=False):
                 yield [key, len(message)]
         else:
             yield from map(reader.find_key, chosen)
+
+
+def scan(request: Request) -> Iterator[Any]:
+    """Yield documents, or parts of them; with `-j` one line of JSON for each."""
+    path = formats.store(request, "scan")
+    fields = [part for name in request.get("fields", []) for part in name.split(",")] or None
+    where = request.get("where") or None
+    counts = request.flag("count")
+    n = 0
+    with formats.reader(request, path) as reader:
+        found = islice(reader.store.scan(fields=fields, where=where), request.get("limit"))
+        for document in found if where else over_records(found, watching(request), reader):
+            n += 1
+            if not counts:
+                yield Text(dumps(document).decode()) if request.flag("j") else shown(document, None)
+    if counts:
+        yield n
 
 
 def info(request: Request) -> Iterator[Any]:
@@ -105,3 +106,121 @@ def info(request: Request) -> Iterator[Any]:
                 {str(name): described(value) for name, value in first.items()} if is_map else described(first)
             )
         yield {**found, **reader.facts(), "files": reader.files()}
+
+
+EVERY_FILE = "{LABEL}/**"
+"""All files in the folders of a folder, whose names are the labels."""
+LISTS = (".csv", ".lst", ".tsv", ".txt")
+"""Suffixes of lists of files."""
+
+
+def bench(request: Request) -> Iterator[Any]:
+    """Yield how long it took to read all samples."""
+    path = text(request.words[0], "INPUT")
+    with _reader(request, path) as reader:
+        samples = Shuffler(reader) if request.flag("shuffle") else reader
+        start = perf_counter()
+        n = sum(1 for _ in samples.iter(raw=request.flag("raw")))
+        seconds = max(perf_counter() - start, 1e-9)
+        size = reader.bytes_read if hasattr(reader, "bytes_read") else reader.data_size
+    rate = size / seconds / 1e6
+    yield {"samples": n, "seconds": round(seconds, 6), "samples/s": round(n / seconds, 1), "MB/s": round(rate, 1)}
+
+
+def _reader(request: Request, path: str) -> Any:
+    suffix = os.path.splitext(path)[1].lower()
+    chosen: dict[str, Any] = {
+        "include": request.get("include", []),
+        "exclude": request.get("exclude", []),
+        "separator": request.get("separator", "\t"),
+    }
+    root = request.get("root-dir")
+    if (os.path.isdir(path) and not drivers.is_store(path)) or suffix in LISTS or suffix == ".zip":
+        if request.flag("mmap"):
+            raise UsageError("bench: --mmap is for record files")
+        if root is not None and suffix not in LISTS:
+            raise UsageError("bench: root-dir is for lists of files")
+        if os.path.isdir(path):
+            return DirectoryReader(EVERY_FILE, root_dir=path, **chosen)
+        if suffix == ".zip":
+            return ZipFileReader(path, **chosen)
+        return DirectoryReader(path, root_dir=os.path.dirname(path) if root is None else root, **chosen)
+    for name in ("exclude", "include", "root-dir", "separator"):
+        if name in request.options:
+            raise UsageError(f"bench: {name} is for folders, lists of files and ZIP archives")
+    return formats.reader(request, path, mmap=request.flag("mmap"))
+
+
+VALUES = 8
+"""Values of an array that are still printed where long texts are cut."""
+
+
+def shown(value: Any, limit: int | None) -> Any:
+    """Return a value made of what `output.plain` knows.
+
+    Parameters
+    ----------
+    value : object
+        As messages are decoded.
+    limit : int, optional
+        Characters of a text or bytes; then larger arrays become a text of type and shape.
+
+    Raises
+    ------
+    UnsupportedError
+        If lists and dictionaries are too deeply inside of one another.
+    """
+    try:
+        return _shown(value, limit)
+    except RecursionError:
+        raise UnsupportedError("lists and maps are too deeply inside of one another to be shown") from None
+
+
+def _shown(value: Any, limit: int | None) -> Any:
+    if isinstance(value, dict):
+        return {_key(name, value): _shown(part, limit) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_shown(part, limit) for part in value]
+    if isinstance(value, (str, bytes)):
+        return _cut(value, limit)
+    if isinstance(value, np.ndarray) and limit is not None and value.size > VALUES:
+        return described(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _shown(value.tolist() if value.dtype.kind not in "mM" else value.astype(str).tolist(), limit)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return str(value)
+
+
+def _key(name: Any, among: dict[Any, Any]) -> str:
+    """Return the text of a key, which that of no other one is: a map may have 1 as well as "1"."""
+    if isinstance(name, str):
+        return name
+    text = repr(name)
+    while text in among:
+        text += f" ({type(name).__name__})"
+    return text
+
+
+def _cut(value: Any, limit: int | None) -> Any:
+    if limit is None or len(value) <= limit:
+        return value
+    return value[:limit] + ("..." if isinstance(value, str) else b"...")
+
+
+def described(value: Any) -> str:
+    """Return the type of a value in words, and the shape of an array."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {list(value.shape)}"
+    return str(value.dtype) if isinstance(value, np.generic) else type(value).__name__
+
+
+TOOLS: dict[str, Callable[[Request], Iterable[Any]]] = {
+    "cat": cat,
+    "get": get,
+    "info": info,
+    "list": keys,
+    "scan": scan,
+    "bench": bench,
+}
+"""By the names of tools: take a request without this name, and return what to print."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import FormatError
-from ...kernels.hdf5 import checksum, place
+from ...kernels.common.checksums import fletcher32
+from ...kernels.hdf5.chunks import unshuffle
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -36,7 +37,7 @@ Decode = Callable[[Any, int], Any]
 """Takes bytes and how many there may be at most, and returns bytes."""
 
 
-class Filter(NamedTuple):
+class ChunkFilter(NamedTuple):
     """One step of what a chunk went through."""
 
     number: int
@@ -53,7 +54,7 @@ class Decoded(NamedTuple):
     """Whether the bytes of each value are still apart."""
 
 
-def find(number: int, values: tuple[int, ...]) -> Filter | None:
+def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
     """Return a filter; None if it is not known here, or its library is absent.
 
     Parameters
@@ -64,23 +65,23 @@ def find(number: int, values: tuple[int, ...]) -> Filter | None:
     """
     if number == SHUFFLE:
         size = int(values[0]) if values else 0
-        return Filter(number, size, lambda data, limit: _unshuffled(data, size)) if size > 0 else None
+        return ChunkFilter(number, size, lambda data, limit: _unshuffled(data, size)) if size > 0 else None
     if number == FLETCHER32:
-        return Filter(number, 0, _checked)
+        return ChunkFilter(number, 0, _checked)
     if number == DEFLATE:
-        return Filter(number, 0, inflater())
+        return ChunkFilter(number, 0, inflater())
     found = _numcodecs(NUMCODECS[number]) if number in NUMCODECS else None
-    return None if found is None else Filter(number, 0, found)
+    return None if found is None else ChunkFilter(number, 0, found)
 
 
-def decode(data: Any, filters: tuple[Filter, ...], mask: int, size: int) -> Decoded:
+def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) -> Decoded:
     """Undo what a chunk went through, but for the first step if that is "shuffle".
 
     Parameters
     ----------
     data : buffer
         As the file has it.
-    filters : tuple of Filter
+    filters : tuple of ChunkFilter
     mask : int
         A bit for each that this chunk did not go through.
     size : int
@@ -168,7 +169,7 @@ def _numcodecs(name: str) -> Decode | None:
 
 def _unshuffled(data: Buffer, size: int) -> Any:
     room = np.empty(memoryview(data).nbytes, np.uint8)
-    place.unshuffle(data, room, size)
+    unshuffle(data, room, size)
     return room
 
 
@@ -178,7 +179,7 @@ def _checked(data: Buffer, limit: int) -> memoryview:
     content, stored = view[:-CHECKSUM_SIZE], int.from_bytes(view[-CHECKSUM_SIZE:], "little")
     if view.nbytes < CHECKSUM_SIZE:
         raise FormatError(f"found {view.nbytes} bytes, expected a checksum of {CHECKSUM_SIZE}")
-    found = checksum.fletcher32(content)
+    found = fletcher32(content)
     # HDF5 before 1.6.3 took pairs of bytes in the order of the machine
     swapped = (found & 0x00FF00FF) << 8 | (found & 0xFF00FF00) >> 8
     if stored not in (found, swapped):

@@ -25,7 +25,7 @@ from ...body.target import Target, naming, resolve
 from ...codec.encode import Encoded, encode
 from ...codec.header import VarHeader
 from ...errors import DsError, TruncatedError
-from ...kernels.files import ranges, regions
+from ...kernels.files import ranges
 from ...kernels.files.portable import BINARY, temporary_name
 from ...kernels.files.presence import status
 from ...model.index import flat_positions
@@ -156,7 +156,7 @@ class Region:
             raise error.at(path=self.file.path, variable=unescape(self.key))
         with self.file.opened(made) as fd:
             if fd >= 0 and size:
-                regions.write_ranges(fd, offsets, size, encoded.buffers[0])
+                ranges.write_ranges(fd, offsets, size, encoded.buffers[0])
         return encoded.n
 
     def _encoded(self, part: Part, block: Any) -> Encoded:
@@ -332,7 +332,7 @@ class SharedFile:
             with naming(self.path):
                 fd = target.create()
                 try:
-                    regions.extend(fd, self._end)
+                    ranges.extend(fd, self._end)
                     appender = self._appender(fd, self._end)
                     variables = {key: self._put(appender, key, array) for key, array in arrays.items()}
                     return Made(identity(os.fstat(fd)), appender.end, variables)

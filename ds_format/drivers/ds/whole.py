@@ -13,7 +13,7 @@ from ...codec.decode import DTYPES
 from ...codec.line import KNOWN, PARSER, decompiled, find_end, interpreted
 from ...dataset import Dataset
 from ...errors import DsError
-from ...kernels.ds.small import Reader
+from ...kernels.ds.plain import Reader
 from ...kernels.files import files
 from ...model.packing import unpack_all
 from ..library.missing import restore
@@ -58,11 +58,6 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     return dataset
 
 
-def held(path: str, content: bytearray) -> bytearray:
-    """Return what is held of a small file: its bytes. See `drivers.small.SmallFiles`."""
-    return content
-
-
 def digest(held: bytearray) -> int:
     """Return what tells the header of a file from others: it need not withstand who means harm, and there are many."""
     end = held.find(b"\n", VERSION_SIZE)
@@ -89,7 +84,7 @@ def _go_on(
     strings: bool,
     unpack: bool | None,
 ) -> None:
-    """Decode what `kernels.ds.small` does not: variables that are no plain numbers, headers of other kinds; unpack."""
+    """Decode what `kernels.ds.plain` does not: variables that are no plain numbers, headers of other kinds; unpack."""
     if rest is None:
         unpack_all(dataset, dataset["."], unpack)
         return

@@ -5,7 +5,7 @@ A dataset of this package that is written to such a file comes back as it was. `
 
 from __future__ import annotations
 
-from .calls import HDF5Warning
+from .format import HDF5Warning
 from .sink import HDF5Sink as create
 from .source import HDF5Source as open
 

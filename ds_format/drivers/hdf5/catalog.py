@@ -1,10 +1,11 @@
-"""What an HDF5 file holds, from its metadata alone."""
+"""What an HDF5 file holds, from its metadata alone: its objects, the names of dimensions, and what both mean."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import h5py
 import numpy as np
 
 from ...base.dtypes import PACKED, TYPES
@@ -13,16 +14,166 @@ from ...errors import UnsupportedError
 from ...model import packing
 from ..base import Metadata
 from ..library import missing
-from ..library.catalog import Catalog, FileVariable, joinable
-from ..library.groups import lineage, split
+from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
+from ..library.guard import ERRORS
+from ..settings import LABELS
 from ..strings import OBJECT_SIZE
-from .attributes import Marker, read_attributes
-from .calls import Node, warn
-from .dimensions import Dimensions
-from .kinds import WIDENED, Kind, plain_dtype, type_of
-from .names import NON_COORDINATE
-from .storage import PROPERTY, read_storage
-from .walk import walk
+from .attributes import Marker, is_scale, read_attribute, read_attributes
+from .format import (
+    NON_COORDINATE,
+    PROPERTY,
+    PURE_DIMENSION,
+    WIDENED,
+    Kind,
+    Node,
+    address_of,
+    plain_dtype,
+    read_storage,
+    type_of,
+    warn,
+)
+
+Report = Callable[[str, str], None]
+"""Takes the path of what is left out, and the reason."""
+
+
+def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str, bytes, Node]]]]:
+    """Yield each group once, outer ones first, with its datasets in their order.
+
+    Parameters
+    ----------
+    file : h5py.File
+    report : callable
+
+    Yields
+    ------
+    prefix : str
+        Of the names inside of the group: `""`, `"g/"`, `"g/h/"`, ...
+    group : h5py.Group
+    datasets : list of (name, path, h5py.Dataset)
+    """
+    root = file["/"]
+    seen = {address_of(root.id): "/"}
+    waiting = [("", b"/", root)]
+    while waiting:
+        prefix, path, group = waiting.pop()
+        datasets: list[tuple[str, bytes, Node]] = []
+        groups: list[tuple[str, bytes, Node]] = []
+        for raw in _links(group):
+            name = prefix + raw.decode("utf-8", "surrogateescape")
+            try:
+                identifier = h5py.h5o.open(group.id, raw)
+            except ERRORS as error:
+                report(name, f"a link that leads nowhere ({error.args[0] if error.args else error})")
+                continue
+            if isinstance(identifier, h5py.h5d.DatasetID):
+                datasets.append((name, path + raw, h5py.Dataset(identifier)))
+            elif isinstance(identifier, h5py.h5g.GroupID):
+                address = address_of(identifier)
+                if address in seen:
+                    report(name, f'a link to the group "{seen[address]}", which is listed there')
+                    continue
+                seen[address] = name
+                groups.append((name + "/", path + raw + b"/", h5py.Group(identifier)))
+        yield prefix, group, datasets
+        waiting += reversed(groups)
+
+
+def _links(group: Node) -> list[bytes]:
+    """Return the names of a group's links: hard ones first, so that objects appear where they are."""
+    names: list[bytes] = []
+    others: list[bytes] = []
+
+    def sort(name: bytes, info: Any) -> None:
+        (names if info.type == h5py.h5l.TYPE_HARD else others).append(name)
+
+    is_ordered = bool(group.id.get_create_plist().get_link_creation_order())
+    order = h5py.h5.INDEX_CRT_ORDER if is_ordered else h5py.h5.INDEX_NAME
+    group.id.links.iterate(sort, info=True, idx_type=order)
+    return names + others
+
+
+DIMENSION_LIST = "DIMENSION_LIST"
+NETCDF_ID = "_Netcdf4Dimid"
+NETCDF_COORDINATES = "_Netcdf4Coordinates"
+
+
+class Dimensions:
+    """What all datasets of a file tell about dimensions.
+
+    Parameters
+    ----------
+    file : h5py.File
+    datasets : list of (name, h5py.Dataset)
+    """
+
+    def __init__(self, file: Node, datasets: list[tuple[str, Node]]):
+        self._file = file
+        self._names: dict[tuple[int, int], str] = {}
+        """Of dimension scales, by their addresses: the library itself searches the whole file for a name."""
+        self._ids: dict[int, str] = {}
+        self.pure: dict[str, int] = {}
+        """Dimensions that are no variables, and their sizes."""
+        for name, dataset in datasets:
+            if not is_scale(dataset) or not dataset.shape:
+                continue
+            self._names.setdefault(address_of(dataset.id), name)
+            number = read_attribute(dataset, NETCDF_ID)
+            if isinstance(number, np.integer):
+                self._ids[int(number)] = name
+            if str(read_attribute(dataset, "NAME")).startswith(PURE_DIMENSION) and dataset.ndim == 1:
+                self.pure[name] = int(dataset.shape[0])
+
+    @property
+    def are_numbered(self) -> bool:
+        """Whether a dimension has a number, as the netCDF library gives them."""
+        return bool(self._ids)
+
+    def of(self, name: str, dataset: Node) -> list[str] | None:
+        """Return the dimension names of a dataset; None if it tells none.
+
+        A label goes before a scale. An axis that has neither is called as a variable without dimensions would be.
+        """
+        if is_scale(dataset):
+            return self._of_scale(name, dataset)
+        scales = self._scales(dataset)
+        labels = read_attribute(dataset, LABELS)
+        if not isinstance(labels, list) or len(labels) != dataset.ndim:
+            labels = [""] * int(dataset.ndim)
+        if not any(labels) and not any(scales):
+            return None
+        return [
+            label or scale or f"{name}_{axis + 1}"
+            for axis, (label, scale) in enumerate(zip(labels, scales, strict=True))
+        ]
+
+    def _of_scale(self, name: str, dataset: Node) -> list[str] | None:
+        if dataset.ndim == 1:
+            return [name]
+        numbers = read_attribute(dataset, NETCDF_COORDINATES)
+        is_list = isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype.kind in "iu"
+        found = [self._ids.get(number) for number in numbers.tolist()] if is_list else []
+        names = [name for name in found if name is not None]
+        return names if len(names) == len(found) == dataset.ndim else None
+
+    def _scales(self, dataset: Node) -> list[str]:
+        """Return the path of the first scale of each axis, `""` without one."""
+        if DIMENSION_LIST not in dataset.attrs:
+            return [""] * int(dataset.ndim)
+        lists = dataset.attrs[DIMENSION_LIST]
+        if np.shape(lists) != (dataset.ndim,):
+            return [""] * int(dataset.ndim)
+        return [self._scale(references) for references in lists]
+
+    def _scale(self, references: Any) -> str:
+        if not len(references) or not isinstance(references[0], h5py.Reference) or not references[0]:
+            return ""
+        try:
+            return self._names.get(address_of(h5py.h5r.dereference(references[0], self._file.id)), "")
+        except ERRORS:
+            # it is there no more
+            return ""
+
 
 NETCDF_FILE = "_NCProperties"
 """Attribute of files that the netCDF library wrote, or a program in its manner; versions before 4.4.1 did not."""
@@ -34,17 +185,7 @@ USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
 
 
-@dataclass(slots=True, kw_only=True)
-class HDF5Variable(FileVariable):
-    """A dataset of an HDF5 file, as reading needs it."""
-
-    path: bytes
-    kind: Kind
-    extent: tuple[int, ...] | None
-    """In the file, if the variable is shorter there than its dimensions."""
-
-
-def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog[HDF5Variable]:
+def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
     """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
 
     Parameters
@@ -57,7 +198,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog[HDF5V
     """
     groups = list(walk(file, lambda name, reason: warn(f'left out: "{name}", {reason}', path)))
     reader = _Reader(file, path, groups)
-    catalog: Catalog[HDF5Variable] = Catalog(path, skip_unsupported, warn)
+    catalog: Catalog = Catalog(path, skip_unsupported, warn)
     attributes: dict[str, Any] = {}
     for prefix, group, datasets in groups:
         for name, found in reader.attributes(group, None, None)[0].items():
@@ -132,7 +273,7 @@ class _Reader:
             warn(f'left out: attribute "{prefix}{name}", {reason}', self.path, variable)
         return found, marker
 
-    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[HDF5Variable, dict[str, Any]]:
+    def variable(self, path_name: str, place: bytes, dataset: Node) -> tuple[FileVariable, dict[str, Any]]:
         """Return what is needed to read a dataset, and its properties and attributes."""
         dtype = plain_dtype(dataset.id) if _is_number(dataset) else None
         attributes, marker = self.attributes(dataset, path_name, dtype)
@@ -158,9 +299,9 @@ class _Reader:
             if marker.get("type") == "unicode":
                 type_name = "unicode"
         mark = marker.get("missing")
-        variable = HDF5Variable(
+        variable = FileVariable(
             name=name,
-            path=place,
+            place=place,
             type=type_name,
             kind=kind,
             shape=None if shape is None else tuple(int(n) for n in shape),
@@ -201,7 +342,7 @@ class _Reader:
         return missing.sentinels(attributes, dtype, has_default)
 
 
-def _properties(variable: HDF5Variable, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
+def _properties(variable: FileVariable, dims: list[str] | None, dataset: Node, marker: Marker) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     if variable.shape is None:
         dims = _marked_dims(marker) or []

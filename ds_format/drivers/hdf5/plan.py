@@ -1,17 +1,27 @@
-"""The metadata of a dataset → what a file needs: groups, datasets with their paths, dimension scales, attributes."""
+"""The metadata of a dataset → what an HDF5 file needs: groups, datasets and their paths, dimension scales, attributes.
+
+Where the metadata do not tell enough to make a dataset, all of its values are searched first: for the type, NULs in
+strings, and a number or text for missing values that no present one has, where there are few to choose from.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.dtypes import TYPES
 from ..base import Metadata
-from ..library.groups import groups_of, lineage, split
-from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
+from ..library import missing
+from ..library.catalog import groups_of, lineage, split
+from ..library.missing import candidates
+from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables, survey
 from ..settings import setting
 from .attributes import Marker
-from .names import NON_COORDINATE, is_path, substitute
-from .storage import PROPERTY
+from .format import NON_COORDINATE, PROPERTY, Kind, is_path, substitute
 
 
 @dataclass(slots=True)
@@ -94,3 +104,71 @@ def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str
         group = around[-1] if around else ""
         attributes[group][name[len(group) + 1 :] if group else name] = value
     return attributes
+
+
+WIDER = {"bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
+"""What holds all values of a type and one more."""
+
+SMALL = 2
+"""Bytes of numbers all of whose values may well occur."""
+
+
+@dataclass(slots=True)
+class Form:
+    """How the values of a variable lie in the file."""
+
+    type: str
+    """ds type."""
+    stored: str
+    """ds type of the file; wider than `type` if no number of that one is left to mark missing values."""
+    kind: Kind
+    free: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    """Numbers that may stand for missing ones, the best first."""
+    mark: bytes | None = None
+    """What stands for a missing string."""
+
+
+def known_form(plan: DatasetPlan) -> Form | None:
+    """Return how values will lie in the file, if the metadata tell it; else None."""
+    type_name = plan.type or ("int8" if plan.shape is None else None)
+    if type_name is None:
+        return None if plan.total else Form("float64", "float64", "number")
+    form = _form(plan, type_name)
+    if plan.total == 0:
+        return form
+    if form.kind == "string":
+        return None
+    is_small = TYPES[type_name].size <= SMALL
+    return form if plan.missing is False or not is_small else None
+
+
+def _form(plan: DatasetPlan, type_name: str) -> Form:
+    if TYPES[type_name].is_string:
+        return Form(type_name, type_name, "string")
+    if type_name == "bool":
+        return Form(type_name, type_name, "bool")
+    dtype = np.dtype(TYPES[type_name].code)
+    own = missing.sentinels(plan.attributes, dtype, False)[:1]
+    free = np.concatenate([np.array(own, dtype), candidates(dtype)])
+    return Form(type_name, type_name, "number", free)
+
+
+def survey_form(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
+    """Go through blocks, and return how they will lie in the file; see `survey`."""
+
+    def numbers(type_name: str) -> NDArray[Any] | None:
+        # of a large type, one for missing values is chosen while blocks are written
+        return _form(plan, type_name).free if TYPES[type_name].size <= SMALL else None
+
+    facts = survey(blocks, plan.type, numbers)
+    form = _form(plan, facts.type)
+    if form.kind == "string":
+        form.kind = "octets" if facts.has_nul else "string"
+        form.mark = facts.mark if facts.has_missing else None
+    elif facts.has_missing and facts.free is not None:
+        form.free = facts.free
+        if not form.free.size:
+            form.stored, form.kind = WIDER[form.type], "number"
+            form.free = candidates(np.dtype(TYPES[form.stored].code))
+        form.free = form.free[:1]
+    return form

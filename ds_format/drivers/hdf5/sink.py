@@ -2,27 +2,154 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...errors import DsError, UnsupportedError
-from ..base import Metadata
-from ..library.guard import Guard
+from ...errors import UnsupportedError
+from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..library import missing
 from ..library.plan import FilePlan
-from ..library.sink import LibrarySink
+from ..library.sink import LibrarySink, LibraryWriter, count_present
 from ..settings import LABELS, as_hdf5
-from .attributes import write_attributes, write_marker
-from .calls import Node, create_file, library, warn
-from .kinds import file_dtype
-from .names import IMPOSSIBLE, PURE_DIMENSION
-from .plan import DatasetPlan, plan_file
-from .storage import COMPRESSIONS, creation_options, enum_members
-from .survey import Form, known_form, survey
-from .writing import DatasetWriter, NumberWriter, StringWriter
+from ..slabs import slab_runs
+from .attributes import write_attributes, write_marker, write_value
+from .format import (
+    COMPRESSIONS,
+    IMPOSSIBLE,
+    OCTETS,
+    PURE_DIMENSION,
+    HDF5Warning,
+    Node,
+    create_file,
+    creation_options,
+    enum_members,
+    file_dtype,
+)
+from .plan import SMALL, DatasetPlan, Form, known_form, plan_file, survey_form
+
+
+class DatasetWriter(LibraryWriter[DatasetPlan]):
+    """Takes the blocks of one variable.
+
+    Parameters
+    ----------
+    plan : DatasetPlan
+    form : Form
+    dataset : h5py.Dataset
+    """
+
+    CLASH = "which means missing to other programs"
+
+    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
+        dtype = np.dtype(TYPES[form.stored].code)
+        is_own = form.kind == "number" and form.type == form.stored
+        sentinels = missing.sentinels(plan.attributes, dtype, False) if is_own else []
+        super().__init__(plan, form.type, dtype, sentinels, form.mark)
+        self.form = form
+        self.dataset = dataset
+
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """See `LibraryWriter.put`."""
+        self.dataset[slices if slices else ()] = values if slices else values[()]
+
+    def finish(self) -> list[str]:
+        """Write the marker; see `LibraryWriter.finish`."""
+        if self.plan.shape is not None:
+            self.tell()
+        write_marker(self.dataset, self.plan.marker)
+        return super().finish()
+
+    @abstractmethod
+    def tell(self) -> None:
+        """Say in the marker what the values turned out to be."""
+
+
+class StringWriter(DatasetWriter):
+    """Takes strings."""
+
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return byte strings; see `LibraryWriter.values`."""
+        return self.byte_strings(block)
+
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """Write a slab; sequences of bytes by way of the library's lower level, which does not guess at their shape."""
+        if self.form.kind == "string":
+            super().put(slices, values)
+            return
+        octets = np.empty(values.shape, dtype=object)
+        octets.reshape(-1)[:] = [np.frombuffer(item, "u1") for item in values.reshape(-1).tolist()]
+        space = self.dataset.id.get_space()
+        if slices:
+            space.select_hyperslab(tuple(s.start for s in slices), values.shape)
+        memory = h5py.h5s.create_simple(values.shape) if slices else h5py.h5s.create(h5py.h5s.SCALAR)
+        self.dataset.id.write(memory, space, octets, h5py.h5t.py_create(OCTETS))
+
+    def tell(self) -> None:
+        """See `DatasetWriter.tell`."""
+        if self.form.type == "str" or self.form.kind == "octets":
+            self.plan.marker["type"] = self.form.type
+        if self.form.mark is not None:
+            self.plan.marker["missing"] = self.form.mark.decode()
+
+
+class NumberWriter(DatasetWriter):
+    """Takes numbers and booleans; finds out on the way which number can stand for missing ones."""
+
+    def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
+        super().__init__(plan, form, dataset)
+        self.free = form.free
+        self.has_missing = False
+
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return numbers, with one for the missing that no present one equals; see `LibraryWriter.values`."""
+        values, gone = self.numbers(block)
+        if gone is not None and (self.plan.missing is False or not self.free.size):
+            raise UnsupportedError('found missing values, expected none (property ".missing")')
+        if self.plan.missing is not False and self.form.kind == "number" and self.dtype.itemsize > SMALL:
+            self._choose(values, gone)
+        self.count_clashes(values, gone)
+        if gone is None:
+            return values
+        self.has_missing = True
+        return np.where(gone, self.free[0], values).astype(self.dtype, copy=False)
+
+    def _choose(self, values: NDArray[Any], gone: NDArray[np.bool_] | None) -> None:
+        """Drop those numbers that are present; if one of them was written for missing values, write another."""
+        before = self.free[0]
+        self.free = np.array([number for number in self.free if not count_present(values, gone, number)], self.dtype)
+        if not self.free.size:
+            raise UnsupportedError("found no number that is left to mark missing values")
+        if not self.has_missing or missing.is_value(self.free[:1], before)[0]:
+            return
+        shape = self.plan.shape or ()
+        for run in slab_runs(shape, 0, self.written):
+            sizes = [s.stop - s.start for s in run]
+            for part in block_slices(sizes, self.dtype.itemsize, BLOCK_SIZE):
+                slices = tuple(slice(a.start + b.start, a.start + b.stop) for a, b in zip(run, part, strict=True))
+                old = self.dataset[slices]
+                self.dataset[slices] = np.where(missing.is_value(old, before), self.free[0], old)
+
+    def tell(self) -> None:
+        """Mark what the attributes do not tell; see `DatasetWriter.tell`."""
+        marker = self.plan.marker
+        if self.form.stored != self.form.type:
+            marker["type"] = self.form.type
+        if not self.has_missing:
+            if any(self.clashes):
+                marker["missing"] = None
+            return
+        if not any(self.clashes) and any(missing.is_value(self.free[:1], sentinel)[0] for sentinel in self.sentinels):
+            return
+        marker["missing"] = self.free[0].item()
+        if missing.FILL_ATTRIBUTE not in self.plan.attributes:
+            write_value(self.dataset, missing.FILL_ATTRIBUTE, self.free[0])
+            marker["fill"] = True
 
 
 class HDF5Sink(LibrarySink[DatasetPlan, Form]):
@@ -35,7 +162,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     path : str, bytes or PathLike
         The target; behind a link, what the link points to.
     meta : dict
-        Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.storage`) restores how a file was
+        Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.format`) restores how a file was
         stored that it was read from; nothing depends on it.
     compression : {"gzip", "lzf"}, optional
         For all variables but scalars, where the property `.hdf5` does not say.
@@ -52,6 +179,8 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         If HDF5 cannot hold the dataset.
     """
 
+    category = HDF5Warning
+
     def __init__(
         self,
         path: Any,
@@ -64,9 +193,6 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     ):
         self._compression, self._level = compression, level
         super().__init__(path, meta, atomic=atomic, durable=durable)
-
-    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
-        return library(error, self.path, variable)
 
     def _plan_file(self) -> FilePlan[DatasetPlan]:
         found = self._compression
@@ -91,10 +217,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         return known_form(plan)
 
     def _survey(self, plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-        return survey(plan, blocks)
-
-    def _warn(self, message: str, variable: str) -> None:
-        warn(message, self.path, variable)
+        return survey_form(plan, blocks)
 
     def _writer(self, plan: DatasetPlan, form: Form) -> DatasetWriter:
         """Make the dataset of a variable, with its attributes."""

@@ -9,18 +9,18 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.dtypes import TYPES
 from ...errors import DsError, FormatError, UnsupportedError
-from ..chunked import Chunks, Reading
+from ..chunked import Chunks, SlabReader
 from ..library import missing
-from ..library.extents import read_filled
+from ..library.catalog import FileVariable
+from ..library.guard import Guard
 from ..library.source import LibrarySource
-from ..slabs import Slices
-from .calls import HDF5Warning, Node, library, open_file
-from .catalog import USER_DEFINED, HDF5Variable, read_catalog
+from ..slabs import Slices, read_filled
+from .catalog import USER_DEFINED, read_catalog
+from .format import HDF5Warning, Node, open_file
 
 
-class HDF5Source(LibrarySource[HDF5Variable]):
+class HDF5Source(LibrarySource):
     """An open HDF5 file; see `ds_format.drivers.base.Source`.
 
     Values are as the file has them. Missing are those equal to `_FillValue` or to a `missing_value`, in files of the
@@ -45,10 +45,10 @@ class HDF5Source(LibrarySource[HDF5Variable]):
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
         self._file = open_file(self._path)
-        self._opened: tuple[HDF5Variable, Node] | None = None
+        self._opened: tuple[FileVariable, Node] | None = None
         self._chunks: Chunks | None = None
         try:
-            with library(FormatError, self._path):
+            with Guard(FormatError, self._path):
                 self._take(read_catalog(self._file, self._path, skip_unsupported))
         except BaseException:
             self.close()
@@ -57,35 +57,35 @@ class HDF5Source(LibrarySource[HDF5Variable]):
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         self._opened = self._chunks = None
-        with library(DsError, self._path):
+        with Guard(DsError, self._path):
             self._file.close()
 
-    def _dataset(self, variable: HDF5Variable) -> Node:
+    def _dataset(self, variable: FileVariable) -> Node:
         """Return an open dataset; one at a time, so that the library keeps chunks of one alone."""
         opened = self._opened
         if opened is not None and opened[0] is variable:
             return opened[1]
-        dataset = h5py.Dataset(h5py.h5d.open(self._file.id, variable.path))
+        dataset = h5py.Dataset(h5py.h5d.open(self._file.id, variable.place))
         _check_filters(dataset)
         self._opened = (variable, dataset)
         return dataset
 
-    def _prepare(self, variable: HDF5Variable, slices: Slices) -> Reading | None:
+    def _prepare(self, variable: FileVariable, slices: Slices) -> SlabReader | None:
         """Return what reads a slab without the library; see `LibrarySource`."""
         if variable.kind != "number" or not slices:
             return None
 
         def find() -> Any:
-            return h5py.h5d.open(self._file.id, variable.path)
+            return h5py.h5d.open(self._file.id, variable.place)
 
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             if self._chunks is None:
                 self._chunks = Chunks(self._file, self._path)
-            return self._chunks.prepare(variable.path, find, slices, lambda: _fill(h5py.Dataset(find())))
+            return self._chunks.prepare(variable.place, find, slices, lambda: _fill(h5py.Dataset(find())))
 
-    def _fetch(self, variable: HDF5Variable, slices: Slices) -> NDArray[Any]:
+    def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             found = _raw(self._dataset(variable), slices, variable.extent)
         shape = [s.stop - s.start for s in slices]
         if variable.kind == "octets":
@@ -94,23 +94,6 @@ class HDF5Source(LibrarySource[HDF5Variable]):
         array = np.asarray(found).reshape(shape)
         # the library hangs names and encodings on its dtypes
         return array.astype(np.dtype(array.dtype.str).newbyteorder("="), copy=False)
-
-    def _cast(self, variable: HDF5Variable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return numbers in their ds type, which holds all that are present; see `LibrarySource`."""
-        dtype = np.dtype(TYPES[variable.type].code)
-        if raw.dtype == dtype:
-            return raw
-        present = raw if mask is None else np.where(mask, 0, raw).astype(raw.dtype)
-        with np.errstate(invalid="ignore", over="ignore"):
-            values = present.astype(dtype)
-            is_same = np.array_equal(values.astype(raw.dtype), present, equal_nan=raw.dtype.kind == "f")
-        if not is_same:
-            raise FormatError(
-                f"found values of type {raw.dtype} that are none of type {variable.type}, which its attributes tell",
-                path=self._path,
-                variable=variable.name,
-            )
-        return values
 
 
 def _raw(dataset: Node, slices: Slices, extent: tuple[int, ...] | None) -> Any:

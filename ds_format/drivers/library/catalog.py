@@ -1,10 +1,17 @@
-"""What a file holds, from its metadata alone, as far as that is the same for all formats."""
+"""The description of a file, and what it means: metadata of a dataset, and what is needed to read each variable.
+
+The netCDF4 library, h5py and the codec of classic files describe a file alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...base.names import escape
@@ -14,9 +21,64 @@ from ..strings import OBJECT_SIZE
 from .missing import Sentinels
 
 
+class DescribedVariable(NamedTuple):
+    """A variable."""
+
+    name: str
+    """With its groups."""
+    dims: Sequence[str]
+    """Names of its dimensions, each with the group that defines it."""
+    shape: tuple[int, ...]
+    """In the file, that is with the dimension of characters."""
+    code: str
+    """NumPy kind and size of numbers; `S1`: characters, `O`: strings of variable length."""
+    attributes: dict[str, Any]
+    """By name; for the catalog to change."""
+    strings: list[str]
+    """Names of attributes that are one text of the type string, not characters; as well."""
+    is_filled: bool
+    """Whether the library fills it before it is written."""
+    storage: dict[str, Any]
+    """How it is stored, where that is not as by default; see `ds_format.drivers.netcdf.format`."""
+    chunk: tuple[int, ...] | None
+    place: Any
+    """By what its values are read."""
+
+
+class Refused(NamedTuple):
+    """A variable that ds cannot hold."""
+
+    name: str
+    error: UnsupportedError
+
+
+class DescribedGroup(NamedTuple):
+    """A group."""
+
+    prefix: str
+    """Of the names in it: `""` of the root, `"g/"`, `"g/h/"`."""
+    attributes: dict[str, Any]
+    strings: list[str]
+    """As of `DescribedVariable`."""
+
+
+class DescribedFile(NamedTuple):
+    """A file."""
+
+    format: str
+    dimensions: Sequence[tuple[str, int, bool]]
+    """Names with groups, sizes, and whether they are unlimited."""
+    groups: Sequence[DescribedGroup]
+    """Outer ones first."""
+    variables: Iterable[DescribedVariable | Refused]
+    """Once."""
+    enums: Sequence[tuple[str, dict[str, Any]]] = ()
+    """Names of enum types, and the records of them."""
+
+
 @dataclass(slots=True, kw_only=True)  # not frozen: such a one takes four times as long to make
 class FileVariable:
-    """A variable of a file, as reading needs it. Each format adds by what its library knows it."""
+    """A variable of a file, as reading needs it."""
 
     name: str
     type: str
@@ -36,6 +98,15 @@ class FileVariable:
     """Text that stands for a missing string."""
     is_decoded: bool = False
     """Whether the library returns text as `str`, not as the bytes of the file."""
+    place: Any = None
+    """By what its values are read: a netCDF4.Variable, the path of a dataset of HDF5, or what the header of a classic
+    file says of it."""
+    sought: NDArray[Any] | None = None
+    """The sentinels in one array; None if there are none, or they are not sought by what reads values."""
+    growing: tuple[int, ...] = ()
+    """Axes in the file that are unlimited, if one is not the first: there the netCDF4 library needs help."""
+    extent: tuple[int, ...] | None = None
+    """In the file, if the variable is known to be shorter there than its dimensions."""
 
     @property
     def memory_size(self) -> int:
@@ -49,10 +120,7 @@ class FileVariable:
         return bool(self.sentinels) or self.mark is not None
 
 
-V = TypeVar("V", bound=FileVariable)
-
-
-class Catalog(Generic[V]):
+class Catalog:
     """Variables as they are found, all by their keys.
 
     Parameters
@@ -76,12 +144,12 @@ class Catalog(Generic[V]):
     def __init__(self, path: str, skip_unsupported: bool, warn: Callable[[str, str, str], None]):
         self.path = path
         self.meta: Metadata = {}
-        self.variables: dict[str, V] = {}
+        self.variables: dict[str, FileVariable] = {}
         self.faults: dict[str, DsError] = {}
         self._skips = skip_unsupported
         self._warn = warn
 
-    def add(self, variable: V, properties: dict[str, Any]) -> None:
+    def add(self, variable: FileVariable, properties: dict[str, Any]) -> None:
         """Add a variable with its metadata."""
         key = escape(variable.name)
         self.variables[key], self.meta[key] = variable, properties
@@ -117,3 +185,27 @@ def joinable(names: Iterable[str], variables: Iterable[tuple[Collection[str], st
             own = own[:-1]
         others.update(own)
     return frozenset(last - others)
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return the group of a name (`""` for the root) and the name inside of it."""
+    group, _, base = name.rpartition("/")
+    return group, base
+
+
+def lineage(name: str) -> list[str]:
+    """Return the groups around a name, outermost first: `g` and `g/h` for `g/h/x`."""
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def groups_of(names: Iterable[str], groups: Iterable[str]) -> list[str]:
+    """Return groups, and those around them and around names, each once, outer ones first."""
+    paths = (*names, *(f"{group}/" for group in groups))
+    return list(dict.fromkeys(group for path in paths for group in lineage(path)))
+
+
+@cache
+def dtype_of(code: str) -> np.dtype[Any]:
+    """Return the dtype of a code in native byte order."""
+    return np.dtype(code)

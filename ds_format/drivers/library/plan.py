@@ -1,17 +1,27 @@
-"""The metadata of a dataset → what a file needs to hold it, as far as that is the same for all formats."""
+"""The metadata of a dataset → what a file needs to hold it, as far as that is the same for all formats.
+
+Where the metadata do not tell enough to define a variable, all of its values are searched first: for the type, the
+longest string, NULs, and a text or number for missing values that no present one has.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...base.dtypes import TYPES
 from ...base.names import unescape
+from ...codec.encode import type_of
 from ...errors import UnsupportedError
+from .. import strings
 from ..base import Metadata
 from ..settings import setting
+from ..strings import as_bytes
 
 
 @dataclass(slots=True)
@@ -119,3 +129,78 @@ def dimension_sizes(plans: Iterable[VariablePlan]) -> dict[str, int]:
                 )
             owner.setdefault(dim, plan.name)
     return sizes
+
+
+@dataclass(slots=True)
+class Facts:
+    """What the values of a variable tell."""
+
+    type: str
+    """ds type."""
+    has_missing: bool = False
+    length: int = 0
+    """Bytes of the longest string, the mark of missing ones included."""
+    has_nul: bool = False
+    """Whether a string has a NUL."""
+    mark: bytes = b""
+    """A text that no present string has."""
+    free: NDArray[Any] | None = None
+    """Numbers that no present value has, the best first; None: they were not searched for."""
+
+
+def survey(
+    blocks: Iterable[Any],
+    type_name: str | None,
+    numbers: Callable[[str], NDArray[Any] | None],
+    convert: Callable[[Any], bytes] = as_bytes,
+) -> Facts:
+    """Go through all values of a variable, and return what they tell.
+
+    Parameters
+    ----------
+    blocks : iterable
+    type_name : str, optional
+        ds type; by default that of the first block.
+    numbers : callable
+        ds type of numbers or booleans → those that may stand for missing ones, the best first.
+    convert : callable
+        Makes bytes of a string, or raises an UnsupportedError.
+
+    Raises
+    ------
+    UnsupportedError
+        If ds has no such type.
+    """
+    facts: Facts | None = None
+    mark_lengths: set[int] = set()
+    for block in blocks:
+        if facts is None:
+            facts = Facts(type_name or _type_of_block(block))
+            facts.free = None if TYPES[facts.type].is_string else numbers(facts.type)
+        if TYPES[facts.type].is_string:
+            values, mask = strings.as_objects(block)
+            raw = strings.encoded(values, mask, b"", convert)
+            facts.length = max(facts.length, strings.max_length(raw))
+            facts.has_nul = facts.has_nul or any(b"\0" in item for item in raw.ravel().tolist())
+            mark_lengths |= strings.mark_lengths(raw, mask)
+        else:
+            mask = np.ma.getmask(block)
+            mask = mask if mask is not np.ma.nomask and mask.any() else None
+            if facts.free is not None:
+                present = np.ma.getdata(block) if mask is None else np.ma.getdata(block)[~mask]
+                facts.free = facts.free[~np.isin(facts.free, present)]
+        facts.has_missing = facts.has_missing or mask is not None
+    if facts is None:
+        return Facts(type_name or "float64")
+    facts.mark = strings.free_mark(mark_lengths)
+    if facts.has_missing:
+        facts.length = max(facts.length, len(facts.mark))
+    return facts
+
+
+def _type_of_block(block: Any) -> str:
+    array = np.ma.asanyarray(block)
+    if array.dtype == object:
+        values, mask = strings.as_objects(array)
+        array = np.ma.MaskedArray(values, mask=np.ma.nomask if mask is None else mask)
+    return type_of(array, "unicode").name

@@ -1,24 +1,178 @@
-"""Writing: a file of a library as a Sink."""
+"""Writing: a file of a library as a Sink.
+
+Blocks of one variable become slabs of the file. Where all values of a variable must be known before the first one is
+written, blocks are spooled and read twice.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+import pickle
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.dtypes import TYPES
+from ...body import Opened
 from ...body.target import naming
 from ...errors import DsError, UnsupportedError
-from ..base import Metadata
+from ..base import BLOCK_SIZE, LossWarning, Metadata
 from ..sink import FileSink
-from .guard import Guard, telling_of_a_full_disk
+from ..slabs import slab_runs
+from ..strings import as_bytes, as_objects, check_kind, encoded
+from .guard import Guard, telling_of_a_full_disk, warn
+from .missing import Sentinels, is_value
 from .plan import FilePlan, Plan
-from .spool import Spool
-from .writing import Writer
+
+
+class Spool(Opened):
+    """Blocks that can be gone through again: the only one, or a file without a name."""
+
+    def __init__(self, blocks: Iterable[Any], total: int, folder: str):
+        rest = iter(blocks)
+        first = list(_take(rest))
+        self._only = first if not first or np.size(first[0]) >= total else None
+        if self._only is None:
+            # pickle suits every kind of block; nobody else can reach what lies in between
+            self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
+            try:
+                for block in (*first, *rest):
+                    pickle.dump(block, self._file, protocol=5)
+            except BaseException:
+                self._file.close()
+                raise
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._only is not None:
+            yield from self._only
+            return
+        self._file.seek(0)
+        while True:
+            try:
+                yield pickle.load(self._file)
+            except EOFError:
+                return
+
+    def close(self) -> None:
+        """Give back memory and file."""
+        if self._only is None:
+            self._file.close()
+
+
+def _take(blocks: Iterator[Any]) -> Iterator[Any]:
+    for block in blocks:
+        yield block
+        return
+
+
+class LibraryWriter(ABC, Generic[Plan]):
+    """Takes the blocks of one variable, which is defined in the file.
+
+    Parameters
+    ----------
+    plan : VariablePlan
+    type_name : str
+        ds type.
+    dtype : dtype, optional
+        Of numbers in the file.
+    sentinels : list
+        Numbers that mean "missing" to readers.
+    mark : bytes, optional
+        Written for a missing string.
+    """
+
+    CLASH: ClassVar[str] = "which means missing"
+    """What is wrong with present values that equal a sentinel."""
+
+    def __init__(
+        self, plan: Plan, type_name: str, dtype: np.dtype[Any] | None, sentinels: Sentinels, mark: bytes | None
+    ):
+        self.plan = plan
+        self.type = type_name
+        self.dtype = np.dtype(TYPES[type_name].code) if dtype is None else dtype
+        self.sentinels = sentinels
+        self.mark = mark
+        self.written = 0
+        """Values so far."""
+        self.clashes = [0] * len(sentinels)
+        """Present values that equal each of the sentinels."""
+
+    @abstractmethod
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return a block as (N, ...) values of the file, in C order.
+
+        Raises
+        ------
+        UnsupportedError
+            If a value is not possible in the variable.
+        """
+
+    @abstractmethod
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """Write a slab, of the shape of the slices; without any, one value."""
+
+    def finish(self) -> list[str]:
+        """Finish the variable when all values are written; return what to warn of."""
+        found = [(n, value) for n, value in zip(self.clashes, self.sentinels, strict=True) if n]
+        return [f"{n} present values equal {value}, {self.CLASH}" for n, value in found]
+
+    def byte_strings(self, block: Any, convert: Callable[[Any], bytes] = as_bytes) -> NDArray[Any]:
+        """Return strings as (N,) byte strings, with the mark for missing ones."""
+        values, mask = as_objects(block)
+        if mask is not None and self.mark is None:
+            raise UnsupportedError('found missing strings, expected none (property ".missing")')
+        check_kind(values, mask, self.type)
+        return encoded(values, mask, self.mark or b"", convert).reshape(-1)
+
+    def numbers(self, block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Return (N,) numbers in the type of the file, if that keeps them as they are, and which are missing."""
+        values = np.asarray(np.ma.getdata(block)).reshape(-1)
+        mask = np.ma.getmask(block)
+        gone = np.asarray(mask).reshape(-1) if mask is not np.ma.nomask and np.any(mask) else None
+        expected = np.dtype(TYPES[self.type].code)
+        if values.dtype != expected:
+            if values.dtype.kind not in "fiub":
+                raise UnsupportedError(f"found values of type {values.dtype}, expected {self.type}")
+            present = values if gone is None else values[~gone]
+            with np.errstate(invalid="ignore", over="ignore"):
+                back = present.astype(expected).astype(values.dtype)
+            if not np.array_equal(back, present, equal_nan=values.dtype.kind == "f"):
+                raise UnsupportedError(f"found values of type {values.dtype} that do not fit {self.type}")
+        with np.errstate(invalid="ignore", over="ignore"):
+            return values.astype(self.dtype, copy=False), gone
+
+    def count_clashes(self, values: NDArray[Any], gone: NDArray[np.bool_] | None) -> None:
+        """Count present values that equal a sentinel."""
+        for i, sentinel in enumerate(self.sentinels):
+            self.clashes[i] += count_present(values, gone, sentinel)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Write (N, ...) values of the file behind those already written."""
+        if self.written + len(values) > self.plan.total:
+            raise UnsupportedError(f"found more than {self.plan.total} values")
+        start = self.written
+        for slices in slab_runs(self.plan.shape or (), start, start + len(values)):
+            sizes = [s.stop - s.start for s in slices]
+            n = math.prod(sizes)
+            part = values[self.written - start : self.written - start + n]
+            self.put(slices, part.reshape([*sizes, *values.shape[1:]]))
+            self.written += n
+
 
 Form = TypeVar("Form")
 """What must be known of all values of a variable before it can be defined."""
+
+
+def count_present(values: NDArray[Any], gone: NDArray[np.bool_] | None, number: np.generic) -> int:
+    """Return how many values that are not missing equal a number."""
+    hits = is_value(values, number)
+    return int(np.count_nonzero(hits if gone is None else hits & ~gone))
 
 
 class LibrarySink(FileSink, Generic[Plan, Form]):
@@ -39,6 +193,9 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
         If the format cannot hold the dataset.
     """
 
+    category: ClassVar[type[LossWarning]]
+    """Of the warnings of the format."""
+
     def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
         super().__init__(path, meta, atomic=atomic, durable=durable)
         self._file: Any = None
@@ -51,15 +208,11 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
             # the library would report a missing folder as a lack of permission
             with naming(self.path), self._target.lent() as written:
                 self._file = self._create_file(written)
-            with self._guard(UnsupportedError):
+            with Guard(UnsupportedError, self.path):
                 self._define_file()
         except BaseException:
             self.abort()
             raise
-
-    @abstractmethod
-    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
-        """Guard calls of the library."""
 
     @abstractmethod
     def _plan_file(self) -> FilePlan[Plan]:
@@ -82,12 +235,8 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
         """Return what must be known of a variable from all its values."""
 
     @abstractmethod
-    def _writer(self, plan: Plan, form: Form) -> Writer[Plan]:
+    def _writer(self, plan: Plan, form: Form) -> LibraryWriter[Plan]:
         """Define a variable, and return what writes it."""
-
-    @abstractmethod
-    def _warn(self, message: str, variable: str) -> None:
-        """Warn of what becomes of a variable."""
 
     def _complete(self) -> None:
         """Write what needs all variables, before the file is closed."""
@@ -114,17 +263,17 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
                 self._put_all(plan, self._survey(plan, spool), spool)
 
     def _put_all(self, plan: Plan, form: Form, blocks: Iterable[Any]) -> None:
-        with self._guard(UnsupportedError, plan.name):
+        with Guard(UnsupportedError, self.path, plan.name):
             writer = self._writer(plan, form)
         for block in blocks:
-            with self._guard(UnsupportedError, plan.name):
+            with Guard(UnsupportedError, self.path, plan.name):
                 values = writer.values(block)
-            with self._guard(DsError, plan.name):
+            with Guard(DsError, self.path, plan.name):
                 writer.add(values)
-        with self._guard(DsError, plan.name):
+        with Guard(DsError, self.path, plan.name):
             told = writer.finish()
         for message in told:
-            self._warn(message, plan.name)
+            warn(self.category, message, self.path, plan.name)
         self._written[plan.name] = writer.written
 
     def _finish(self) -> None:
@@ -136,7 +285,7 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
                 written = self._written[plan.name]
                 if written != plan.total:
                     raise UnsupportedError(f"found {written} values, expected {plan.total}", variable=plan.name)
-            with self._guard(DsError):
+            with Guard(DsError, self.path):
                 self._complete()
             self._end()
 
@@ -148,5 +297,5 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     def _end(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            with self._guard(DsError):
+            with Guard(DsError, self.path):
                 self._close_file(file)

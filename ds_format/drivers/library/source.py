@@ -1,32 +1,209 @@
-"""Reading: a file as a Source, above whatever fetches its values."""
+"""Reading: a file as a Source, above whatever fetches its values.
+
+A format fetches slabs of raw values. Everything above is here: which slabs make a part or a block, the mask, strings,
+and reading ahead, where the next slab is read by another thread while one is in use.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import importlib
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Generic
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
+from ...base.dtypes import TYPES
 from ...body.stamp import watched, watched_blocks
-from ...errors import DsError
-from ..base import BLOCK_SIZE, Metadata, check_faults
+from ...errors import DsError, FormatError
+from .. import strings
+from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..handle import Reopened
-from ..slabs import Slices
-from . import ahead
-from .catalog import Catalog, V
-from .reading import Reading
+from ..slabs import Slices, read_part
+from . import guard, missing
+from .catalog import Catalog, FileVariable, dtype_of
 
 
-class LibrarySource(Reopened, Reading[V], Generic[V]):
+class Job(NamedTuple):
+    """What is to be done."""
+
+    work: Callable[[], Any]
+    is_free: bool
+    """Whether it needs no library, and so may run beside all else."""
+
+
+def read_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
+    """Yield what each job returns; the free one that comes next is done meanwhile.
+
+    A job is taken before what the one before it returns is yielded. Whoever stops early waits for nothing.
+    """
+    pool: Any = None
+    waiting: Callable[[], Any] | None = None
+    try:
+        for job in jobs:
+            if waiting is None:
+                waiting = job.work
+                continue
+            result, waiting = waiting, job.work
+            if job.is_free:
+                # to load it takes longer than to read a small file
+                pool = pool or importlib.import_module("concurrent.futures").ThreadPoolExecutor(1)
+                waiting = pool.submit(job.work).result
+            yield result()
+        if waiting is not None:
+            yield waiting()
+    finally:
+        if pool is not None:
+            pool.shutdown(wait=False)
+
+
+class Reading(ABC):
+    """Reads variables, parts and blocks of them.
+
+    A format fetches slabs of raw values (`_fetch_looked`). Which slabs make a part or a block, what is missing, and how
+    characters and bytes become strings is the same for all.
+    """
+
+    category: ClassVar[type[LossWarning]]
+    """Of the warnings of the format."""
+    _path: str
+
+    @abstractmethod
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
+        """Return a slab of raw values, and whether one of them may mean "missing"; see `LibrarySource._fetch`."""
+
+    def _cast(self, variable: FileVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return raw numbers in the ds type of the variable, which holds all that are present.
+
+        Raises
+        ------
+        FormatError
+            If one that is not masked is no value of that type.
+        """
+        dtype = dtype_of(TYPES[variable.type].code)
+        if raw.dtype == dtype:
+            return raw
+        present = raw if mask is None else np.where(mask, 0, raw).astype(raw.dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = present.astype(dtype)
+            back = values.astype(raw.dtype)
+        if np.array_equal(back, present, equal_nan=raw.dtype.kind == "f"):
+            return values
+        text = f"found values of type {raw.dtype} that are none of type {variable.type}, which its attributes tell"
+        if variable.type == "bool":
+            text = (
+                f"found the value {present[back != present].flat[0]}, expected 0 or 1: by its attributes it is boolean"
+            )
+        raise FormatError(text, path=self._path, variable=variable.name)
+
+    def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it, as `Source.read` does; errors as of `LibrarySource.read`."""
+        shape = variable.shape
+        if shape is None:
+            return None
+        raw: Any
+        if index is None:
+            raw, may_miss = self._job(variable, tuple([slice(0, n) for n in shape])).work()
+        else:
+            slabs = _Slabs(lambda slices: self._job(variable, slices).work())
+            raw = read_part(slabs.fetch, shape, index, variable.size, variable.chunk)
+            # one string of an object array comes without an array, which must not cut NULs off
+            raw = np.asarray(raw) if isinstance(raw, (np.ndarray, np.generic)) else strings.as_objects(raw)[0]
+            may_miss = slabs.may_miss
+        counts = [0] * len(variable.sentinels)
+        values = self._decode(variable, raw, counts, may_miss)
+        if may_miss:
+            self._warn_of_several(variable, counts)
+        if values.ndim == 0 and not isinstance(values, np.ma.MaskedArray):
+            return values[()]
+        return values
+
+    def blocks_of(self, variable: FileVariable, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks, as `Source.blocks` does."""
+        if variable.shape is None:
+            return
+        counts = [0] * len(variable.sentinels)
+        left = math.prod(variable.shape)
+        every = block_slices(variable.shape, variable.memory_size, budget, variable.chunk)
+        for raw, may_miss in read_ahead(self._job(variable, slices) for slices in every):
+            block = self._decode(variable, raw, counts, may_miss)
+            left -= block.size
+            if not left:
+                # before the last block: who has counted does not come back
+                self._warn_of_several(variable, counts)
+            yield block
+
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
+        """Return what does what `_slab` does."""
+        return Job(partial(self._slab, variable, slices), False)
+
+    def _slab(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
+        """Return a slab as the file has it, characters joined to byte strings; see `_fetch_looked`."""
+        if variable.length is None:
+            return self._fetch_looked(variable, slices)
+        characters, _ = self._fetch_looked(variable, (*slices, slice(0, variable.length)))
+        return strings.joined(characters), True
+
+    def _decode(self, variable: FileVariable, raw: NDArray[Any], counts: list[int], may_miss: bool) -> NDArray[Any]:
+        """Return values as ds has them; add to `counts` how many equal each sentinel, if one may."""
+        if TYPES[variable.type].is_string:
+            return self._decode_strings(variable, raw)
+        mask = None
+        if may_miss:
+            mask, found = missing.count(raw, variable.sentinels)
+            counts[:] = [a + b for a, b in zip(counts, found, strict=True)]
+        values = self._cast(variable, raw, mask)
+        if mask is None:
+            return values
+        fill_value = variable.sentinels[0] if values.dtype == raw.dtype else None
+        return np.ma.MaskedArray(values, mask=mask, fill_value=fill_value)
+
+    def _decode_strings(self, variable: FileVariable, raw: NDArray[Any]) -> NDArray[Any]:
+        values = raw.astype(object)
+        if variable.type == "unicode" and not variable.is_decoded:
+            try:
+                values = strings.decoded(values)
+            except FormatError as error:
+                raise error.at(path=self._path, variable=variable.name) from error.__cause__
+        if variable.mark is None:
+            return values
+        is_text = variable.type == "unicode"
+        mark: Any = variable.mark if is_text else variable.mark.encode("utf-8", "surrogatepass")
+        mask = np.asarray(values == mark, dtype=bool)
+        return np.ma.MaskedArray(values, mask=mask) if mask.any() else values
+
+    def _warn_of_several(self, variable: FileVariable, counts: list[int]) -> None:
+        used = [(n, value) for n, value in zip(counts, variable.sentinels, strict=True) if n]
+        if len(used) > 1:
+            which = ", ".join(f"{n} are {value}" for n, value in used)
+            message = f"missing values are marked in {len(used)} ways ({which}): a mask does not tell them apart"
+            guard.warn(self.category, message, self._path, variable.name)
+
+
+class _Slabs:
+    """Fetches slabs, and notes whether one of their values may mean "missing"."""
+
+    def __init__(self, fetch: Callable[[Slices], tuple[NDArray[Any], bool]]):
+        self._fetch = fetch
+        self.may_miss = False
+
+    def fetch(self, slices: Slices) -> NDArray[Any]:
+        slab, may_miss = self._fetch(slices)
+        self.may_miss |= may_miss
+        return slab
+
+
+class LibrarySource(Reopened, Reading):
     """An open file; see `ds_format.drivers.base.Source`."""
 
     meta: Metadata
     faults: Mapping[str, DsError]
 
     @abstractmethod
-    def _fetch(self, variable: V, slices: Slices) -> NDArray[Any]:
+    def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab of raw values.
 
         Parameters
@@ -43,17 +220,17 @@ class LibrarySource(Reopened, Reading[V], Generic[V]):
             `bytes` or, if the variable `is_decoded`, `str`.
         """
 
-    def _fetch_looked(self, variable: V, slices: Slices) -> tuple[NDArray[Any], bool]:
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
         return self._fetch(variable, slices), True
 
-    def _prepare(self, variable: V, slices: Slices) -> Callable[[], NDArray[Any]] | None:
+    def _prepare(self, variable: FileVariable, slices: Slices) -> Callable[[], NDArray[Any]] | None:
         """Return what reads a slab without the library, in any thread; None: `_fetch` does."""
         return None
 
-    def _job(self, variable: V, slices: Slices) -> ahead.Job:
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
         prepared = None if variable.length is not None else self._prepare(variable, slices)
         if prepared is None:
-            return ahead.Job(partial(self._slab, variable, slices), False)
+            return Job(partial(self._slab, variable, slices), False)
 
         def read() -> tuple[NDArray[Any], bool]:
             try:
@@ -61,12 +238,12 @@ class LibrarySource(Reopened, Reading[V], Generic[V]):
             except DsError as error:
                 raise error.at(path=self._path, variable=variable.name) from error.__cause__
 
-        return ahead.Job(read, True)
+        return Job(read, True)
 
-    def _take(self, catalog: Catalog[V]) -> None:
+    def _take(self, catalog: Catalog) -> None:
         self.meta, self.faults, self._variables = catalog.meta, catalog.faults, catalog.variables
 
-    def _variable(self, name: str) -> V:
+    def _variable(self, name: str) -> FileVariable:
         check_faults(self.faults, [name])
         return self._variables[name]
 

@@ -1,7 +1,7 @@
 """NetCDF: classic, 64-bit offset, CDF-5, netCDF-4 and netCDF-4 with the classic model.
 
 A dataset read from a file and written to another one gives the same variables, dimensions, attributes with their types,
-values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.storage`) travels in the property `.netcdf`.
+values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.format`) travels in the property `.netcdf`.
 
 Classic files are read by this package itself (`classic`). The netCDF4 library is loaded for all else: netCDF-4 files,
 unusual classic ones, and writing.
@@ -9,9 +9,8 @@ unusual classic ones, and writing.
 
 from __future__ import annotations
 
-import functools
-import importlib
-from collections.abc import Collection
+import contextlib
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...base.optional import unavailable
@@ -20,9 +19,7 @@ from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Metadata, Report, Source
 from .classic import small as classic_small
 from .classic import source as classic_source
-from .classic.alike import AlikeFiles
-from .classic.small import WHOLE_SIZE, digest, from_held, held
-from .losses import NetCDFWarning
+from .format import NetCDFWarning
 
 if TYPE_CHECKING:
     from ...dataset import Dataset
@@ -31,14 +28,9 @@ if TYPE_CHECKING:
 __all__ = [
     "JD_CALENDAR",
     "JD_UNITS",
-    "WHOLE_SIZE",
-    "AlikeFiles",
     "NetCDFWarning",
     "check",
     "create",
-    "digest",
-    "from_held",
-    "held",
     "is_netcdf4",
     "open",
     "read",
@@ -68,8 +60,9 @@ def open(path: Any, *, skip_unsupported: bool = False) -> Source:
     found = classic_source.opened(path)
     if found is not None:
         return found
-    source: Source = _module(".source").NetCDFSource(path, skip_unsupported=skip_unsupported)
-    return source
+    with _needing_netcdf4():
+        from .source import NetCDFSource
+    return NetCDFSource(path, skip_unsupported=skip_unsupported)
 
 
 TITLES = {
@@ -92,8 +85,9 @@ def create(
     path: Any, meta: Metadata, *, format: str | None = None, atomic: bool = True, durable: bool = False
 ) -> NetCDFSink:
     """Create a file; see `sink.NetCDFSink`. Who only reads need not load what writes."""
-    sink: NetCDFSink = _module(".sink").NetCDFSink(path, meta, format=format, atomic=atomic, durable=durable)
-    return sink
+    with _needing_netcdf4():
+        from .sink import NetCDFSink
+    return NetCDFSink(path, meta, format=format, atomic=atomic, durable=durable)
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
@@ -116,7 +110,9 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     found = classic_source.opened(path)
     if found is None:
         return open(path, skip_unsupported=True)
-    _module(".classic.check").check(found, report)
+    from .classic import check as classic_check
+
+    classic_check.check(found, report)
     return found
 
 
@@ -130,14 +126,15 @@ def is_netcdf4(path: str) -> bool:
     ImportError
         If the library is not installed.
     """
-    found: bool = _module(".shared").is_netcdf4(path)
-    return found
+    with _needing_netcdf4():
+        from .calls import is_netcdf4
+    return is_netcdf4(path)
 
 
-@functools.cache
-def _module(name: str) -> Any:
-    """Return a module of this folder that is imported only if it is used: most of them import netCDF4."""
+@contextlib.contextmanager
+def _needing_netcdf4() -> Iterator[None]:
+    """Import what imports netCDF4: only if it is used, with an error that says what to install."""
     try:
-        return importlib.import_module(name, __name__)
+        yield
     except ImportError as error:
         raise unavailable(error, "netCDF4", "netCDF4") from error

@@ -1,20 +1,27 @@
-"""The one door to the netCDF4 library: its lock, its errors, its way with paths."""
+"""The one door to the netCDF4 library: its lock, its errors, its way with paths, its caches.
+
+A file is opened once, however many sources read it: the library crashes when a netCDF-4 file with strings is closed
+that it has open twice (Unidata/netcdf4-python#1444).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import warnings
+from dataclasses import dataclass
 from typing import Any, cast
 
 import netCDF4
 import numpy as np
 
+from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, UnsupportedError
 from ..library import guard
-from ..library.lock import LOCK
-from .losses import warn
+from ..library.guard import ERRORS, LOCK
+from .format import warn
 
 Group = Any
 """A netCDF4.Dataset or netCDF4.Group; the library's own types are too loose to be of use."""
@@ -24,15 +31,6 @@ Variable = Any
 KIND = "NetCDF"
 PATH_ENCODING = "latin-1"
 """One character per byte, so that names which are not UTF-8 reach the library too."""
-
-
-def library(error: type[DsError], path: str, variable: str | None = None) -> guard.Guard:
-    """Guard calls of the library; see `guard.Guard`."""
-    return guard.Guard(error, path, variable, _told)
-
-
-def _told(error: Exception) -> str | None:
-    return error.strerror if isinstance(error, OSError) else str(error)
 
 
 def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
@@ -54,11 +52,11 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     FormatError
         If it is not a NetCDF file, or a damaged one.
     """
-    with guard.opening(path, KIND), library(FormatError, path), warnings.catch_warnings(record=True) as caught:
+    with guard.opening(path, KIND), guard.Guard(FormatError, path), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         file = netCDF4.Dataset(_library_path(path), encoding=PATH_ENCODING)
     try:
-        with library(FormatError, path):
+        with guard.Guard(FormatError, path):
             file.set_auto_maskandscale(False)
             file.set_auto_chartostring(False)
         skipped = []
@@ -109,7 +107,7 @@ def create_file(path: str, format: str, target: str) -> Group:
     target : str
         The name for messages.
     """
-    with library(DsError, target):
+    with guard.Guard(DsError, target):
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
@@ -148,3 +146,132 @@ def _skipped(message: str) -> list[tuple[str, str]]:
     head, found, tail = message.rpartition("' has unsupported ")
     _, found, name = head.partition("variable '") if found else ("", "", "")
     return [(name, tail.partition("datatype")[0].strip() or "opaque")] if found else []
+
+
+MAX_CACHE_SIZE = 32 * 1024 * 1024
+"""Bytes of one cache at most; the library's own default may be more."""
+
+
+def fit_cache(variable: Variable) -> None:
+    """Make room for all chunks that one position of the first dimension crosses, and no more.
+
+    Blocks go through them several times if they are shorter than a chunk; without room each time would decompress, or
+    compress, all of them anew.
+    """
+    chunks = variable.chunking()
+    if isinstance(chunks, list) and chunks and variable.dtype is not str and not _is_renamed(variable):
+        row = chunks[0] * math.prod(variable.shape[1:]) * np.dtype(variable.dtype).itemsize
+        _, slots, preemption = variable.get_var_chunk_cache()
+        variable.set_var_chunk_cache(min(row, MAX_CACHE_SIZE), slots, preemption)
+
+
+def release_cache(variable: Variable) -> None:
+    """Give back the memory of the cache."""
+    if isinstance(variable.chunking(), list) and not _is_renamed(variable):
+        size, slots, preemption = variable.get_var_chunk_cache()
+        variable.set_var_chunk_cache(0, slots, preemption)
+        variable.set_var_chunk_cache(size, slots, preemption)
+
+
+def _is_renamed(variable: Variable) -> bool:
+    """Return whether the library stores a variable under another name, since a dimension that is not its own has it.
+
+    To change a cache, the library opens the variable anew, and by a mistake (netCDF-C 4.9) that dimension instead.
+    """
+    return variable.name in variable.group().dimensions and variable.dimensions[:1] != (variable.name,)
+
+
+Key = tuple[int, Stamp]
+"""The process, since what was inherited over a fork stays with those who had it, and the file as it was opened."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """A file that is open.
+
+    Attributes
+    ----------
+    key : tuple of (int, Stamp)
+        What tells it from others.
+    file : netCDF4.Dataset
+    skipped : list of (variable, type)
+        See `open_file`.
+    users : int
+        Sources that read it.
+    """
+
+    key: Key
+    file: Group
+    skipped: list[tuple[str, str]]
+    users: int = 0
+
+
+_open: dict[Key, Shared] = {}
+
+
+class Lease:
+    """A file on behalf of one source. It is closed with the last lease.
+
+    Parameters
+    ----------
+    path : str
+        See `open_file`.
+    """
+
+    def __init__(self, path: str):
+        self._shared: Shared | None = None
+        key = os.getpid(), Stamp.of(os.stat(path))
+        with LOCK:
+            shared = _open.get(key)
+            if shared is None:
+                shared = Shared(key, *open_file(path))
+                if shared.file.data_model.startswith("NETCDF4"):
+                    _open[key] = shared
+            shared.users += 1
+            self._shared = shared
+        self.key, self.file, self.skipped = key, shared.file, shared.skipped
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not given back."""
+        return self._shared is not None
+
+    def close(self) -> None:
+        """Give it back; the lock is held. Twice is no error."""
+        shared, self._shared = self._shared, None
+        if shared is None:
+            return
+        shared.users -= 1
+        if not shared.users:
+            if _open.get(shared.key) is shared:
+                del _open[shared.key]
+            close_file(shared.file)
+
+    def drop(self) -> None:
+        """Give back what its owner forgot, as soon as nobody is inside of the library."""
+
+        def close() -> None:
+            with contextlib.suppress(*ERRORS):
+                self.close()
+
+        if self.is_open:
+            LOCK.later(close)
+
+
+def is_netcdf4(path: str) -> bool:
+    """Whether the library says that an HDF5 file has the marks of netCDF-4.
+
+    Raises
+    ------
+    FormatError
+        If the library cannot open the file.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are given when the file is read
+        lease = Lease(path)
+    try:
+        with guard.Guard(FormatError, path):
+            return bool(lease.file.getncattr("_IsNetcdf4"))
+    finally:
+        with LOCK:
+            lease.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,18 +11,13 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPE_OF_CODE
 from ...base.names import escape
-from ...errors import FormatError
 from ...model import packing
 from ..library import missing
-from ..library.catalog import Catalog, FileVariable, joinable
+from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
-from .description import Described, DescribedFile, Refused
-from .kinds import BOOL_ATTRIBUTE, BOOL_CODE, Kind
-from .losses import warn
-from .marker import MARKER, take_marker
-from .storage import DEFAULT_FORMAT, PROPERTY
-from .text import ENCODING_ATTRIBUTE
+from .format import BOOL_ATTRIBUTE, BOOL_CODE, DEFAULT_FORMAT, MARKER, PROPERTY, Kind, take_marker, warn
+from .plan import ENCODING_ATTRIBUTE
 
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
 """Codes of what is no number → ds type and kind."""
@@ -32,22 +26,7 @@ ReadScalar = Callable[[Any], NDArray[Any] | None]
 """Place of a variable without dimensions → its value, in an array of one; None if it cannot be read."""
 
 
-@dataclass(slots=True, kw_only=True)
-class NetCDFVariable(FileVariable):
-    """A variable of a NetCDF file, as reading needs it."""
-
-    place: Any
-    """By what its values are read: a netCDF4.Variable, or what the header of a classic file says of it."""
-    kind: Kind
-    growing: tuple[int, ...]
-    """Axes in the file that are unlimited, if one is not the first: there the library needs help, see `extents`."""
-    sought: NDArray[Any] | None
-    """The sentinels in one array; None if there are none."""
-
-
-def read_catalog(
-    file: DescribedFile, path: str, skip_unsupported: bool, read_scalar: ReadScalar
-) -> Catalog[NetCDFVariable]:
+def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_scalar: ReadScalar) -> Catalog:
     """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
 
     Parameters
@@ -61,7 +40,7 @@ def read_catalog(
     """
     unlimited = [name for name, _, is_unlimited in file.dimensions if is_unlimited]
     growing = frozenset(unlimited)
-    catalog: Catalog[NetCDFVariable] = Catalog(path, skip_unsupported, warn)
+    catalog: Catalog = Catalog(path, skip_unsupported, warn)
     dataset: dict[str, Any] = {}
     strings: list[str] = []
     for prefix, attributes, own_strings in file.groups:
@@ -69,7 +48,7 @@ def read_catalog(
         dataset.update({escape(prefix + name): value for name, value in attributes.items()})
         strings += [prefix + name for name in own_strings]
     every = [*file.variables]
-    known = [described for described in every if isinstance(described, Described)]
+    known = [described for described in every if isinstance(described, DescribedVariable)]
     joins = joinable((each.name for each in every), ((each.dims, each.code) for each in known))
     for described in every:
         if isinstance(described, Refused):
@@ -84,13 +63,13 @@ def read_catalog(
 
 
 def read_variable(
-    described: Described, unlimited: frozenset[str], joins: Collection[str], read_scalar: ReadScalar
-) -> tuple[NetCDFVariable, dict[str, Any]]:
+    described: DescribedVariable, unlimited: frozenset[str], joins: Collection[str], read_scalar: ReadScalar
+) -> tuple[FileVariable, dict[str, Any]]:
     """Return what is needed to read a variable, and its properties and attributes.
 
     Parameters
     ----------
-    described : Described
+    described : DescribedVariable
     unlimited : frozenset of str
         Dimensions.
     joins : collection of str
@@ -141,7 +120,7 @@ def read_variable(
     growing: tuple[int, ...] = ()
     if rank > 1 and not unlimited.isdisjoint(described.dims[1:]):
         growing = tuple(axis for axis, dim in enumerate(described.dims) if dim in unlimited)
-    variable = NetCDFVariable(
+    variable = FileVariable(
         name=name,
         place=place,
         type=type_name,
@@ -179,12 +158,6 @@ ESCAPED = (".", "\\")
 @cache
 def _number_kind(code: str) -> tuple[str, Kind]:
     return TYPE_OF_CODE[code].name, "number"
-
-
-@cache
-def dtype_of(code: str) -> np.dtype[Any]:
-    """Return the dtype of numbers in native byte order."""
-    return np.dtype(code)
 
 
 @cache
@@ -258,24 +231,3 @@ def dataset_record(file: DescribedFile, uses: Uses, unlimited: list[str]) -> dic
     }
     record.update({name: value for name, value in found.items() if value})
     return record
-
-
-def cast(variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None, path: str) -> NDArray[Any]:
-    """Return raw numbers in the ds type of a variable: as they are, booleans checked.
-
-    Raises
-    ------
-    FormatError
-        If a value that is not masked is no boolean.
-    """
-    if variable.kind != "bool":
-        return raw
-    present = raw if mask is None else np.where(mask, 0, raw)
-    wrong = present[(present != 0) & (present != 1)]
-    if wrong.size:
-        raise FormatError(
-            f'found the value {wrong.flat[0]}, expected 0 or 1 (its attribute "dtype" says that it is boolean)',
-            path=path,
-            variable=variable.name,
-        )
-    return present.astype(bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import netCDF4
@@ -12,19 +12,23 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ..library import missing
-from ..library.groups import split
-from ..library.plan import VariablePlan
+from ..library.catalog import split
+from ..library.plan import Facts, VariablePlan
 from ..settings import names, setting
-from . import storage, text
-from .attribute_values import Encoded, encode
-from .attributes import write_attributes
+from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
-from .kinds import BOOL_ATTRIBUTE, Kind, file_dtype, file_kind
-from .losses import warn
-from .marker import MARKER
-from .names import check_attribute
-from .plan import char_dimension
-from .survey import Facts
+from .format import (
+    BOOL_ATTRIBUTE,
+    MARKER,
+    Kind,
+    check_attribute,
+    creation_options,
+    file_dtype,
+    file_kind,
+    is_available,
+    warn,
+)
+from .plan import ENCODING_ATTRIBUTE, char_dimension
 
 
 @dataclass(slots=True)
@@ -42,8 +46,6 @@ class DefinedVariable:
     """Whether the first of them was chosen here, and must not occur."""
     mark: bytes | None
     """What is written for a missing string."""
-    clashes: dict[int, int] = field(default_factory=dict)
-    """Index of a sentinel → present values that equal it."""
 
 
 class Definer:
@@ -71,7 +73,7 @@ class Definer:
 
     def attributes(
         self, values: dict[str, Any], strings: list[str], marker: dict[str, Any], variable: str | None, prefix: str = ""
-    ) -> dict[str, Encoded]:
+    ) -> dict[str, EncodedAttribute]:
         """Return attributes in the form to write, with the marker; warn of what changes.
 
         Raises
@@ -79,7 +81,7 @@ class Definer:
         UnsupportedError
             If there is no way to write one; the message names it.
         """
-        encoded: dict[str, Encoded] = {}
+        encoded: dict[str, EncodedAttribute] = {}
         for name, value in values.items():
             try:
                 check_attribute(name, self.format)
@@ -98,7 +100,7 @@ class Definer:
                 f'attribute "{MARKER}" is needed for what NetCDF has no place for', variable=variable
             )
         if marker:
-            encoded[MARKER] = Encoded("text", json.dumps(marker).encode())
+            encoded[MARKER] = EncodedAttribute("text", json.dumps(marker).encode())
         return encoded
 
     def define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
@@ -140,7 +142,7 @@ class Definer:
             dims = (*dims, name)
         if kind == "char" and facts.type == "unicode":
             marker["type"] = "unicode"
-            values[text.ENCODING_ATTRIBUTE] = "utf-8"
+            values[ENCODING_ATTRIBUTE] = "utf-8"
         if facts.has_missing:
             marker["missing"] = facts.mark.decode()
         options = self._options(plan, dims)
@@ -160,7 +162,9 @@ class Definer:
         is_unused = recorded in ("default", "unused") and not is_filled and not facts.has_missing
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
-            values = {missing.FILL_ATTRIBUTE: facts.fill, **values}
+            if facts.free is None or not facts.free.size:
+                raise UnsupportedError("every value of its type is present, so that none is left to mark missing ones")
+            values = {missing.FILL_ATTRIBUTE: facts.free[0], **values}
             is_own_fill = True
         options = self._options(plan, plan.dims)
         # the library wants to be told twice
@@ -244,9 +248,9 @@ class Definer:
         found = [self._dimension(dim) for dim in dims]
         shape = tuple(int(dimension.size) for dimension in found)
         # an unlimited dimension has no size before it is written
-        options = storage.creation_options(plan.record, shape, tuple(d.isunlimited() for d in found), self.format)
+        options = creation_options(plan.record, shape, tuple(d.isunlimited() for d in found), self.format)
         compression = options.get("compression")
-        if compression is not None and not storage.is_available(self.file, compression):
+        if compression is not None and not is_available(self.file, compression):
             warn(f"the library here has no compression {compression}: written without", self.path, plan.name)
             options = {name: value for name, value in options.items() if name in ("endian", "chunksizes", "fletcher32")}
         return options

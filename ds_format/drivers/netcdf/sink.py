@@ -1,26 +1,106 @@
-"""Writing: a NetCDF file as a Sink."""
+"""Writing: a NetCDF file as a Sink, by the netCDF4 library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import netCDF4
+import numpy as np
+from numpy.typing import NDArray
+
 from ...base.names import unescape
-from ...errors import DsError, UnsupportedError
+from ...errors import UnsupportedError
 from ..base import Metadata
-from ..library.groups import split
+from ..library import missing
+from ..library.catalog import split
 from ..library.guard import Guard
-from ..library.plan import VariablePlan
-from ..library.sink import LibrarySink
+from ..library.plan import Facts, VariablePlan, survey
+from ..library.sink import LibrarySink, LibraryWriter
 from ..settings import HDF5, as_netcdf, setting
 from .attributes import write_attributes
-from .calls import close_file, create_file, drop, library
+from .calls import Variable, close_file, create_file, drop, fit_cache, release_cache
 from .definition import DefinedVariable, Definer, define_enum
-from .losses import warn
-from .plan import FilePlan, choose_format, plan_file
-from .storage import PROPERTY
-from .survey import Facts, known_facts, survey
-from .writing import VariableWriter
+from .format import PROPERTY, NetCDFWarning, file_dtype, warn
+from .plan import (
+    ENCODING_ATTRIBUTE,
+    NetCDFPlan,
+    characters,
+    choose_format,
+    known_facts,
+    plan_file,
+    storable,
+)
+
+
+@contextmanager
+def any_enum_value(variable: Variable, values: NDArray[Any]) -> Iterator[None]:
+    """Let the library write what files may hold: values of an enum type that have no name."""
+    enum = variable.datatype
+    if not isinstance(enum, netCDF4.EnumType):
+        yield
+        return
+    members = enum.enum_dict
+    enum.enum_dict = {str(value): value for value in np.unique(values).tolist()}
+    try:
+        yield
+    finally:
+        enum.enum_dict = members
+
+
+class VariableWriter(LibraryWriter[VariablePlan]):
+    """Takes the blocks of one variable.
+
+    Parameters
+    ----------
+    defined : DefinedVariable
+    """
+
+    def __init__(self, defined: DefinedVariable):
+        dtype = file_dtype(defined.type) if defined.kind in ("number", "bool") else None
+        super().__init__(defined.plan, defined.type, dtype, defined.sentinels, defined.mark)
+        self.defined = defined
+        fit_cache(defined.variable)
+
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return numbers, strings, or characters along a second dimension; see `LibraryWriter.values`."""
+        kind, length = self.defined.kind, self.defined.length
+        if kind == "string":
+            encoding = str(self.plan.attributes.get(ENCODING_ATTRIBUTE, "utf-8"))
+            return self.byte_strings(block, functools.partial(storable, encoding=encoding, inner_nul=False))
+        if kind == "char":
+            raw = self.byte_strings(block, storable)
+            return characters(raw, 1)[:, 0] if length is None else characters(raw, length)
+        values, gone = self.numbers(block)
+        self.count_clashes(values, gone)
+        if self.defined.is_own_fill and self.clashes[0]:
+            raise UnsupportedError(
+                f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was to mark missing ones; "
+                f'the attribute "{missing.FILL_ATTRIBUTE}" can name another'
+            )
+        if gone is None:
+            return values
+        if not self.sentinels:
+            raise UnsupportedError('found missing values, expected none (property ".missing")')
+        return missing.filled(values, gone, self.sentinels)
+
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """See `LibraryWriter.put`."""
+        variable, length = self.defined.variable, self.defined.length
+        if length is not None:
+            slices = (*slices, slice(0, length))
+        with any_enum_value(variable, values):
+            if not slices:
+                variable[...] = values[()]
+            elif length != 0:
+                variable[slices] = values
+
+    def finish(self) -> list[str]:
+        """Give back what writing took; see `LibraryWriter.finish`."""
+        release_cache(self.defined.variable)
+        return super().finish()
 
 
 class NetCDFSink(LibrarySink[VariablePlan, Facts]):
@@ -33,7 +113,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
     path : str, bytes or PathLike
         The target; behind a link, what the link points to.
     meta : dict
-        Metadata of the dataset. The property `.netcdf` (see `ds_format.drivers.netcdf.storage`) restores how a file was
+        Metadata of the dataset. The property `.netcdf` (see `ds_format.drivers.netcdf.format`) restores how a file was
         stored that it was read from; nothing depends on it.
     format : str, optional
         `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
@@ -49,7 +129,8 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         If NetCDF, or the format asked for, cannot hold the dataset.
     """
 
-    _plan: FilePlan
+    category = NetCDFWarning
+    _plan: NetCDFPlan
 
     def __init__(
         self,
@@ -70,10 +151,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         if file is not None:
             drop(file)
 
-    def _guard(self, error: type[DsError], variable: str | None = None) -> Guard:
-        return library(error, self.path, variable)
-
-    def _plan_file(self) -> FilePlan:
+    def _plan_file(self) -> NetCDFPlan:
         plan = plan_file(as_netcdf(self.meta))
         self._format, reason = choose_format(plan, self._wanted)
         if reason is not None:
@@ -115,17 +193,14 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             # to define it later would move all that a classic file holds by then
             facts = self._facts[variable.name] = known_facts(variable, self._format)
             if facts is not None:
-                with self._guard(UnsupportedError, variable.name):
+                with Guard(UnsupportedError, self.path, variable.name):
                     self._defined[variable.name] = definer.define(variable, facts)
 
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
 
     def _survey(self, plan: VariablePlan, blocks: Iterable[Any]) -> Facts:
-        return survey(blocks, plan.type)
+        return survey(blocks, plan.type, lambda name: missing.candidates(file_dtype(name)), storable)
 
     def _writer(self, plan: VariablePlan, form: Facts) -> VariableWriter:
         return VariableWriter(self._defined.get(plan.name) or self._definer.define(plan, form))
-
-    def _warn(self, message: str, variable: str) -> None:
-        warn(message, self.path, variable)

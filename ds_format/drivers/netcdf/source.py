@@ -1,35 +1,227 @@
-"""Reading: a NetCDF file as a Source."""
+"""Reading: a NetCDF file as a Source, by the netCDF4 library."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DsError, FormatError, TruncatedError
+from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
-from ..chunked import Reading
+from ..chunked import SlabReader
+from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
+from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices
-from . import extents
-from .caches import fit, release
-from .calls import library, read_slab
-from .catalog import NetCDFVariable, cast, read_catalog
-from .chunks import NetCDFChunks
-from .classic.ends import variable_ends
-from .library_file import describe, read_scalar, warn_of_types
-from .losses import NetCDFWarning
-from .shared import Lease
+from .attributes import read_attribute
+from .calls import Group, Lease, Variable, fit_cache, read_slab, release_cache
+from .catalog import read_catalog
+from .chunks import Extent, NetCDFChunks, find_extent, read_growing
+from .classic.check import variable_ends
+from .format import NetCDFWarning, warn
+
+
+def walk(group: Group, prefix: str = "") -> Iterator[tuple[str, Group]]:
+    """Yield all groups with the prefix of their names (`""`, `"g/"`, `"g/h/"`, ...), outer ones first."""
+    yield prefix, group
+    for name, child in group.groups.items():
+        yield from walk(child, f"{prefix}{name}/")
+
+
+def dimension_names(variable: Variable) -> list[str]:
+    """Return the names of a variable's dimensions, each with the group that defines it."""
+    names = []
+    for dimension in variable.get_dims():
+        path = dimension.group().path.strip("/")
+        names.append(f"{path}/{dimension.name}" if path else dimension.name)
+    return names
+
+
+def find_type(group: Group, name: str, kind: str) -> str:
+    """Return the name of a user-defined type with the group that defines it: this one, or one around it."""
+    while group.parent is not None and name not in getattr(group, kind):
+        group = group.parent
+    path = group.path.strip("/")
+    return f"{path}/{name}" if path else name
+
+
+Refuse = Callable[[UnsupportedError], None]
+"""Takes why an attribute cannot be had: raises it, or warns."""
+
+
+def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool) -> DescribedFile:
+    """Return what an open file says.
+
+    Parameters
+    ----------
+    file : netCDF4.Dataset
+    path : str
+        For warnings.
+    skipped : list of (variable, type)
+        Variables that the library does not show.
+    skip_unsupported : bool
+        Whether to warn of attributes that ds cannot hold, and go on.
+
+    Raises
+    ------
+    UnsupportedError
+        If the file has an attribute that ds cannot hold. Those of variables are told when these are asked for.
+    """
+
+    def refuse(error: UnsupportedError) -> None:
+        if not skip_unsupported:
+            raise error.at(path=path)
+        warn(f"left out: {error.message}", path, error.variable)
+
+    groups = list(walk(file))
+    return DescribedFile(
+        file.data_model,
+        [
+            (prefix + name, int(dimension.size), dimension.isunlimited())
+            for prefix, group in groups
+            for name, dimension in group.dimensions.items()
+        ],
+        [DescribedGroup(prefix, *_attributes(group, None, refuse)) for prefix, group in groups],
+        _variables(groups, skipped, refuse),
+        [
+            (prefix + name, _enum_record(group, enum))
+            for prefix, group in groups
+            for name, enum in group.enumtypes.items()
+        ],
+    )
+
+
+def read_scalar(variable: Variable) -> NDArray[Any] | None:
+    """Return the value of a variable without dimensions; None if the library cannot read it."""
+    try:
+        return np.asarray(variable[...])
+    except ERRORS:
+        # whoever reads it is told
+        return None
+
+
+def warn_of_types(file: Group, path: str) -> None:
+    """Warn of types unknown to ds which no variable has: those that one has were refused with it."""
+    groups = list(walk(file))
+    used = {getattr(v.datatype, "name", None) for _, group in groups for v in group.variables.values()}
+    for prefix, group in groups:
+        for name in {*group.cmptypes, *group.vltypes} - used:
+            warn(f'left out: the type "{prefix}{name}" is not possible in ds', path)
+
+
+def _variables(
+    groups: list[tuple[str, Group]], skipped: list[tuple[str, str]], refuse: Refuse
+) -> Iterator[DescribedVariable | Refused]:
+    for name, kind in skipped:
+        yield Refused(name, UnsupportedError(f"the {kind} type is not possible in ds"))
+    for prefix, group in groups:
+        for base, variable in group.variables.items():
+            try:
+                yield _variable(prefix + base, variable, refuse)
+            except UnsupportedError as error:
+                yield Refused(prefix + base, error)
+
+
+def _variable(name: str, variable: Variable, refuse: Refuse) -> DescribedVariable:
+    code = _code_of(variable)
+    attributes, strings = _attributes(variable, name, refuse)
+    is_number = code not in ("S1", "O")
+    chunks = variable.chunking()
+    storage: dict[str, Any] = {}
+    if variable.endian() == "big" and is_number and variable.dtype.itemsize > 1:
+        storage["endian"] = "big"
+    if isinstance(variable.datatype, netCDF4.EnumType):
+        storage["enum"] = _enum_record(variable.group(), variable.datatype)
+    if isinstance(chunks, list) and chunks:
+        storage["chunks"] = [int(n) for n in chunks]
+        storage.update(_read_filters(variable.filters() or {}))
+    return DescribedVariable(
+        name,
+        dimension_names(variable),
+        tuple(int(n) for n in variable.shape),
+        code,
+        attributes,
+        strings,
+        is_number and variable.get_fill_value() is not None,
+        storage,
+        tuple(int(n) for n in chunks) if isinstance(chunks, list) else None,
+        variable,
+    )
+
+
+def _code_of(variable: Variable) -> str:
+    """Return the code of a variable; see `DescribedVariable`.
+
+    Raises
+    ------
+    UnsupportedError
+        If ds has no such type: compound, ragged.
+    """
+    dtype: Any = variable.dtype
+    if dtype is str:
+        return "O"
+    if isinstance(variable.datatype, netCDF4.CompoundType):
+        raise UnsupportedError(f'the compound type "{variable.datatype.name}" is not possible in ds')
+    if isinstance(variable.datatype, netCDF4.VLType):
+        raise UnsupportedError(f'the variable-length type "{variable.datatype.name}" is not possible in ds')
+    code: str = dtype.str[1:]
+    return code
+
+
+def _attributes(owner: Group | Variable, variable: str | None, refuse: Refuse) -> tuple[dict[str, Any], list[str]]:
+    """Return attributes by name, and the names of those that are one text of the type string."""
+    values: dict[str, Any] = {}
+    strings: list[str] = []
+    for name in owner.ncattrs():
+        try:
+            values[name], is_string = read_attribute(owner, name)
+        except UnsupportedError as error:
+            error.at(variable=variable)
+            refuse(error)
+            continue
+        if is_string and isinstance(values[name], str):
+            strings.append(name)
+    return values, strings
+
+
+def _enum_record(group: Group, enum: Any) -> dict[str, Any]:
+    """Return the record of an enum type; see `ds_format.drivers.netcdf.format`."""
+    members = {name: int(value) for name, value in enum.enum_dict.items()}
+    return {"name": find_type(group, enum.name, "enumtypes"), "type": enum.dtype.name, "members": members}
+
+
+def _read_filters(filters: dict[str, Any]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if isinstance(filters.get("blosc"), dict):
+        record["compression"] = filters["blosc"]["compressor"]
+        record["shuffle"] = int(filters["blosc"]["shuffle"])
+    elif isinstance(filters.get("szip"), dict):
+        record["compression"] = "szip"
+        record["szip"] = [filters["szip"]["coding"], int(filters["szip"]["pixels_per_block"])]
+    else:
+        # zlib of level 0 is none, and the library does not make it
+        for name in ("zlib", "zstd", "bzip2"):
+            if filters.get(name) and (name != "zlib" or filters["complevel"]):
+                record["compression"] = name
+        if filters.get("shuffle"):
+            record["shuffle"] = True
+    if "compression" in record and "szip" not in record:
+        record["level"] = int(filters["complevel"])
+    if filters.get("fletcher32"):
+        record["fletcher32"] = True
+    return record
+
 
 SMALL_CACHE = 64 * 1024
 """Bytes of chunks that are not worth the two calls which give them back before the file is closed."""
 
 
-class NetCDFSource(LibrarySource[NetCDFVariable]):
+class NetCDFSource(LibrarySource):
     """An open NetCDF file; see `ds_format.drivers.base.Source`.
 
     Values are as the file has them: `scale_factor`, `add_offset`, `_Unsigned` and `valid_range` are attributes and no
@@ -57,16 +249,16 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
         self._path = os.fsdecode(path)
-        self._cached: NetCDFVariable | None = None
-        self._extents: dict[str, extents.Extent] = {}
-        self._size = os.path.getsize(self._path)
+        self._cached: FileVariable | None = None
+        self._extents: dict[str, Extent] = {}
         self._lease = Lease(self._path)
+        self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
         self._chunks = NetCDFChunks(self._path, self._lease.key[1], self._lease.file)
         try:
             if self._lease.file.data_model.startswith("NETCDF3"):
                 self._ends = variable_ends(self._path)
-            with library(FormatError, self._path):
+            with Guard(FormatError, self._path):
                 described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported)
                 self._take(read_catalog(described, self._path, skip_unsupported, read_scalar))
                 warn_of_types(self._lease.file, self._path)
@@ -82,8 +274,8 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
         """Yield one variable in blocks, with room for the chunks that these cross; see `Source.blocks`."""
         variable = self._variable(name)
-        with library(FormatError, self._path, variable.name):
-            fit(variable.place)
+        with Guard(FormatError, self._path, variable.name):
+            fit_cache(variable.place)
         yield from super().blocks(name, budget)
         # not in a finally: a generator may be dropped in any thread, also in one that must not wait for the library
         self._release()
@@ -91,32 +283,32 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
     def close(self) -> None:
         """Close the file; closing twice is no error."""
         if self._lease.is_open:
-            with library(DsError, self._path):
+            with Guard(DsError, self._path):
                 self._chunks.close()
                 self._lease.close()
 
-    def _prepare(self, variable: NetCDFVariable, slices: Slices) -> Reading | None:
+    def _prepare(self, variable: FileVariable, slices: Slices) -> SlabReader | None:
         """Return what reads a slab without the library; see `LibrarySource`."""
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             return self._chunks.prepare(variable, slices, lambda part: _raw(variable, part))
 
-    def _fetch(self, variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
+    def _fetch(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab; see `LibrarySource`."""
         self._check_end(variable)
         if self._cached is not variable:
             self._release()
             self._cached = variable
-        with library(FormatError, self._path, variable.name):
+        with Guard(FormatError, self._path, variable.name):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
-    def _check_end(self, variable: NetCDFVariable) -> None:
+    def _check_end(self, variable: FileVariable) -> None:
         end = self._ends.get(variable.name, 0)
         if end > self._size:
             message = f"found {self._size} bytes in the file, expected at least {end}"
             raise TruncatedError(message, path=self._path, variable=variable.name)
 
-    def _fetch_growing(self, variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
+    def _fetch_growing(self, variable: FileVariable, slices: Slices) -> NDArray[Any]:
         """Return a slab of a variable that may be shorter than its dimensions."""
 
         def fetch(slices: Slices) -> NDArray[Any]:
@@ -124,29 +316,25 @@ class NetCDFSource(LibrarySource[NetCDFVariable]):
 
         name, axes = variable.name, variable.growing
         if name not in self._extents:
-            self._extents[name] = extents.find(self._path, name, variable.place, axes, fetch)
-        return extents.read(fetch, slices, self._extents[name], axes)
-
-    def _cast(self, variable: NetCDFVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return numbers as they are, booleans checked; see `LibrarySource`."""
-        return cast(variable, raw, mask, self._path)
+            self._extents[name] = find_extent(self._path, name, variable.place, axes, fetch)
+        return read_growing(fetch, slices, self._extents[name], axes)
 
     def _release(self) -> None:
         """Let the library keep a cache for one variable at a time."""
         variable, self._cached = self._cached, None
         if variable is not None and _cached_size(variable) > SMALL_CACHE and self._lease.is_open:
-            with library(FormatError, self._path, variable.name):
-                release(variable.place)
+            with Guard(FormatError, self._path, variable.name):
+                release_cache(variable.place)
 
 
-def _raw(variable: NetCDFVariable, slices: Slices) -> NDArray[Any]:
+def _raw(variable: FileVariable, slices: Slices) -> NDArray[Any]:
     """Return a slab as the library does, of full rank."""
     raw = read_slab(variable.place, slices)
     array = np.asarray(raw, dtype=object) if variable.kind == "string" else np.asarray(raw)
     return array.reshape([s.stop - s.start for s in slices])
 
 
-def _cached_size(variable: NetCDFVariable) -> int:
+def _cached_size(variable: FileVariable) -> int:
     """Return the bytes that all chunks of a variable take in memory."""
     if variable.chunk is None:
         return 0

@@ -5,15 +5,13 @@ the size 0: variables without the dimension, all attributes, types, names and or
 programs, and nothing is lost here. The companion knows the data that it belongs to; without it, or beside other data,
 the variables are inferred from the records, as with data of other programs. Shared by all containers::
 
-    plan.py       which variables become records, along which axis, and what their keys are
-    companion.py  what is the same for all records
-    schema.py     records of other programs → variables
+    companion.py   what is the same for all records
+    schema.py      records of other programs → variables
+    columns.py     arrays ↔ values of records
     sink.py  source.py
 
-and in what they differ::
+and the two drivers::
 
-    datadings/    samples of msgpack: arrays of each type
-    zds/          documents of JSON: numbers, text, and lists of these
-
-Each of both is a driver.
+    datadings.py   samples of msgpack: arrays of each type
+    zds.py         documents of JSON: numbers, text, and lists of these
 """

@@ -91,7 +91,7 @@ class _Values:
         return "float64" if found == {"float64"} and max(-self.low, self.high) <= EXACT else None
 
 
-class Schema:
+class RecordSchema:
     """What is in records.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Writing: a dataset as a Sink that makes records of it."""
+"""Writing: a dataset as a Sink that makes records of it; which variables become records, and what their keys are."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import contextlib
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...base.names import unescape
+from ...base.names import escape, unescape
 from ...body.target import naming
 from ...body.temporary import WorkFolder
-from ...dataset import as_array
+from ...dataset import META, as_array, dims
 from ...errors import DsError, UnsupportedError
 from ..base import BLOCK_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
+from ..settings import HDF5, NETCDF, names, setting
 from ..sink import BaseSink
 from ..strings import OBJECT_SIZE, as_objects
-from .plan import RecordsPlan, plan_of
+
+Label = str | int
+"""A dimension by its name, or the first one of variables whose dimensions have no names by its size."""
 
 
 class RecordSink(BaseSink):
@@ -123,7 +127,7 @@ class RecordSink(BaseSink):
         """Write the container from the ds file of the dataset."""
 
 
-class Block(NamedTuple):
+class RecordBlock(NamedTuple):
     """Some consecutive records."""
 
     keys: list[str]
@@ -131,7 +135,7 @@ class Block(NamedTuple):
     """(n, ...) each, by the keys of the variables."""
 
 
-def blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> Iterator[Block]:
+def record_blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> Iterator[RecordBlock]:
     """Yield all records in blocks of bounded memory.
 
     Parameters
@@ -154,7 +158,7 @@ def _record_size(entry: dict[str, Any], axis: int, value_size: int) -> int:
     return inner * (OBJECT_SIZE + 64 if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
 
 
-def _block(source: DsSource, plan: RecordsPlan, numbers: range) -> Block:
+def _block(source: DsSource, plan: RecordsPlan, numbers: range) -> RecordBlock:
     arrays: dict[str, Any] = {}
     keys = list(map(str, numbers))
     for key, axis in plan.axes.items():
@@ -163,7 +167,7 @@ def _block(source: DsSource, plan: RecordsPlan, numbers: range) -> Block:
         arrays[key] = np.moveaxis(as_array(source.read(key, index)), axis, 0)
         if key == plan.key:
             keys = _keys(unescape(key), arrays[key], numbers.start)
-    return Block(keys, arrays)
+    return RecordBlock(keys, arrays)
 
 
 def _keys(name: str, array: Any, start: int) -> list[str]:
@@ -177,3 +181,81 @@ def _keys(name: str, array: Any, start: int) -> list[str]:
         return [value.decode() if isinstance(value, bytes) else str(value) for value in plain]
     except UnicodeDecodeError as error:
         raise UnsupportedError(f"the key {error.object[:20]!r} is not UTF-8", variable=name) from None
+
+
+class RecordsPlan(NamedTuple):
+    """How a dataset becomes records."""
+
+    axes: dict[str, int]
+    """Variables that become entries, by their keys in the dataset → the axis that becomes the records."""
+    n: int
+    """Records."""
+    key: str | None
+    """The variable whose values are the keys of the records; None: their numbers are."""
+
+
+def plan_of(meta: Metadata, dim: str | None, key: str | None, own: str) -> RecordsPlan:
+    """Return how a dataset becomes records.
+
+    Parameters
+    ----------
+    meta : Metadata
+        Each variable with `.size`.
+    dim : str, optional
+        The dimension. By default an unlimited one; else that which is the first one of most variables.
+    key : str, optional
+        Name of the variable whose values become keys. By default that one called as `own`, if there is one.
+    own : str
+        Name of the entry of a record that is its key.
+
+    Raises
+    ------
+    UnsupportedError
+        If no variable has such a dimension, or a variable cannot be the keys.
+    """
+    labels = {
+        name: _labels(name, entry) for name, entry in meta.items() if name != META and entry.get(".size") is not None
+    }
+    label = _default(meta, labels) if dim is None else dim
+    axes = {name: found.index(label) for name, found in labels.items() if label in found}
+    if dim is not None and not axes:
+        raise UnsupportedError(f'no variable has the dimension "{dim}"')
+    sizes = {meta[name][".size"][axis]: name for name, axis in axes.items()}
+    if len(sizes) > 1:
+        (n, first), (other, second) = list(sizes.items())[:2]
+        raise UnsupportedError(
+            f'dimension "{label}" has size {other}, but {n} in variable "{unescape(first)}"', variable=unescape(second)
+        )
+    return RecordsPlan(axes, next(iter(sizes), 0), _key(meta, axes, key, own))
+
+
+def _labels(key: str, entry: dict[str, Any]) -> Sequence[Label]:
+    size = entry[".size"]
+    found: list[Label] = list(dims(key, entry, len(size)))
+    if entry.get(".dims") is None and size:
+        found[0] = size[0]
+    return found
+
+
+def _default(meta: Metadata, labels: dict[str, Sequence[Label]]) -> Label | None:
+    present = {label for found in labels.values() for label in found}
+    unlimited: list[Label] = [*names(meta.get(META, {}).get(NETCDF), "unlimited")]
+    for name, found in labels.items():
+        limits = setting(meta[name].get(HDF5), "maxshape", list) or []
+        unlimited += [label for label, n in zip(found, limits, strict=False) if n is None]
+    for label in unlimited:
+        if label in present:
+            return label
+    first = Counter(found[0] for found in labels.values() if found)
+    return first.most_common(1)[0][0] if first else None
+
+
+def _key(meta: Metadata, axes: dict[str, int], name: str | None, own: str) -> str | None:
+    if name is None and own not in axes:
+        return None
+    key = own if name is None else escape(name)
+    if own in axes and (key != own or meta[own].get(".type") != "unicode"):
+        raise UnsupportedError(f'the entry "{own}" of a record is its key; expected text that is', variable=own)
+    if key not in axes or len(meta[key][".size"]) != 1:
+        raise UnsupportedError("expected a variable of one value for each record, to be its key", variable=name or own)
+    return key

@@ -1,13 +1,11 @@
 """Classic NetCDF files: headers, and big-endian numbers.
 
-header     a header of the usual kind → what it says, all checks done
-sections   a variable in a header, and attributes; what is remembered of them
+header     a header of the usual kind → what it says, all checks done; variables of those before are remembered
 arrays     a variable of a file that is in memory → an array
 slabs      a part of a variable of an open file → an array; POSIX only
 portable   the same, elsewhere
 
-Declarations: `items` (of a header), `places` (of variables), `order` (of bytes), `seek` (some values among others),
-`filling` (of arrays).
+Declarations: `items` (of a header, and where variables lie), `filling` (of arrays, and some values among others).
 """
 
 import os

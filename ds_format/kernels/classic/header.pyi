@@ -1,6 +1,13 @@
 from typing import Any, final
 
 @final
+class Section: ...
+
+@final
+class Values:
+    def __init__(self, codes: tuple[str, ...]) -> None: ...
+
+@final
 class Parser:
     def __init__(
         self, dimension: type, variable: type, header: type, formats: dict[int, str], codes: tuple[str, ...]

@@ -1,18 +1,125 @@
 """The header of a classic file → what it says, in one pass.
 
-This is `classic.format` and `classic.layout` for headers of the usual kind: what is wrong or unusual is left to those.
+This is `classic.format` and `classic.header` for headers of the usual kind: what is wrong or unusual is left to those.
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+cimport numpy as cnp
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.dict cimport PyDict_Copy, PyDict_SetItem, PyDict_Size
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from libc.stdint cimport uint8_t, uint64_t
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp
 
-from .items cimport Items, listed, most, name, number, take
-from .places cimport MAX_SIZE, Place, check_places
-from .sections cimport Section, Values, copied
+from .filling cimport MAX_RANK, empty, native
+from .items cimport MAX_SIZE, Items, Place, check_places, count, listed, most, name, number, padded, take, type_number
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+
+cdef enum:
+    NC_CHAR = 2
+    NC_ATTRIBUTE = 12
+
+
+@cython.final
+cdef class Section:
+    """A variable in a header, from its name to its type: in the next file it often is the same."""
+
+    cdef bint follows(self, Items* c) noexcept:
+        """Return whether it is what comes next, and step over it if so."""
+        cdef Py_ssize_t size = len(self.raw)
+        if size > c.end - c.p or memcmp(c.p, <const char*> self.raw, size):
+            return False
+        c.p += size
+        return True
+
+
+@cython.final
+cdef class Values:
+    """Reads what has types.
+
+    Parameters
+    ----------
+    codes : tuple of str
+        NumPy kind and bytes of a value, by the number of the type.
+    """
+
+    def __init__(self, tuple codes not None):
+        self.dtypes = tuple([cnp.dtype(code or "S1") for code in codes])
+        for i, dtype in enumerate(self.dtypes):
+            self.sizes[i] = dtype.itemsize
+
+    cdef dict attributes(self, Items* c):
+        cdef uint64_t n = listed(c, NC_ATTRIBUTE, 2 * c.width + 4), _
+        cdef dict found = {}
+        cdef str title
+        for _ in range(n):
+            title = name(c)
+            PyDict_SetItem(found, title, self._value(c))
+        if <uint64_t> PyDict_Size(found) != n:
+            raise EOFError
+        return found
+
+    cdef object _value(self, Items* c):
+        """Read type, count and values of an attribute."""
+        cdef uint32_t type_ = type_number(c)
+        cdef int size = self.sizes[type_]
+        cdef uint64_t n = count(c, size), one
+        cdef const uint8_t* raw = padded(c, n * size)
+        cdef cnp.npy_intp length
+        cdef cnp.dtype dtype
+        if type_ == NC_CHAR:
+            while n and raw[n - 1] == 0:
+                n -= 1
+            return PyUnicode_DecodeUTF8(<const char*> raw, <Py_ssize_t> n, b"surrogateescape")
+        dtype = <cnp.dtype> self.dtypes[type_]
+        if n == 1:
+            native(raw, <uint8_t*> &one, 1, size)
+            return PyArray_Scalar(&one, dtype, None)
+        length = <cnp.npy_intp> n
+        array = empty(dtype, 1, &length)
+        native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size)
+        return array
+
+    cdef Section section(self, Items* c, Section known, int width):
+        """Read a variable up to its type, or recall it."""
+        cdef const uint8_t* start = c.p
+        cdef Section section
+        cdef uint64_t rank, i
+        cdef object one
+        if known is not None and known.follows(c):
+            return known
+        section = Section.__new__(Section)
+        section.title = name(c)
+        rank = count(c, width)
+        if rank > MAX_RANK:
+            raise EOFError
+        section.dims = PyTuple_New(<Py_ssize_t> rank)
+        for i in range(rank):
+            one = number(c, width)
+            Py_INCREF(one)
+            PyTuple_SET_ITEM(section.dims, i, one)
+        section.attributes = self.attributes(c)
+        section.type = type_number(c)
+        section.raw = PyBytes_FromStringAndSize(<const char*> start, c.p - start)
+        return section
+
+
+cdef dict copied(dict attributes):
+    """Return attributes of which nobody else knows."""
+    cdef dict found = PyDict_Copy(attributes)
+    for title, value in attributes.items():
+        if isinstance(value, cnp.ndarray):
+            found[title] = value.copy()
+    return found
+
 
 cdef enum:
     NC_DIMENSION = 10
@@ -29,7 +136,7 @@ cdef class Parser:
     Parameters
     ----------
     dimension, variable, header : type
-        Named tuples to make; see `classic.layout`.
+        Named tuples to make; see `classic.header`.
     formats : dict
         Version → name of the format.
     codes : tuple of str
@@ -100,7 +207,7 @@ cdef class Parser:
         cdef uint64_t n_records, n_dimensions, n, i, step
         cdef list dimensions, sections = [], variables = []
         # Of this header alone: the very same attributes in two headers mean that the variables are the same.
-        cdef dict empty = {}
+        cdef dict nothing = {}
         cdef Section section
         if magic[0] != c"C" or magic[1] != c"D" or magic[2] != c"F" or magic[3] not in (1, 2, 5):
             raise EOFError
@@ -129,7 +236,7 @@ cdef class Parser:
             elif i >= MOST:
                 section.raw = None
                 if share and not section.attributes:
-                    section.attributes = empty
+                    section.attributes = nothing
         step = check_places(places[0], n, n_records, <uint64_t> (c.p - c.start))
         names = set()
         for i in range(n):

@@ -1,6 +1,11 @@
-"""Declarations that several formats share; nothing of it is compiled by itself.
+"""What several formats share.
+
+checksums   Adler-32 and Fletcher-32
+
+Declarations:
 
 words    loads, stores and byte swaps of words at any address
 utf8     whether bytes are UTF-8
+room     a buffer that grows at its end
 cursor   a place in a message, which never goes beyond its end
 """

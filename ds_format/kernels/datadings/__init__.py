@@ -1,8 +1,6 @@
 """The index of datadings.
 
-hashes   hashes of many strings, and Bloom filters of them
-lookup   from the hash of a key to its number
-pieces   bytes, cut into pieces
+index   hashes of many keys, Bloom filters of them, from the hash of a key to its number; samples cut out of a block
 
 Declaration: `blake2s`.
 """

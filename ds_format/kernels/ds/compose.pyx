@@ -1,7 +1,10 @@
 """Arrays and metadata → the bytes of a ds-1.0 file, in one pass.
 
-The header is what `codec.line.build` makes of attributes and of `codec.header.properties`, byte for byte.
+The header is what `codec.line.build` makes of `codec.attributes.to_json` and of `codec.header.properties`, byte for
+byte; whatever is wrong or unusual is left to these.
 """
+
+import numpy
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -11,15 +14,116 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from ..header.attributes cimport put_attributes
-from ..json.room cimport Room, make_room, put_byte, put_bytes
-from ..json.values cimport put_int64, put_items, put_name, put_text
+from ..common.room cimport Room, make_room, put_byte, put_bytes
+from ..json.scan cimport MAX_DEPTH
+from ..json.values cimport put_int64, put_items, put_name, put_text, put_value
 
-import numpy
-
-from ..json.strings import Unusual
+from ..json.decode import Unusual
 
 cnp.import_array()
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+
+cdef enum:
+    AROUND = MAX_DEPTH - 100  # lists as if around an attribute, so that no more are in it than `nesting.DEPTH`
+
+
+cdef inline bint _is_numpy(object value) noexcept:
+    if type(value) is str or type(value) is list or type(value) is float:
+        return False
+    return isinstance(value, cnp.generic) or cnp.PyArray_CheckExact(value)
+
+
+cdef inline cnp.dtype _dtype_of(object value):
+    return <cnp.dtype> cnp.PyArray_DESCR(value) if cnp.PyArray_CheckExact(value) else value.dtype
+
+
+cdef inline bint _is_left_out(object key, frozenset without) except -1:
+    if type(key) is not str:
+        raise Unusual
+    return PyUnicode_GET_LENGTH(key) and PyUnicode_READ_CHAR(key, 0) == "." and key in without
+
+
+cdef int _put_dtype(Room* room, cnp.dtype dtype) except -1:
+    """Append the name of a dtype of numbers, booleans or strings."""
+    cdef Py_UCS4 kind = dtype.kind
+    if kind == "U":
+        return put_bytes(room, b'"str"', 5)
+    if kind == "b":
+        return put_bytes(room, b'"bool"', 6)
+    if kind == "f" and dtype.itemsize <= 8:
+        put_bytes(room, b'"float', 6)
+    elif kind == "i":
+        put_bytes(room, b'"int', 4)
+    elif kind == "u":
+        put_bytes(room, b'"uint', 5)
+    else:
+        raise Unusual
+    put_int64(room, 8 * dtype.itemsize)
+    return put_byte(room, c'"')
+
+
+cdef int _put_dtypes(Room* room, dict attributes, frozenset without) except -1:
+    """Append the dtypes of all NumPy values: of scalars the names, of arrays lists with the shapes, too."""
+    cdef object key, value
+    cdef bint is_first = True
+    cdef int i
+    put_bytes(room, b'".dtypes": {', 12)
+    for key, value in attributes.items():
+        if not _is_numpy(value) or _is_left_out(key, without):
+            continue
+        put_name(room, key, is_first)
+        is_first = False
+        if not cnp.PyArray_CheckExact(value) or cnp.PyArray_NDIM(value) == 0:
+            _put_dtype(room, _dtype_of(value))
+            continue
+        put_byte(room, c"[")
+        _put_dtype(room, _dtype_of(value))
+        for i in range(cnp.PyArray_NDIM(value)):
+            put_bytes(room, b", ", 2)
+            put_int64(room, cnp.PyArray_DIM(value, i))
+        put_byte(room, c"]")
+    return put_byte(room, c"}")
+
+
+cdef object _as_python(object value):
+    """Return a NumPy value as one of Python."""
+    cdef char kind = _dtype_of(value).kind
+    if kind != c"f" and kind != c"i" and kind != c"u" and kind != c"b" and kind != c"U":
+        raise Unusual
+    return value.tolist()
+
+
+def _inner_as_python(value):
+    """Do the same for a value inside of a list or dict."""
+    if not _is_numpy(value):
+        raise Unusual
+    return _as_python(value)
+
+
+cdef int _put_usual_attributes(Room* room, dict attributes, frozenset without) except -1:
+    """Append attributes but for some, and `.dtypes` where one has a NumPy type, as the items of an object.
+
+    Raises Unusual, TypeError or ValueError for what is left to others.
+    """
+    cdef object key, value
+    cdef bint is_first = True, is_numpy, has_numpy = False
+    room.fallback = <PyObject*> _inner_as_python
+    for key, value in attributes.items():
+        if _is_left_out(key, without):
+            continue
+        put_name(room, key, is_first)
+        is_first = False
+        is_numpy = _is_numpy(value)
+        has_numpy |= is_numpy
+        put_value(room, _as_python(value) if is_numpy else value, AROUND)
+    if has_numpy:
+        put_bytes(room, b", ", 2)
+        _put_dtypes(room, attributes, without)
+    return not is_first
+
 
 cdef enum:
     ALIGNMENT = 64     # bytes, see `codec.header`
@@ -105,7 +209,7 @@ cdef int _put_attributes(Room* text, object attributes, frozenset without) excep
     if type(attributes) is not dict:
         raise Unusual
     try:
-        return put_attributes(text, attributes, without)
+        return _put_usual_attributes(text, attributes, without)
     except (TypeError, ValueError):
         raise Unusual from None
 

@@ -1,16 +1,293 @@
-"""Whether a dataset is of plain arrays that its metadata fit, as most are.
+"""Numbers and plain arrays of small datasets, without a call of NumPy from Python for each.
 
-This is `dataset.metadata_of`, `arrays_of` and `check_dims` for these; whatever is wrong or unusual is left to them.
+A small file of numbers becomes a dataset in one call; numbers among attributes get their NumPy types back; a dataset
+that is written is checked for arrays that stay as they are. Whatever is wrong or unusual is left to others.
 """
 
 cimport numpy as cnp
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.dict cimport PyDict_Copy, PyDict_DelItem, PyDict_SetItem
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyObject_SetItem, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.math cimport isinf
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
+
+from ..common.words cimport LITTLE_HOST
+from ..header.header cimport DOUBTFUL, Header, Variable
+from ..header.parser cimport Parser
+
+cnp.import_array()
 
 cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
+    long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
 
-cnp.import_array()
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(
+        PyTypeObject* kind, cnp.dtype dtype, int ndim, const cnp.npy_intp* sizes, const cnp.npy_intp* strides,
+        void* data, int flags, PyObject* obj
+    )
+    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+
+
+cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint share, out, keys):
+    """Put variables into a dataset: all arrays of numbers of this machine's byte order that have no mask.
+
+    Parameters
+    ----------
+    header : Header
+    dtypes : list of dtype or None
+        By the number of their type; None: no numbers.
+    data : writable buffer
+        The whole file, or its end.
+    body : int
+        Where in it the body starts, in bytes.
+    share : bool
+        Whether arrays may be views of `data`.
+    out : dict
+        Gets all variables in their order; None in the place of those that are left, and of those without data.
+    keys : collection of str or None
+        Which variables; None: all.
+
+    Returns
+    -------
+    list of str
+        The keys of those that are left: of other kinds, without values, or not inside of the file.
+    """
+    cdef list left = []
+    cdef Py_buffer view
+    cdef Variable* var
+    cdef Py_ssize_t i
+    cdef object key, array
+    if not isinstance(out, dict):
+        raise TypeError("out: expected a dict")
+    PyObject_GetBuffer(data, &view, PyBUF_WRITABLE)
+    try:
+        for i in range(len(header.keys)):
+            key = header.keys[i]
+            if keys is not None and key not in keys:
+                continue
+            var = &header.variables[i]
+            array = _array(header, var, dtypes, data, &view, body, share) if var.ndim >= 0 else None
+            PyDict_SetItem(<dict> <PyObject*> out, key, array)
+            if array is None and var.ndim >= 0:
+                left.append(key)
+    finally:
+        PyBuffer_Release(&view)
+    return left
+
+
+cdef object _array(
+    Header header, Variable* var, list dtypes, object data, Py_buffer* view, Py_ssize_t body, bint share
+):
+    """Return the array of a variable, or the scalar; None: it is not that simple."""
+    cdef cnp.dtype dtype
+    cdef Py_ssize_t size, room = view.len - body - var.offset
+    cdef char* first
+    found = dtypes[var.type]
+    if found is None or var.missing or var.n == 0:
+        return None
+    dtype = <cnp.dtype> found
+    size = dtype.itemsize
+    if (var.big == LITTLE_HOST and size > 1) or room < 0 or var.n > room // size:
+        return None
+    first = <char*> view.buf + body + var.offset
+    if var.ndim == 0:
+        return PyArray_Scalar(first, dtype, None)
+    Py_INCREF(dtype)
+    if not share or <size_t> first % <size_t> size:
+        array = PyArray_NewFromDescr(
+            <PyTypeObject*> cnp.ndarray, dtype, var.ndim, <cnp.npy_intp*> &header.sizes[var.first], NULL, NULL, 0, NULL
+        )
+        memcpy(cnp.PyArray_DATA(array), first, var.n * size)
+        return array
+    array = PyArray_NewFromDescr(
+        <PyTypeObject*> cnp.ndarray, dtype, var.ndim, <cnp.npy_intp*> &header.sizes[var.first], NULL, first,
+        cnp.NPY_ARRAY_WRITEABLE, NULL
+    )
+    cnp.set_array_base(array, data)
+    return array
+
+
+cdef class Reader:
+    """Reads small files.
+
+    Parameters
+    ----------
+    parser : Parser
+    typed : callable
+        As of `Parser.parse`.
+    dtypes : list of dtype or None
+        By the number of their type; None: no numbers.
+    read_file : callable
+        Path and limit in bytes → the bytes of the file, a writable buffer; or None if there are more.
+    limit : int
+        Bytes of the largest file that is read.
+    """
+
+    cdef Parser parser
+    cdef object typed
+    cdef list dtypes
+    cdef object read_file
+    cdef object limit
+
+    def __init__(self, Parser parser not None, typed, list dtypes not None, read_file, limit):
+        self.parser = parser
+        self.typed = typed
+        self.dtypes = dtypes
+        self.read_file = read_file
+        self.limit = limit
+
+    def read(self, path, out, keys, bint full):
+        """Read a file into a dataset; parameters and result as of `fill`, but for (None, None, None): it is too large.
+
+        Raises
+        ------
+        OSError
+            As the system says.
+        """
+        data = self.read_file(path, self.limit)
+        return (None, None, None) if data is None else self.fill(data, out, keys, full)
+
+    cpdef tuple fill(self, bytearray data, out, keys, bint full):
+        """Put the variables of a file into a dataset.
+
+        Parameters
+        ----------
+        data : bytearray
+            The whole file.
+        out : dict
+            Where to. Arrays are views of the bytes if all variables are wanted.
+        keys : collection of str or None
+            Which variables; None: all.
+        full : bool
+            Whether the metadata of the others are wanted, too.
+
+        Returns
+        -------
+        None, or (buffer, (Header, dict) or None, list of str or None)
+            None: all is done. Else the bytes; what `Parser.parse` said of them; and the variables that are still to be
+            decoded, None: all. Metadata are put into the dataset by whoever does that.
+        """
+        cdef tuple found = self.parser.parse(data, None if full else keys, self.typed)
+        cdef Header header
+        cdef Py_ssize_t body
+        if found is None:
+            return data, None, None
+        header = <Header> found[0]
+        if header.flags & DOUBTFUL:
+            return data, found, None
+        body, block = header.body, data
+        if keys is None and body > len(data) - body:
+            body, block = 0, data[body:]  # arrays keep what they are views of: not more of the header than of values
+        left = put_numbers(header, self.dtypes, block, body, keys is None, out, keys)
+        if header.flags or left:
+            return data, found, left
+        PyObject_SetItem(out, ".", found[1])
+        return None
+
+
+def put_types(dict attributes not None, dict specs not None, dict known not None):
+    """Give numbers, and lists of numbers, their NumPy types back, in place.
+
+    Parameters
+    ----------
+    attributes : dict
+    specs : dict
+        Key of an attribute → the name of its dtype, or [name, count] of an array.
+    known : dict
+        Name of each dtype → dtype.
+
+    Returns
+    -------
+    list of str
+        Keys of the others: of other kinds, of more dimensions, or which do not fit.
+    """
+    cdef list left = []
+    for key, spec in specs.items():
+        if key not in attributes:
+            continue
+        made = _typed(attributes[key], spec, known)
+        if made is None:
+            left.append(key)
+        else:
+            PyDict_SetItem(attributes, key, made)
+    return left
+
+
+cdef object _typed(object value, object spec, dict known):
+    """Return a number as a scalar, or a list as an array of one dimension; None: that is for others to do."""
+    cdef uint8_t room[8]
+    if type(spec) is str:
+        dtype = known.get(spec)
+        if dtype is None or not _put_number(value, dtype, room):
+            return None
+        return PyArray_Scalar(room, dtype, None)
+    if type(spec) is not list or len(<list> spec) != 2 or type(value) is not list:
+        return None
+    name, n = <list> spec
+    if type(name) is not str or type(n) is not int or n != len(<list> value):
+        return None
+    dtype = known.get(name)
+    return None if dtype is None else _typed_array(<list> value, dtype)
+
+
+cdef object _typed_array(list values, cnp.dtype dtype):
+    cdef cnp.npy_intp n = len(values)
+    cdef cnp.ndarray array
+    cdef uint8_t* place
+    if dtype.kind == b"U":
+        return None
+    array = cnp.PyArray_SimpleNew(1, &n, dtype.num)
+    place = <uint8_t*> cnp.PyArray_DATA(array)
+    for value in values:
+        if not _put_number(value, dtype, place):
+            return None
+        place += cnp.PyArray_ITEMSIZE(array)
+    return array
+
+
+cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* place) except -1:
+    """Write a number as a dtype has it; False: it is no number of this kind, or does not fit."""
+    cdef double number
+    cdef float narrow
+    cdef int size = dtype.itemsize
+    cdef int64_t integer
+    cdef int overflow = 0
+    if dtype.kind == b"f":
+        if type(value) is not float or size < 4:
+            return False
+        number = value
+        narrow = <float> number
+        if size == 4:
+            memcpy(place, &narrow, 4)
+            return isinf(number) or not isinf(narrow)
+        memcpy(place, &number, 8)
+        return True
+    if (dtype.kind != b"i" and dtype.kind != b"u") or type(value) is not int:
+        return False
+    integer = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow:
+        return False
+    if dtype.kind == b"u":
+        return integer >= 0 and (size == 8 or integer >> (8 * size) == 0) and _put_bits(integer, size, place)
+    return (size == 8 or -1 <= integer >> (8 * size - 1) <= 0) and _put_bits(integer, size, place)
+
+
+cdef bint _put_bits(int64_t integer, int size, uint8_t* place) noexcept:
+    cdef uint8_t bits8 = <uint8_t> integer
+    cdef uint16_t bits16 = <uint16_t> integer
+    cdef uint32_t bits32 = <uint32_t> integer
+    if size == 1:
+        place[0] = bits8
+    elif size == 2:
+        memcpy(place, &bits16, 2)
+    elif size == 4:
+        memcpy(place, &bits32, 4)
+    else:
+        memcpy(place, &integer, 8)
+    return True
 
 
 cdef bint _is_plain(object data) noexcept:

@@ -1,9 +1,199 @@
-"""Fixed-width values: byte swap, and the present ones of an array to and from their place."""
+"""Masks and fixed-width values: bits and flags, byte swap, and the present values of an array to and from their places.
+
+Bits are eight to a byte with the most significant first, flags one byte each.
+"""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word, word
+from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word, swap_words, word
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define ds_popcount64(x) __builtin_popcountll(x)
+    #else
+    static int ds_popcount64(unsigned long long x) {
+        int n = 0;
+        for (; x; x &= x - 1) n++;
+        return n;
+    }
+    #endif
+    """
+    int popcount "ds_popcount64"(uint64_t bits) noexcept nogil
+
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
+    #include <immintrin.h>
+    #include <string.h>
+    /* Works on whole groups of flags, and returns the first flag that is left. */
+    __attribute__((target("avx2")))
+    static Py_ssize_t ds_unpack_avx2(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        const __m256i spread = _mm256_setr_epi8(
+            0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+        const __m256i bit = _mm256_set1_epi64x(0x0102040810204080);
+        Py_ssize_t i;
+        for (i = 0; i + 32 <= n; i += 32) {
+            int bytes;
+            memcpy(&bytes, packed + i / 8, 4);
+            __m256i group = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(bytes), spread), bit);
+            group = _mm256_and_si256(_mm256_cmpeq_epi8(group, bit), _mm256_set1_epi8(1));
+            _mm256_storeu_si256((__m256i *)(flags + i), group);
+        }
+        return i;
+    }
+    /* The same the other way; adds to `count` how many flags are set. */
+    __attribute__((target("avx2,popcnt")))
+    static Py_ssize_t ds_pack_avx2(
+        const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
+        const __m256i backward = _mm256_setr_epi8(
+            7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+        Py_ssize_t i;
+        for (i = 0; i + 32 <= n; i += 32) {
+            __m256i group = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(flags + i)), backward);
+            unsigned bits = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(group, _mm256_setzero_si256()));
+            memcpy(packed + i / 8, &bits, 4);
+            *count += __builtin_popcount(bits);
+        }
+        return i;
+    }
+    static Py_ssize_t ds_pack_groups(
+        const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
+        return n >= 64 && __builtin_cpu_supports("avx2") ? ds_pack_avx2(flags, packed, n, count) : 0;
+    }
+    static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        return n >= 64 && __builtin_cpu_supports("avx2") ? ds_unpack_avx2(packed, flags, n) : 0;
+    }
+    #else
+    static Py_ssize_t ds_unpack_groups(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
+        (void)packed; (void)flags; (void)n;
+        return 0;
+    }
+    static Py_ssize_t ds_pack_groups(
+        const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
+        (void)flags; (void)packed; (void)n; (void)count;
+        return 0;
+    }
+    #endif
+    """
+    Py_ssize_t pack_groups "ds_pack_groups"(
+        const uint8_t* flags, uint8_t* packed, Py_ssize_t n, Py_ssize_t* count
+    ) noexcept nogil
+    Py_ssize_t unpack_groups "ds_unpack_groups"(const uint8_t* packed, uint8_t* flags, Py_ssize_t n) noexcept nogil
+
+
+cdef void _unpack(const uint8_t[::1] packed, uint8_t[::1] flags) noexcept nogil:
+    cdef Py_ssize_t n = flags.shape[0], i, start
+    cdef uint64_t eight
+    start = unpack_groups(&packed[0], &flags[0], n) if n else 0
+    for i in range(start // 8, n // 8 if LITTLE_HOST else 0):
+        eight = (packed[i] * 0x0101010101010101u) & 0x0102040810204080u
+        store_u64(&flags[8 * i], ((eight + 0x7F7F7F7F7F7F7F7Fu) >> 7) & 0x0101010101010101u, False)
+    start = n - n % 8 if LITTLE_HOST else 0
+    for i in range(start, n):
+        flags[i] = (packed[i >> 3] >> (7 - (i & 7))) & 1
+
+
+cdef Py_ssize_t _count(const uint8_t[::1] packed, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, words = n // 64, count = 0
+    for i in range(words):
+        count += popcount(load_u64(&packed[8 * i], False))
+    for i in range(8 * words, n // 8):
+        count += popcount(packed[i])
+    if n % 8:
+        count += popcount(packed[n // 8] >> (8 - n % 8))
+    return count
+
+
+cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) noexcept nogil:
+    cdef Py_ssize_t n = flags.shape[0], i, start, end, place, count = 0
+    cdef uint8_t bits
+    if not n:
+        return 0
+    start = min(n, 8 - first) if first else 0  # those that belong to a byte which has others already
+    if first:
+        bits = packed[0] & <uint8_t> (0xFF00 >> first)
+        for i in range(start):
+            bits |= <uint8_t> ((flags[i] != 0) << (7 - first - i))
+            count += flags[i] != 0
+        packed[0] = bits
+        if start == n:
+            return count
+    place = 1 if first else 0
+    end = start + pack_groups(&flags[start], &packed[place], n - start, &count)
+    place += (end - start) // 8
+    while end < n:
+        bits = 0
+        for i in range(min(8, n - end)):
+            bits |= <uint8_t> ((flags[end + i] != 0) << (7 - i))
+            count += flags[end + i] != 0
+        packed[place] = bits
+        place += 1
+        end += 8
+    return count
+
+
+def pack_bits(const uint8_t[::1] flags not None, uint8_t[::1] packed not None, int first=0):
+    """Pack N flags into bits, and return how many are set.
+
+    Parameters
+    ----------
+    flags : (N,) uint8
+        Any value but 0 is set.
+    packed : (ceil((first + N) / 8),) uint8
+        Out. The first bits of its first byte stay as they are; those behind the last flag become 0.
+    first : int
+        Bits of the first byte that others have, 0 to 7.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not fit each other.
+    """
+    cdef Py_ssize_t count
+    if not 0 <= first <= 7 or packed.shape[0] != (first + flags.shape[0] + 7) // 8:
+        raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags from bit {first}")
+    with nogil:
+        count = _pack(flags, packed, first)
+    return count
+
+
+def unpack_bits(const uint8_t[::1] packed not None, uint8_t[::1] flags not None):
+    """Expand N bits into flags.
+
+    Parameters
+    ----------
+    packed : (ceil(N / 8),) uint8
+        The unused low bits of the last byte are ignored.
+    flags : (N,) uint8
+        Out: 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not fit each other.
+    """
+    if packed.shape[0] != (flags.shape[0] + 7) // 8:
+        raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags")
+    with nogil:
+        _unpack(packed, flags)
+
+
+def count_bits(const uint8_t[::1] packed not None, Py_ssize_t n):
+    """Return how many of the first `n` bits of `packed`, (ceil(n / 8) or more,) uint8, are 1.
+
+    Raises
+    ------
+    ValueError
+        If `packed` holds fewer than `n` bits.
+    """
+    cdef Py_ssize_t count
+    if n < 0 or packed.shape[0] < (n + 7) // 8:
+        raise ValueError(f"{packed.shape[0]} bytes do not hold {n} bits")
+    with nogil:
+        count = _count(packed, n)
+    return count
 
 
 cdef inline word _load(const uint8_t[::1] values, Py_ssize_t i, bint swapped, word kind) noexcept nogil:
@@ -14,12 +204,6 @@ cdef inline word _load(const uint8_t[::1] values, Py_ssize_t i, bint swapped, wo
 
 cdef inline void _store(uint8_t[::1] values, Py_ssize_t i, word value) noexcept nogil:
     memcpy(&values[i * <Py_ssize_t> sizeof(word)], &value, sizeof(word))
-
-
-cdef void _swap(const uint8_t[::1] source, uint8_t[::1] target, word kind) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(source.shape[0] // <Py_ssize_t> sizeof(word)):
-        _store(target, i, _load(source, i, True, kind))
 
 
 cdef Py_ssize_t _scatter(
@@ -98,15 +282,13 @@ def swap(const uint8_t[::1] source not None, uint8_t[::1] target not None, int s
         If the lengths differ or are no multiple of `size`, or for another `size`.
     """
     _check_size(size)
+    if size == 1:
+        raise ValueError("size: found 1, expected 2, 4 or 8 bytes")
     if source.shape[0] != target.shape[0] or source.shape[0] % size:
         raise ValueError(f"{source.shape[0]} bytes do not fill {target.shape[0]} bytes with values of {size} bytes")
-    with nogil:
-        if size == 2:
-            _swap(source, target, <uint16_t> 0)
-        elif size == 4:
-            _swap(source, target, <uint32_t> 0)
-        else:
-            _swap(source, target, <uint64_t> 0)
+    if source.shape[0]:
+        with nogil:
+            swap_words(&source[0], &target[0], source.shape[0] // size, size)
 
 
 def scatter(

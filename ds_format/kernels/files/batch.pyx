@@ -14,7 +14,7 @@ from posix.stat cimport S_ISREG, fstat, struct_stat
 from posix.unistd cimport close as c_close
 from posix.unistd cimport pread
 
-from .opening cimport TRIES, is_changing, time_changed
+from .files cimport TRIES, is_changing, time_changed
 from .system cimport encoded_path
 
 cdef enum:

@@ -1,5 +1,13 @@
 from os import PathLike
-from typing import Any
+from typing import Any, Final, Self, final
+
+__pyx_capi__: Final[dict[str, object]]
+
+def open_first(path: str | bytes | PathLike[str] | PathLike[bytes], limit: int) -> tuple[int, int, bytearray, int]: ...
+
+@final
+class Vectors:
+    def __new__(cls, buffers: list[Any]) -> Self: ...
 
 _Path = str | bytes | PathLike[str] | PathLike[bytes]
 

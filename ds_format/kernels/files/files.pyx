@@ -1,23 +1,256 @@
-"""Whole files, in as few system calls as there can be, without the GIL.
+"""Files that are opened, read or written in one call: whole ones, and the first bytes of larger ones.
 
-POSIX only; `portable.py` has the same functions for other systems.
+As few system calls as there can be, without the GIL. POSIX only; `portable.py` has the same functions for other
+systems.
 """
 
+import os
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
+from cpython.exc cimport PyErr_CheckSignals, PyErr_SetFromErrnoWithFilenameObject
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc cimport errno
-from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_WRONLY
-from posix.fcntl cimport open as c_open
-from posix.stat cimport S_ISREG, chmod, fchmod, lstat, struct_stat
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, strrchr
+from posix.fcntl cimport O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_WRONLY, open as c_open
+from posix.stat cimport S_ISDIR, S_ISREG, chmod, fchmod, fstat, lstat, struct_stat
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.types cimport mode_t
-from posix.unistd cimport close as c_close
-from posix.unistd cimport fsync, unlink
+from posix.uio cimport iovec, writev
+from posix.unistd cimport close as c_close, fsync, getpid, pread, unlink
 
-from .hidden cimport temporary_name
-from .opening cimport TRIES, is_changing, open_regular, read_first, refuse_changing
-from .system cimport encoded_path, fail
-from .vectors cimport Vectors
+from .system cimport PIECE, encoded_path, fail
+
+from ...errors import ReplacedError
+
+cdef extern from *:
+    """
+    #ifdef __APPLE__
+    #define DS_CHANGED(status) ((status).st_mtimespec)
+    #else
+    #define DS_CHANGED(status) ((status).st_mtim)
+    #endif
+    #define DS_CHANGED_NS(status) ((int64_t) DS_CHANGED(status).tv_sec * 1000000000 + DS_CHANGED(status).tv_nsec)
+    #include <time.h>
+    #ifdef CLOCK_REALTIME_COARSE
+    #define DS_CLOCK CLOCK_REALTIME_COARSE
+    #else
+    #define DS_CLOCK CLOCK_REALTIME
+    #endif
+    """
+    int64_t changed_ns "DS_CHANGED_NS"(struct_stat status) noexcept nogil
+    int DS_CLOCK
+
+cdef enum:
+    RECENT = 20_000_000  # ns; several times the step of the clock that file systems use
+
+
+cdef int64_t time_changed(struct_stat* status) noexcept nogil:
+    """Return the time of the last change in ns since 1970."""
+    return changed_ns(status[0])
+
+
+cdef bint is_changing(int fd, struct_stat* status) noexcept nogil:
+    """Return whether a file was modified while it was read, and update what is known of it.
+
+    A second fstat takes as long as a tenth of reading a small file. It is made where the file was modified a moment
+    ago: a program that writes it in parts has most likely begun before.
+    """
+    cdef timespec now
+    cdef struct_stat after
+    cdef int64_t age
+    clock_gettime(DS_CLOCK, &now)
+    age = <int64_t> now.tv_sec * 1_000_000_000 + now.tv_nsec - changed_ns(status[0])
+    if age > RECENT or fstat(fd, &after) < 0:
+        return False
+    if after.st_size == status.st_size and changed_ns(after) == changed_ns(status[0]):
+        return False
+    status[0] = after
+    return True
+
+
+cdef int _open_regular(object path, struct_stat* status) except -1:
+    """Open a file to read, and return its descriptor; raise an OSError, also for what is no file."""
+    cdef bytes encoded = encoded_path(path)
+    cdef const char* name = PyBytes_AS_STRING(encoded)
+    cdef int fd, failed, number
+    while True:
+        with nogil:
+            fd = c_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            failed = fd < 0 or fstat(fd, status) < 0
+        if not failed and S_ISREG(status.st_mode):
+            return fd
+        number = errno.errno
+        if not failed:
+            number = errno.EISDIR if S_ISDIR(status.st_mode) else errno.ESPIPE
+        if fd >= 0:
+            c_close(fd)
+        errno.errno = number
+        fail(path)
+
+
+cdef bytearray _read_first(
+    int fd, struct_stat* status, Py_ssize_t limit, object path, Py_ssize_t* size, int64_t* changed
+):
+    """Read the first bytes of an open file, at most `limit`; a file that has no more is read until it is at rest.
+
+    `size` gets the bytes of the file, `changed` the time of its last change before they were read.
+    """
+    cdef Py_ssize_t done, got, end
+    cdef bytearray data
+    cdef char* room
+    cdef int _
+    for _ in range(TRIES):
+        size[0], changed[0] = status.st_size, time_changed(status)
+        end, done = min(size[0], limit), 0
+        data = PyByteArray_FromStringAndSize(NULL, end)
+        room = PyByteArray_AS_STRING(data)
+        while done < end:
+            with nogil:
+                got = pread(fd, room + done, min(end - done, PIECE), done)
+            if got < 0:
+                fail(path)
+            elif got == 0:
+                PyByteArray_Resize(data, done)
+                break
+            else:
+                done += got
+        if size[0] > limit or not is_changing(fd, status):
+            return data
+    raise ReplacedError(f"the file was modified while it was read, {TRIES} times", path=os.fsdecode(path))
+
+
+def open_first(object path not None, Py_ssize_t limit):
+    """Open a file, and read its first bytes: open, fstat, read; and close, if these are all there are.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    limit : int
+        Bytes to read at most.
+
+    Returns
+    -------
+    fd : int
+        File descriptor, for the caller to close; where its next read begins is not said. -1: the file is closed, for
+        all of it was read.
+    size : int
+        Bytes of the file.
+    data : bytearray
+        The first ones. Fewer than `limit` and `size` if the file shrank meanwhile.
+    changed : int
+        Time of the last change before they were read, in ns since 1970.
+
+    Raises
+    ------
+    OSError
+        As the system says; IsADirectoryError for a folder, ESPIPE for what is no file either.
+    ReplacedError
+        If a small file was modified each time it was read.
+    """
+    cdef struct_stat status
+    cdef int fd = _open_regular(path, &status)
+    cdef Py_ssize_t size = 0
+    cdef int64_t changed = 0
+    cdef bytearray data
+    try:
+        data = _read_first(fd, &status, limit, path, &size, &changed)
+    except BaseException:
+        c_close(fd)
+        raise
+    if size <= limit:
+        with nogil:
+            c_close(fd)
+        fd = -1
+    return fd, size, data, changed
+
+
+cdef enum:
+    IOV_MAX = 1024  # buffers of one system call
+
+
+@cython.final
+cdef class Vectors:
+    """Buffers held for one vectored write."""
+
+    cdef Py_buffer* views
+    cdef iovec* items
+    cdef Py_ssize_t n, held
+
+    def __cinit__(self, list buffers):
+        cdef Py_ssize_t i
+        self.n = len(buffers)
+        self.views = <Py_buffer*> PyMem_Malloc(max(self.n, 1) * sizeof(Py_buffer))
+        self.items = <iovec*> PyMem_Malloc(max(self.n, 1) * sizeof(iovec))
+        if self.views == NULL or self.items == NULL:
+            raise MemoryError
+        for i in range(self.n):
+            PyObject_GetBuffer(buffers[i], &self.views[i], PyBUF_SIMPLE)
+            self.held += 1
+            self.items[i].iov_base = self.views[i].buf
+            self.items[i].iov_len = self.views[i].len
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.held):
+            PyBuffer_Release(&self.views[i])
+        PyMem_Free(self.views)
+        PyMem_Free(self.items)
+
+    cdef int write(self, int fd, object path) except -1:
+        """Write all buffers at the end of a file."""
+        cdef Py_ssize_t first = 0, got, size
+        while first < self.n:
+            with nogil:
+                got = writev(fd, &self.items[first], <int> min(self.n - first, IOV_MAX))
+            if got < 0:
+                fail(path)
+                continue
+            while first < self.n:
+                size = <Py_ssize_t> self.items[first].iov_len
+                if got < size:
+                    self.items[first].iov_base = <char*> self.items[first].iov_base + got
+                    self.items[first].iov_len = size - got
+                    break
+                got -= size
+                first += 1
+            if first < self.n:
+                PyErr_CheckSignals()
+        return 0
+
+
+cdef enum:
+    NAME_SIZE = 255  # bytes of the longest file name of common file systems
+
+
+cdef inline char* _hex(char* out, uint64_t value) noexcept nogil:
+    while value:
+        out[0] = (<const char*> b"0123456789abcdef")[value & 15]
+        out += 1
+        value >>= 4
+    return out
+
+
+cdef void _temporary_name(const char* name, Py_ssize_t size, char* out) noexcept nogil:
+    """Make a name in the same folder that nobody else uses: folder/.name.process-time.tmp, at most 40 bytes longer."""
+    cdef timespec now
+    cdef const char* slash = strrchr(name, b"/")
+    cdef Py_ssize_t folder = slash - name + 1 if slash != NULL else 0
+    cdef Py_ssize_t kept = min(size - folder, NAME_SIZE - 40)
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    memcpy(out, name, folder)
+    out += folder
+    out[0] = b"."
+    memcpy(out + 1, name + folder, kept)
+    out[kept + 1] = b"."
+    out = _hex(out + kept + 2, <uint64_t> getpid())
+    out[0] = b"-"
+    out = _hex(out + 1, <uint64_t> now.tv_sec * 1000000000u + <uint64_t> now.tv_nsec)
+    memcpy(out, b".tmp", 5)
+
 
 cdef extern from "<stdio.h>" nogil:
     int c_rename "rename"(const char* old, const char* new)
@@ -57,27 +290,17 @@ def read_file(object path not None, Py_ssize_t limit):
         If the file was modified each time it was read.
     """
     cdef struct_stat status
-    cdef int fd = open_regular(path, &status)
-    cdef Py_ssize_t size, done
-    cdef int tries = 0
+    cdef int fd = _open_regular(path, &status)
+    cdef Py_ssize_t size = 0
+    cdef int64_t changed = 0
     cdef bytearray data = None
     try:
-        while status.st_size <= limit:
-            size = status.st_size
-            data = PyByteArray_FromStringAndSize(NULL, size)
-            done = read_first(fd, PyByteArray_AS_STRING(data), size, path)
-            if done < size:
-                PyByteArray_Resize(data, done)
-            if not is_changing(fd, &status):
-                break
-            data = None
-            tries += 1
-            if tries == TRIES:
-                refuse_changing(path)
+        if status.st_size <= limit:
+            data = _read_first(fd, &status, limit, path, &size, &changed)
     finally:
         with nogil:
             c_close(fd)
-    return data
+    return data if size <= limit else None
 
 
 def write_file(object path not None, list buffers not None, bint atomic=True, bint durable=False):
@@ -125,7 +348,7 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     while fd < 0:
         with nogil:
             if atomic:
-                temporary_name(name, size, written)
+                _temporary_name(name, size, written)
             fd = c_open(written, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, <mode_t> (mode & 0o777 | 0o600))
         if fd < 0 and not (atomic and errno.errno == errno.EEXIST):
             fail(path)

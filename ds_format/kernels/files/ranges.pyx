@@ -1,16 +1,21 @@
-"""Ranges of open files, without the GIL.
+"""Ranges of open files: read, written, copied, reserved; without the GIL.
 
-POSIX only; `portable.py` has the same functions for other systems.
+POSIX only; `portable.py` has the same functions for other systems, except `Fetcher`.
 """
 
+import os
+
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from libc cimport errno
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from posix.types cimport off_t
 from posix.unistd cimport pread, pwrite
 
+from ..common.words cimport LITTLE_HOST, load_u64
 from .system cimport PIECE, fail
 
 cdef extern from *:
@@ -225,3 +230,171 @@ def copy_range(int source, int64_t source_offset, int target, int64_t target_off
             if done < size:
                 PyErr_CheckSignals()
     return done
+
+
+cdef extern from *:
+    """
+    #include <errno.h>
+    #if defined(__linux__)
+    #include <fcntl.h>
+    #include <linux/falloc.h>
+    #define ds_allocate(fd, keep, offset, size) fallocate(fd, (keep) ? FALLOC_FL_KEEP_SIZE : 0, offset, size)
+    #else
+    #define ds_allocate(fd, keep, offset, size) ((void)(fd), (void)(offset), (void)(size), errno = ENOSYS, -1)
+    #endif
+    """
+    int allocate "ds_allocate"(int fd, bint keep, off_t offset, off_t size) nogil
+
+
+def reserve(int fd, int64_t offset, int64_t size):
+    """Tell the system of `size` bytes that will be written at once, by which Linux is faster; it does not have to care.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    offset, size : int
+        Bytes.
+    """
+    with nogil:
+        allocate(fd, True, offset, size)
+
+
+def extend(int fd, int64_t size):
+    """Give an open file at least `size` bytes, and have the disk keep room for them, where the system can do that.
+
+    What the file has stays, also what others write at the same time.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    size : int
+        Bytes from the start of the file.
+
+    Raises
+    ------
+    OSError
+        As the system says; if the disk has no room for them, that.
+    """
+    cdef int failed
+    while size > 0:
+        with nogil:
+            failed = allocate(fd, False, 0, size)
+        if not failed:
+            return
+        if errno.errno in (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
+            if os.fstat(fd).st_size < size:
+                os.ftruncate(fd, size)
+            return
+        fail(None)
+
+
+def write_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, object buffer not None):
+    """Write the bytes of a buffer, one after another, to ranges of one size.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor.
+    offsets : (N,) int64
+        Bytes from the start of the file.
+    size : int
+        Bytes of each range.
+    buffer : C-contiguous buffer of N * size bytes
+
+    Returns
+    -------
+    int
+        Bytes written: all.
+
+    Raises
+    ------
+    OSError
+        As the system says.
+    ValueError
+        If the buffer has another size.
+    """
+    cdef Py_buffer view
+    cdef Py_ssize_t i = 0, n = offsets.shape[0], done = 0, put = 0, wanted
+    PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
+    try:
+        if size < 0 or view.len != n * size:
+            raise ValueError(f"{n} ranges of {size} bytes do not take {view.len} bytes")
+        while i < n and size:
+            with nogil:
+                # Stays outside of the GIL until a range goes in part.
+                while i < n:
+                    wanted = min(size - done, PIECE)
+                    put = pwrite(fd, <char*> view.buf + i * size + done, wanted, offsets[i] + done)
+                    if put != size - done:
+                        break
+                    done = 0
+                    i += 1
+            if i == n:
+                break
+            if put < 0:
+                fail(None)
+            else:
+                done += put
+        return n * size
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef enum:
+    LONGEST_SAMPLE = 1 << 30  # bytes that one call of the system returns
+
+
+@cython.final
+cdef class Fetcher:
+    """Reads samples of an open file, in two steps without a Python object between: where it lies, and its bytes.
+
+    Parameters
+    ----------
+    fd : int
+        File descriptor, which the caller keeps open.
+    offsets : (8 * (n + 1),) uint8
+        Where each sample starts, and where the last one ends: integers of 64 bits, big-endian.
+    size : int
+        Bytes of the file.
+
+    Raises
+    ------
+    ValueError
+        If there are no whole offsets.
+    """
+
+    cdef const uint8_t[::1] view
+    cdef const uint8_t* offsets
+    cdef Py_ssize_t n
+    cdef uint64_t size
+    cdef int fd
+
+    def __cinit__(self, int fd, const uint8_t[::1] offsets not None, uint64_t size):
+        if not offsets.shape[0] or offsets.shape[0] % 8:
+            raise ValueError(f"{offsets.shape[0]} bytes are no offsets of 8 bytes")
+        self.view = offsets
+        self.offsets = &offsets[0]
+        self.n = offsets.shape[0] // 8 - 1
+        self.size = size
+        self.fd = fd
+
+    def get(self, Py_ssize_t i):
+        """Return the bytes of sample i; None where there is more to say: wrong offsets, a short file, a huge sample."""
+        cdef uint64_t start, stop
+        cdef Py_ssize_t size, got
+        cdef bytes data
+        cdef char* p
+        if i < 0 or i >= self.n:
+            return None
+        start = load_u64(self.offsets + 8 * i, LITTLE_HOST)
+        stop = load_u64(self.offsets + 8 * i + 8, LITTLE_HOST)
+        if start > stop or stop > self.size or stop - start > LONGEST_SAMPLE:
+            return None
+        size = <Py_ssize_t> (stop - start)
+        data = PyBytes_FromStringAndSize(NULL, size)
+        p = PyBytes_AS_STRING(data)
+        with nogil:
+            got = pread(self.fd, p, size, <int64_t> start)
+        return data if got == size else None

@@ -1,5 +1,4 @@
-"""Chunks of HDF5 files: bytes that were shuffled, checksums, and where values of a chunk belong.
+"""Chunks of HDF5 files.
 
-place      bytes of a chunk → values of an array
-checksum   the checksum of Fletcher
+chunks   bytes of a chunk, shuffled or not → values of an array
 """

@@ -1,4 +1,8 @@
-from typing import final
+from typing import Final, final
+
+from typing_extensions import Buffer
+
+__pyx_capi__: Final[dict[str, object]]
 
 @final
 class Header:
@@ -14,3 +18,8 @@ class Header:
     def may_be_packed(self) -> bool: ...
     def variable(self, i: int) -> tuple[int, tuple[int, ...] | None, int, int, bool, bool]: ...
     def missing(self) -> list[bool]: ...
+
+@final
+class Known: ...
+
+def append_numbers(header: Header, data: Buffer, sizes: list[int], rooms: list[bytearray | None]) -> list[int]: ...

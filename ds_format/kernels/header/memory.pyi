@@ -1,4 +1,25 @@
-from typing import final
+from typing import Any, final
+
+from typing_extensions import Buffer
+
+from .header import Header
+
+@final
+class Original: ...
+
+@final
+class Template:
+    key: str
 
 @final
 class Memory: ...
+
+def are_alike(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]], names: frozenset[str]) -> bool: ...
+def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]]) -> None: ...
+
+@final
+class Model:
+    def __init__(self, line: bytes, last: int, header: Header, attributes: dict[str, Any]) -> None: ...
+    def take(
+        self, data: Buffer, sizes: list[int], rooms: list[bytearray | None], attributes: dict[str, Any]
+    ) -> dict[str, Any] | None: ...

@@ -8,12 +8,11 @@ from cpython.dict cimport PyDict_Size
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp
 
-from ..json.decode cimport expect, next_byte
-from ..json.strings cimport Text
+from ..json.decode cimport Text, expect, next_byte
 from .header cimport DTYPES, Header, Variable
 from .memory cimport Memory
 
-from ..json.strings import Unusual
+from ..json.decode import Unusual
 
 cdef enum:
     LEAD = 7  # bytes of the version line

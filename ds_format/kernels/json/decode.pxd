@@ -1,8 +1,18 @@
 """JSON text → Python values: what other kernels need of it."""
 
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcmp
 
-from .strings cimport Names, Text
+
+cdef struct Text:
+    const uint8_t* p    # the next byte
+    const uint8_t* end
+    int depth           # lists and dicts around it
+
+
+cdef class Names:
+    cdef list slots
+    cdef str get(self, const uint8_t* p, Py_ssize_t size)
 
 
 cdef inline uint8_t next_byte(Text* t) noexcept nogil:
@@ -12,7 +22,18 @@ cdef inline uint8_t next_byte(Text* t) noexcept nogil:
     return t.p[0] if t.p < t.end else 0
 
 
+cdef inline bint follows(Text* t, const void* text, Py_ssize_t size) noexcept nogil:
+    """Return whether some bytes are next, and step over them if so."""
+    if size > t.end - t.p or memcmp(t.p, text, size):
+        return False
+    t.p += size
+    return True
+
+
+cdef Names borrow_names()
+cdef give_back(Names names)
 cdef int expect(Text* t, uint8_t byte) except -1
 cdef int64_t take_count(Text* t) except -1
 cdef str take_key(Text* t, Names names)
+cdef str take_string(Text* t, Names names)
 cdef object take_value(Text* t, Names names)

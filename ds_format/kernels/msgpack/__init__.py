@@ -1,6 +1,5 @@
 """Messages of msgpack.
 
-walk           steps over values
-keys           any of many strings, without objects of the others
-pack, unpack   usual messages ↔ Python objects and arrays
+walk      steps over values; any of many strings, without objects of the others
+objects   usual messages ↔ Python objects and arrays
 """

@@ -1,5 +1,6 @@
-"""The headers of msgpack, as far as needed to step over values."""
+"""The headers of msgpack, as far as needed to step over values, and many strings, for the other kernels."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..common.words cimport big_endian
@@ -27,3 +28,17 @@ cdef inline int64_t string_length(const uint8_t* p, Py_ssize_t left, int* header
     if length > <uint64_t> (left - header[0]):
         return TRUNCATED
     return <int64_t> length
+
+
+@cython.final
+cdef class Keys:
+    """n strings of msgpack."""
+
+    cdef const uint8_t[::1] view
+    cdef const uint8_t* data
+    cdef int64_t[::1] places
+    cdef readonly Py_ssize_t n
+
+    cdef Py_ssize_t place(self, Py_ssize_t i) noexcept nogil
+    cdef int check(self, Py_ssize_t i) except -1
+    cdef bint has(self, Py_ssize_t i, const char* string, Py_ssize_t size) noexcept nogil

@@ -1,6 +1,4 @@
-"""Pickles, and the checksum of their buffers.
+"""Pickles.
 
-stack     the stack and the memo of a pickle, within a budget of memory
-machine   opcodes of a pickle → objects, without importing or running anything
-adler     the checksum of zlib
+machine   opcodes of a pickle → objects, without importing or running anything, within a budget of memory
 """

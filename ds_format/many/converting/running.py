@@ -1,23 +1,119 @@
-"""Many files converted: from what is asked for to a record of each file."""
+"""Many files converted, each to one of its own: from what is asked for to a record of each file, and the report."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import drivers
+from ...base import modes
+from ...base.messages import describe
 from ...base.progress import Progress
+from ...body.target import resolve
+from ...errors import UnsupportedError
+from ...kernels.files import files
 from ...model.selection import Selection, Selector
 from ...views.subset import Path
-from .bookkeeping import Each, How, Run
-from .inputs import Input, find
-from .journal import Journal
-from .plan import check_folder, planned, planned_one, suffix_of
-from .records import Conversion
-from .wanted import Selected, Wanted
-from .workspace import JOURNAL, Beside, check_inputs, check_outside
+from .inputs import (
+    InputFile,
+    PlannedFile,
+    check_absent,
+    check_case,
+    check_folder,
+    find,
+    planned,
+    planned_one,
+    suffix_of,
+)
+from .task import FileOrder, FilePart, Outcome, Selected, Settings
+from .workers import execute
+from .workspace import (
+    JOURNAL,
+    LOCK,
+    WORK,
+    ConversionJournal,
+    Done,
+    OutputFolder,
+    SingleOutput,
+    check_inputs,
+    check_outside,
+)
+
+CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED = "converted", "skipped", "failed", "cancelled", "planned"
+STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)
+
+
+class Conversion(NamedTuple):
+    """What became of one file that was to be converted.
+
+    Examples
+    --------
+    >>> import ds_format as ds
+    >>> ds.write("here.ds", {"x": 1})
+    >>> [one] = ds.convert_many(["here.ds"], "elsewhere", to="json")
+    >>> one.output, one.status, one.cause
+    ('elsewhere/here.json', 'converted', None)
+    """
+
+    input: str
+    """The file, or a link or folder that cannot be read."""
+    output: str | None
+    """What it became or was to become; None if it cannot be read and its format is not known."""
+    status: str
+    """`converted`; `skipped`: it was done before; `failed`; `cancelled`: the run ended before it was done; `planned`:
+    it would be converted."""
+    cause: str | None = None
+    """Why it failed."""
+    seconds: float = 0.0
+    """What converting took."""
+    size: int = 0
+    """Of the output, in bytes."""
+    warnings: tuple[str, ...] = ()
+    """What was said meanwhile."""
+
+    def report(self) -> dict[str, Any]:
+        """Return it as reports have it."""
+        row: dict[str, Any] = {"input": self.input, "output": self.output, "status": self.status, "cause": self.cause}
+        row |= {"seconds": round(self.seconds, 6), "bytes": self.size}
+        return {**row, "warnings": list(self.warnings)} if self.warnings else row
+
+
+Each = Callable[[Conversion], None]
+
+
+class RunOptions(NamedTuple):
+    """How a run goes; see `convert_many`."""
+
+    executor: Executor | None = None
+    jobs: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    fail_fast: bool = False
+    verify: bool = False
+    dry_run: bool = False
+    report: Path | None = None
+    progress: Progress | None = None
+    each: Each | None = None
+    begin: Callable[[int], None] | None = None
+    """Called with the number of inputs, before the first is converted."""
+
+    def check(self) -> None:
+        """Check that these go together.
+
+        Raises
+        ------
+        ValueError
+            If not.
+        """
+        if self.resume and self.overwrite:
+            raise ValueError("resume and overwrite exclude each other")
+        if self.jobs is not None and (type(self.jobs) is not int or self.jobs < 1):
+            raise ValueError(f"jobs: expected a number of 1 or more, found {self.jobs!r}")
 
 
 def convert_many(
@@ -127,37 +223,37 @@ def convert_many(
         os.fsdecode(outdir),
         suffix_of(to),
         Selected(selection, skip_unsupported, options),
-        How(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
+        RunOptions(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
     )
 
 
-def run(words: Sequence[str], outdir: str, suffix: str, wanted: Wanted, how: How) -> list[Conversion]:
+def run(words: Sequence[str], outdir: str, suffix: str, part: FilePart, options: RunOptions) -> list[Conversion]:
     """Convert many files to a folder; parameters and errors as `convert_many`."""
-    how.check()
-    check_options(suffix, wanted.options)
+    options.check()
+    check_options(suffix, part.options)
     check_folder(outdir)
     found = find(words, outdir)
     inputs = _without_outputs(found.inputs, outdir)
     check_inputs([one.path for one in inputs], outdir)
     found.warn()
-    return Run(planned(inputs, outdir, suffix), outdir, suffix, wanted, how).run()
+    return ConversionRun(planned(inputs, outdir, suffix), outdir, suffix, part, options).run()
 
 
-def _without_outputs(inputs: list[Input], outdir: str) -> list[Input]:
+def _without_outputs(inputs: list[InputFile], outdir: str) -> list[InputFile]:
     """Leave out the outputs that earlier runs made from other inputs, if outputs are next to their inputs."""
     paths = [os.path.abspath(one.path) for one in inputs]
     there, top = set(paths), os.path.abspath(outdir)
-    done = Journal(os.path.join(outdir, JOURNAL)).done.values()
+    done = ConversionJournal(os.path.join(outdir, JOURNAL)).done.values()
     made = {os.path.join(top, one.output): one.input for one in done if one.input in there}
     return [one for one, path in zip(inputs, paths, strict=True) if made.get(path, path) == path]
 
 
-def run_one(path: str, output: str, wanted: Wanted, how: How) -> list[Conversion]:
+def run_one(path: str, output: str, part: FilePart, options: RunOptions) -> list[Conversion]:
     """Convert one file; parameters and errors as `convert_many`, but there is no journal to resume by."""
-    how.check()
-    check_options(output, wanted.options)
-    check_outside([path], Beside.folder_of(output))
-    return Run(planned_one(path, output), None, os.path.splitext(output)[1], wanted, how).run()
+    options.check()
+    check_options(output, part.options)
+    check_outside([path], SingleOutput.folder_of(output))
+    return ConversionRun(planned_one(path, output), None, os.path.splitext(output)[1], part, options).run()
 
 
 def check_options(output: str, options: Iterable[str]) -> None:
@@ -170,3 +266,215 @@ def check_options(output: str, options: Iterable[str]) -> None:
     """
     driver = drivers.find(output)
     drivers.check_creation(driver, output, list(options), driver.creation)
+
+
+class _Failed(Exception):
+    """A file failed, and no other is to be converted."""
+
+
+class ConversionRun:
+    """One run.
+
+    Parameters
+    ----------
+    items : list of PlannedFile
+    outdir : str or None
+        None: there is one file, and its output has a place of its own.
+    suffix : str
+        Of the outputs.
+    part : FilePart
+    options : RunOptions
+    """
+
+    def __init__(self, items: list[PlannedFile], outdir: str | None, suffix: str, part: FilePart, options: RunOptions):
+        self._items = items
+        self._outdir = outdir
+        is_one_file = "atomic" in drivers.find(suffix).creation
+        self._settings = Settings("", part, suffix, is_one_file, options.verify, options.fail_fast, modes.current())
+        self._digest = self._settings.digest()
+        self._here = os.getcwd()
+        self._options = options
+        self._records: dict[int, Conversion] = {}
+        self._journal: ConversionJournal | None = None
+        self._unwritten: list[Done] = []
+        self._is_warned = False
+        self._is_ending = False
+        self._size = 0
+        self._total = self._shown = 0
+
+    def run(self) -> list[Conversion]:
+        """Do it, and return a record for each file."""
+        self._check_report()
+        if self._options.dry_run:
+            with contextlib.suppress(_Failed):
+                journal = None if self._outdir is None else ConversionJournal(os.path.join(self._outdir, JOURNAL))
+                self._prepare(journal)
+            return self._all(PLANNED)
+        folder = OutputFolder(self._outdir) if self._outdir is not None else SingleOutput(self._items[0].output or "")
+        try:
+            if folder.folds_case():
+                check_case(self._items)
+            self._journal = folder.journal
+            with contextlib.suppress(_Failed), self._reported():
+                orders = self._prepare(folder.journal)
+                if orders or self._options.resume:
+                    folder.begin()
+                settings = self._settings._replace(work=folder.work)
+                execute(orders, settings, self._take, jobs=self._options.jobs or 1, executor=self._options.executor)
+        finally:
+            try:
+                self._write()
+            finally:
+                folder.close()
+        return self._all(CANCELLED)
+
+    def _prepare(self, journal: ConversionJournal | None) -> list[FileOrder]:
+        """Find out what is left to be done."""
+        if self._options.begin is not None:
+            self._options.begin(len(self._items))
+        if not (self._options.resume or self._options.overwrite):
+            check_absent(self._items, resumes=self._outdir is not None)
+        done: Mapping[str, Done] = journal.done if journal is not None and self._options.resume else {}
+        orders = []
+        for i, item in enumerate(self._items):
+            if item.output is None or item.cause is not None:
+                self._records[i] = Conversion(item.input, item.output, FAILED, item.cause)
+                continue
+            source, target = self._absolute(item.input), self._absolute(item.output)
+            before = done.get(item.place)
+            size = before.output_size if before is not None else 0
+            there = _status(target) if before == self._line(item, size) else None
+            if there is not None and there.st_size == size:
+                self._records[i] = Conversion(item.input, item.output, SKIPPED, size=size)
+            else:
+                orders.append(FileOrder(i, source, target, item.size, item.exists))
+        if self._options.each is not None:
+            for record in self._records.values():
+                self._options.each(record)
+        self._total = sum(order.size for order in orders)
+        self._end_if_failed(self._records.values())
+        return orders
+
+    def _line(self, item: PlannedFile, size: int) -> Done:
+        source = self._absolute(item.input)
+        if "/." in source or "//" in source:
+            source = os.path.normpath(source)
+        return Done(source, item.size, item.mtime, self._digest, item.place, size)
+
+    def _absolute(self, path: str) -> str:
+        return path if path.startswith("/") else f"{self._here}/{path}"
+
+    def _take(self, outcomes: list[Outcome], current: float) -> None:
+        """Note what became of files; see `execution.Take`."""
+        records = []
+        for outcome in outcomes:
+            item = self._items[outcome.number]
+            if outcome.number in self._records:
+                continue  # a signal has come when they were taken before
+            if outcome.cause is None:
+                size, mtime = outcome.stamp
+                self._unwritten.append(self._line(item._replace(size=size, mtime=mtime), outcome.size))
+            status = CONVERTED if outcome.cause is None else FAILED
+            cause = None if outcome.cause is None else _as_known(outcome.cause, item)
+            caught = [(kind, _as_known(text, item)) for kind, text in outcome.warnings]
+            texts = tuple(text for _, text in caught)
+            record = Conversion(item.input, item.output, status, cause, outcome.seconds, outcome.size, texts)
+            self._records[outcome.number] = record
+            self._size += item.size
+            records.append((record, caught))
+        self._write()
+        for record, caught in records:
+            for kind, text in caught:
+                warnings.warn(text, kind, stacklevel=2)
+            if self._options.each is not None:
+                self._options.each(record)
+        if self._options.progress is not None:
+            self._shown = max(self._shown, min(int(self._size + current), self._total))
+            self._options.progress(self._shown, self._total)
+        self._end_if_failed(record for record, _ in records)
+
+    def _write(self) -> None:
+        """Write what is done to the journal. If that is not possible now, it is tried again, and the run goes on."""
+        if self._journal is not None and self._unwritten:
+            try:
+                self._journal.add(self._unwritten)
+            except OSError as error:
+                if not self._is_warned:
+                    self._is_warned = True
+                    warnings.warn(f"the journal cannot be written: {describe(error)}", stacklevel=2)
+                return
+        self._unwritten = []
+
+    def _end_if_failed(self, records: Iterable[Conversion]) -> None:
+        if self._options.fail_fast and not self._is_ending and any(record.status == FAILED for record in records):
+            self._is_ending = True
+            raise _Failed
+
+    def _all(self, left: str) -> list[Conversion]:
+        """Return a record of each file; those that have none get the status `left`."""
+        return [self._records.get(i) or Conversion(item.input, item.output, left) for i, item in enumerate(self._items)]
+
+    def _check_report(self) -> None:
+        """Check that the report can be written, and takes the place of nothing that is needed."""
+        if self._options.report is None:
+            return
+        path = os.fsdecode(self._options.report)
+        real, mode = resolve(path)
+        real = os.path.realpath(real)
+        folder, name = os.path.split(real)
+        is_beside = self._outdir is not None and folder == os.path.realpath(self._outdir)
+        if is_beside and name in (JOURNAL, LOCK, WORK):
+            raise UnsupportedError("the report would replace what runs keep in the folder of the outputs", path=path)
+        if not is_beside and not os.path.isdir(folder):
+            raise FileNotFoundError(f"{path}: the folder of the report does not exist")
+        there = None if mode is None else os.stat(real)
+        for item in self._items:
+            for other in (item.input, item.output):
+                if other is None:
+                    continue
+                # what is behind all links takes long to find out
+                if there is None:
+                    may_be = item.exists or os.path.basename(other) == name
+                else:
+                    may_be = (known := _status(other)) is not None and os.path.samestat(known, there)
+                if may_be and os.path.realpath(other) == real:
+                    raise UnsupportedError("the report would replace an input or output", path=path)
+
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Write the report after a `with` block, however that ends."""
+        try:
+            yield
+        finally:
+            if self._options.report is not None:
+                write_report(self._options.report, self._all(CANCELLED))
+
+
+def _as_known(text: str, item: PlannedFile) -> str:
+    """Return a message with paths as the user knows them."""
+    for path in (item.output, item.input):
+        if path is not None:
+            text = text.replace(os.path.join(os.getcwd(), path), path)
+    return text
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Return what the system says of a file, behind all links; None if it says nothing."""
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def write_report(path: Path, records: Sequence[Conversion]) -> None:
+    """Write a JSON file: an array with an object for each input.
+
+    Raises
+    ------
+    OSError
+        If that is not possible.
+    """
+    lines = ",\n".join(json.dumps(record.report()) for record in records)
+    data = f"[\n{lines}\n]\n".encode()
+    if not files.write_file(path, [data]):
+        files.write_file(resolve(path)[0], [data])

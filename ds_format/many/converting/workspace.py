@@ -1,32 +1,107 @@
-"""The hidden files of a run in the folder of its outputs: lock, journal, and what is not whole yet.
+"""The hidden files of a run in the folder of its outputs: lock, journal, and unfinished outputs.
 
 Outputs are made in a folder of the run, on the file system where they belong, and moved from there to their names. So
-there is one place where something may be left by a run that was killed, and whoever has the lock removes it.
+there is one place where a killed run may leave something, and the process that has the lock removes it.
+
+The journal has a line of JSON for each finished file. A line says which input became which output, what the input was,
+what was asked for, and what came of it. All must agree for a file to count as done, and the output must be there with
+the size that it had. The last line for an output holds. A line that was torn when the program was killed, or that names
+an output outside of the folder, is ignored.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import shutil
 import time
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from ...body import Opened
 from ...body.lock import Lock
-from ...body.target import naming
+from ...body.target import LineFile, naming
 from ...body.temporary import WorkFolder
 from ...errors import UnsupportedError, explained, is_address
 from ...kernels.files.portable import usual_temporary_name
-from .journal import Journal
 
 LOCK = ".ds-convert.lock"
 JOURNAL = ".ds-convert.jsonl"
 WORK = ".ds-convert.tmp"
 
 
-class Workspace(Opened):
+class Done(NamedTuple):
+    """A finished file."""
+
+    input: str
+    """Its absolute path."""
+    size: int
+    """Of the input, in bytes."""
+    mtime_ns: int
+    """When the input was changed, in ns since 1970."""
+    options: str
+    """Digest of what was asked for."""
+    output: str
+    """Its path relative to the folder of the journal, in which it is."""
+    output_size: int
+    """In bytes."""
+
+
+class ConversionJournal:
+    """The journal of a folder. Whoever adds to it holds the lock of the folder.
+
+    Parameters
+    ----------
+    path : str
+
+    Attributes
+    ----------
+    done : dict
+        Output → what is known of it.
+    """
+
+    def __init__(self, path: str):
+        self._file = LineFile(path)
+        found = map(_parsed, self._file.lines)
+        self.done = {one.output: one for one in found if one is not None}
+
+    def add(self, some: Iterable[Done]) -> None:
+        """Append finished files.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written.
+        """
+        if len(self._file.lines) > 2 * len(self.done) + 100:
+            self._file.rewrite(_lines(self.done.values()))
+        self._file.add(_lines(some))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _lines(some: Iterable[Done]) -> bytes:
+    return "".join(json.dumps(one._asdict()) + "\n" for one in some).encode()
+
+
+def _parsed(line: bytes) -> Done | None:
+    try:
+        told: Any = json.loads(line)
+        one = Done(*(told[name] for name in Done._fields))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    kinds = (str, int, int, str, str, int)
+    if not all(type(value) is kind for value, kind in zip(one, kinds, strict=True)):
+        return None
+    is_inside = not os.path.isabs(one.output) and ".." not in one.output.split("/")
+    return one if is_inside and os.path.isabs(one.input) else None
+
+
+class OutputFolder(Opened):
     """The folder of the outputs while a run writes there.
 
     Parameters
@@ -36,7 +111,7 @@ class Workspace(Opened):
 
     Attributes
     ----------
-    journal : Journal
+    journal : ConversionJournal
     work : str
         The folder of what is not whole yet, as an absolute path; see `begin`.
 
@@ -57,7 +132,7 @@ class Workspace(Opened):
         self._lock = Lock(os.path.join(self.outdir, LOCK), outdir)
         self.work = ""
         try:
-            self.journal = Journal(os.path.join(self.outdir, JOURNAL))
+            self.journal = ConversionJournal(os.path.join(self.outdir, JOURNAL))
         except BaseException:
             self._lock.release(remove=True)
             raise
@@ -142,7 +217,7 @@ def _absent(folder: str) -> list[str]:
     return found
 
 
-class Beside(Opened):
+class SingleOutput(Opened):
     """The place of a single output: a folder beside it, and no journal.
 
     Parameters

@@ -173,7 +173,7 @@ def test_a_chunk_that_is_in_the_index_twice(path: Path, driver: Any, twice: tupl
 @pytest.mark.parametrize(("offset", "size"), [(10**9, 8), (2**63 - 1, 8), (8, 10**9), (8, 2**32 - 1)])
 def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, offset: int, size: int) -> None:
     write(path, [GOOD])
-    monkeypatch.setattr(index.Index, "place", lambda known, first: index.Place(offset, size, 0))
+    monkeypatch.setattr(index.ChunkIndex, "place", lambda known, first: index.ChunkPlace(offset, size, 0))
     error = refused(path)
     assert isinstance(error, TruncatedError)
     assert f"at (0,) lies at {offset} and takes {size} bytes, expected it within the {size_of(path)}" in str(error)

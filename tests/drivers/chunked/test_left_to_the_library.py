@@ -225,13 +225,13 @@ def test_filters_whose_library_is_absent(monkeypatch: pytest.MonkeyPatch) -> Non
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    assert filters.find(filters.ZSTD, ()) is None
-    assert filters.find(filters.BLOSC, ()) is None
-    assert filters.find(4, (1,)) is None
-    assert filters.find(filters.SHUFFLE, ()) is None
+    assert filters.find_filter(filters.ZSTD, ()) is None
+    assert filters.find_filter(filters.BLOSC, ()) is None
+    assert filters.find_filter(4, (1,)) is None
+    assert filters.find_filter(filters.SHUFFLE, ()) is None
     filters.inflater.cache_clear()
     try:
-        found = filters.find(filters.DEFLATE, (4,))
+        found = filters.find_filter(filters.DEFLATE, (4,))
         assert found is not None and found.decode is filters._inflate_by_zlib
     finally:
         filters.inflater.cache_clear()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.drivers.chunked import filters, opened, reading
+from ds_format.drivers.chunked import filters, opened
 
 from .files import numbers, whole
 
@@ -28,9 +28,9 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    monkeypatch.setattr(reading, "PIECE_SIZE", 1)
-    monkeypatch.setattr(reading, "ROOM_SIZE", 1000)
-    monkeypatch.setattr(reading, "decode", decode)
+    monkeypatch.setattr(opened, "PIECE_SIZE", 1)
+    monkeypatch.setattr(opened, "ROOM_SIZE", 1000)
+    monkeypatch.setattr(opened, "decode", decode)
     with contextlib.closing(hdf5.open(path)) as source:
         found = source._prepare(source._variable("x"), whole(data.shape))()
     assert found.tobytes() == data.tobytes()

@@ -25,12 +25,12 @@ import concurrent.futures, sys
 {imports}
 import netCDF4, numpy as np
 import ds_format as ds
-from ds_format.drivers.chunked import layout, opened, reading
+from ds_format.drivers.chunked import index, opened
 from ds_format.drivers.netcdf import chunks
 opened.MIN_SIZE = chunks.MIN_SIZE = chunks.IMPORT_SIZE = 0
-layout.MIN_CHUNK_SIZE = {{False: 0, True: 0}}
-calls, read = [], reading.read_chunks
-reading.read_chunks = lambda *given: calls.append(None) or read(*given)
+index.MIN_CHUNK_SIZE = {{False: 0, True: 0}}
+calls, read = [], opened.read_chunks
+opened.read_chunks = lambda *given: calls.append(None) or read(*given)
 def work(i):
     if i % 4 == 3:
         with netCDF4_lock, netCDF4.Dataset({path!r}) as file:
@@ -38,7 +38,7 @@ def work(i):
     if i % 4 == 2:
         return ds.read({path!r}, ["v"])["v"][i]
     return ds.read({path!r}, ["v"], {{"t": i}})["v"]
-from ds_format.drivers.library.lock import LOCK as netCDF4_lock
+from ds_format.drivers.library.guard import LOCK as netCDF4_lock
 with concurrent.futures.ThreadPoolExecutor(6) as pool:
     found = list(pool.map(work, range({n})))
 expected = np.load({path!r} + ".npy")

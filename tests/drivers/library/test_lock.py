@@ -15,8 +15,8 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers import open_source
-from ds_format.drivers.library import lock as library_lock
-from ds_format.drivers.library.lock import LOCK, LibraryLock
+from ds_format.drivers.library import guard as library_lock
+from ds_format.drivers.library.guard import LOCK, LibraryLock
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 3
@@ -172,7 +172,7 @@ def test_forks_beside_readers(tmp_path: Path, busy: str, wanted: str) -> None:
 
 FORKS = """
 import os, threading, warnings
-from ds_format.drivers.library.lock import LOCK
+from ds_format.drivers.library.guard import LOCK
 import h5py
 warnings.simplefilter("ignore")
 

@@ -19,7 +19,7 @@ class MemoryWarning(LossWarning):
     """A category of its own."""
 
 
-class MemorySource(LibrarySource[FileVariable]):
+class MemorySource(LibrarySource):
     """A file of one variable `x`."""
 
     category = MemoryWarning
@@ -31,7 +31,7 @@ class MemorySource(LibrarySource[FileVariable]):
         given = {"kind": "", "length": None, "sentinels": [], "mark": None, "chunk": chunk, **options}
         shape = raw.shape if given["length"] is None else raw.shape[:-1]
         size = raw.dtype.itemsize * (given["length"] or 1)
-        catalog: Catalog[FileVariable] = Catalog(self._path, False, lambda *said: None)
+        catalog: Catalog = Catalog(self._path, False, lambda *said: None)
         catalog.add(FileVariable(name="x", type=type, shape=shape, size=size, **given), {})
         catalog.refuse("c", UnsupportedError("no such type"))
         self._take(catalog)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ds_format.drivers.netcdf import NetCDFWarning
-from ds_format.drivers.netcdf.attribute_values import encode
+from ds_format.drivers.netcdf.attributes import encode
 from ds_format.errors import UnsupportedError
 
 from ..netcdf_compare import differences

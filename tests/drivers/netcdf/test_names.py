@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ds_format.drivers.netcdf import names
+from ds_format.drivers.netcdf import format
 from ds_format.errors import UnsupportedError
 
 from .files import read_all, var, write_all
@@ -46,8 +46,8 @@ def is_held_by_the_library(folder: str, kind: str, name: str) -> bool:
 def test_any_name_is_taken_or_refused_as_by_the_library(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         if "/" not in name and name not in ("", ".", ".."):
-            assert is_possible(name, names.check_path) == is_held_by_the_library(folder, "variable", name)
-            assert is_possible(name, names.check_attribute, "NETCDF4") == is_held_by_the_library(folder, "", name)
+            assert is_possible(name, format.check_path) == is_held_by_the_library(folder, "variable", name)
+            assert is_possible(name, format.check_attribute, "NETCDF4") == is_held_by_the_library(folder, "", name)
 
 
 for odd in ODD:
@@ -56,7 +56,7 @@ for odd in ODD:
     )
 
 
-@pytest.mark.parametrize("name", sorted(names.RESERVED))
+@pytest.mark.parametrize("name", sorted(format.RESERVED))
 def test_reserved_names_of_attributes(name: str, tmp_path: Path) -> None:
     data = {"x": np.int8(1)}
     for meta in ({"x": var([], [], "int8", **{name: 1}), ".": {}}, {"x": var([], [], "int8"), ".": {name: 1}}):

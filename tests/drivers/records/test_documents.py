@@ -12,9 +12,9 @@ import pytest
 
 import ds_format as ds
 from ds_format.drivers.records import source
-from ds_format.drivers.records.zds.columns import array_of, values_of
-from ds_format.drivers.records.zds.reading import InOrder
-from ds_format.zds.archives.packing import unpack
+from ds_format.drivers.records.columns import array_of_documents, values_for_documents
+from ds_format.drivers.records.zds import InOrder
+from ds_format.zds.packing import unpack
 from ds_format.zds.store import ZDSStore
 from tests.same import same_data
 from tests.test_any_to_any import check
@@ -245,8 +245,8 @@ SINGLES = np.array([0x7FC00000, 0xFFC00000, 0x7FC00001, 0xFF800002, 0x00000001, 
 
 @pytest.mark.parametrize("array", [NANS, SINGLES, np.array([-0.0, 5e-324, 1.7976931348623157e308])])
 def test_floats_to_the_bit(array: Any) -> None:
-    values = json.loads(json.dumps(values_of(array), allow_nan=False))
-    found = array_of(values, array.dtype.name, (), str)
+    values = json.loads(json.dumps(values_for_documents(array), allow_nan=False))
+    found = array_of_documents(values, array.dtype.name, (), str)
     assert found.tobytes() == array.tobytes()
 
 
@@ -275,4 +275,4 @@ WRONG: list[tuple[list[Any], str, tuple[int, ...], str]] = [
 @pytest.mark.parametrize(("values", "type_name", "shape", "message"), WRONG, ids=range(len(WRONG)))
 def test_values_of_another_type(values: list[Any], type_name: str, shape: tuple[int, ...], message: str) -> None:
     with pytest.raises(ds.FormatError, match=message):
-        array_of(values, type_name, shape, str)
+        array_of_documents(values, type_name, shape, str)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format.drivers.records.zds.names import find
+from ds_format.drivers.records.zds import find_value
 from tests.zds import golden
 
 
@@ -26,7 +26,7 @@ def test_whole_stores(name: str, tmp_path: Path) -> None:
             assert bool(names) == bool(expected)
             for key in names:
                 if 0 not in (file[key].shape or (0,)):
-                    found = [find(document, tuple(key.removeprefix(start).split("/"))) for document in expected]
+                    found = [find_value(document, tuple(key.removeprefix(start).split("/"))) for document in expected]
                     assert file[key][:].tolist() == found, key
 
 

@@ -57,5 +57,5 @@ class Faulty(NamedTuple):
         with open_subset(source) as part:
             yield part
 
-    def told(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, Any]:
         return {}

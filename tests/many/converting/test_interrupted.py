@@ -30,7 +30,7 @@ import os, sys
 from ds_format.cli import convert, main
 from tests.many.converting.faulty import Faulty
 if {slow}:
-    convert._wanted = lambda request, output: Faulty()
+    convert._matching = lambda request, output: Faulty()
 open(f"started-{{os.getpid()}}", "w").close()
 sys.exit(main())
 """

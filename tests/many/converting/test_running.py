@@ -20,9 +20,8 @@ import ds_format
 from ds_format import Conversion, LossWarning, convert_many
 from ds_format.body.lock import Lock
 from ds_format.errors import BusyError, DriverError, DsError, IntegrityError, UnsupportedError
-from ds_format.many.converting import execution
-from ds_format.many.converting.bookkeeping import How
-from ds_format.many.converting.running import run
+from ds_format.many.converting import workers
+from ds_format.many.converting.running import RunOptions, run
 
 from ...same import same_data
 from .conftest import Make, names
@@ -37,7 +36,7 @@ def statuses(records: list[Conversion]) -> str:
 @pytest.fixture
 def threaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have threads convert small files, too."""
-    monkeypatch.setattr(execution, "THREADED_SIZE", 0)
+    monkeypatch.setattr(workers, "THREADED_SIZE", 0)
 
 
 @pytest.mark.parametrize("jobs", [None, 1, 3])
@@ -63,7 +62,7 @@ def test_threads_convert_what_needs_no_library(make: Make, threaded: None) -> No
     make(*(f"in/{i}.ds" for i in range(20)), "in/warning.ds")
     before = set(threading.enumerate())
     with pytest.warns(UserWarning, match=r"^out/warning.ds: look out$"):
-        records = run(["in"], "out", ".ds", Faulty(), How(jobs=3, verify=True))
+        records = run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=3, verify=True))
     assert statuses(records) == "c" * 21
     assert set(threading.enumerate()) <= before
     assert names("out") == sorted([*(f"{i}.ds" for i in range(20)), "warning.ds"])
@@ -71,7 +70,7 @@ def test_threads_convert_what_needs_no_library(make: Make, threaded: None) -> No
 
 def test_a_thread_that_fails_to_convert_says_so(make: Make, threaded: None) -> None:
     make("in/a.ds", "in/wild.ds", "in/b.ds")
-    records = run(["in"], "out", ".ds", Faulty(), How(jobs=2))
+    records = run(["in"], "out", ".ds", Faulty(), RunOptions(jobs=2))
     assert {one.input: one.cause for one in records} == {
         "in/a.ds": None,
         "in/b.ds": None,
@@ -291,7 +290,7 @@ def test_the_first_failure_may_end_it(make: Make) -> None:
 
 def test_what_was_written_is_read_back_if_that_is_wanted(make: Make) -> None:
     make("in/a.nc", "in/damaged.nc")
-    records = run(["in"], "out", ".ds", Faulty(), How(verify=True))
+    records = run(["in"], "out", ".ds", Faulty(), RunOptions(verify=True))
     assert statuses(records) == "cf"
     assert records[1].cause is not None
     assert records[1].cause.startswith('out/damaged.ds: variable "')
@@ -323,7 +322,7 @@ def test_any_executor(make: Make) -> None:
 def test_a_broken_executor_is_told(make: Make) -> None:
     make("in/a.nc", "in/killer.nc", "in/z.nc")
     with ProcessPoolExecutor(1, get_context("spawn")) as processes:
-        records = run(["in"], "out", ".ds", Faulty(), How(executor=processes))
+        records = run(["in"], "out", ".ds", Faulty(), RunOptions(executor=processes))
         assert statuses(records)[1:] == "ff"
         assert records[1].cause is not None
         assert records[1].cause.startswith("the executor did not convert it: BrokenProcessPool: ")
@@ -370,7 +369,7 @@ def test_outputs_that_differ_in_case_alone(make: Make, monkeypatch: pytest.Monke
     make("in/a.nc", "in/A.nc")
     if len(os.listdir("in")) == 2:
         assert statuses(convert_many("in", "out")) == "cc"
-        monkeypatch.setattr("ds_format.many.converting.workspace.Workspace.folds_case", lambda self: True)
+        monkeypatch.setattr("ds_format.many.converting.workspace.OutputFolder.folds_case", lambda self: True)
     with pytest.raises(UnsupportedError, match=r"on this disk it is the same file as what in/A.nc becomes, other/A.ds"):
         convert_many("in", "other")
 

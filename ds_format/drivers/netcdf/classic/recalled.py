@@ -18,20 +18,16 @@ from ....base.once import OnDemand
 from ....dataset import META, escape
 from ....errors import DsError
 from ....model.conventions import BOUNDS
-from ...library.catalog import Catalog, joinable
+from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable, joinable
 from ..catalog import (
     ESCAPED,
     SENTINEL_ATTRIBUTES,
-    NetCDFVariable,
     ReadScalar,
     Uses,
     dataset_record,
     read_variable,
 )  # fmt: skip
-from ..description import Described, DescribedFile, DescribedGroup
-from ..losses import warn
-from ..marker import MARKER, take_marker
-from ..storage import PROPERTY
+from ..format import MARKER, PROPERTY, take_marker, warn
 
 IDLE = 8
 """Most memories that are kept for others."""
@@ -53,7 +49,7 @@ def catalog_of(
     *,
     keys: Collection[str] | None = None,
     lends: bool = False,
-) -> Catalog[NetCDFVariable] | LargeCatalog:
+) -> Catalog | LargeCatalog:
     """Return what `catalog.read_catalog` does of a header.
 
     Parameters
@@ -90,15 +86,15 @@ class _Known(NamedTuple):
     attributes: dict[str, Any]
     """In the file."""
     dims: list[str]
-    variable: NetCDFVariable
+    variable: FileVariable
     properties: dict[str, Any]
     arrays: list[str]
     """Which properties are arrays."""
 
-    def at(self, place: classic.Variable) -> NetCDFVariable:
+    def at(self, place: classic.Variable) -> FileVariable:
         """Return the variable at another place."""
         old = self.variable
-        return NetCDFVariable(
+        return FileVariable(
             name=old.name, type=old.type, kind=old.kind, shape=place.shape, length=None, size=old.size, chunk=None,
             sentinels=old.sentinels, mark=None, is_decoded=False, place=place, growing=(), sought=old.sought,
         )  # fmt: skip
@@ -133,9 +129,9 @@ class _Memory:
         read_scalar: ReadScalar,
         keys: Collection[str] | None,
         lends: bool,
-    ) -> Catalog[NetCDFVariable]:
+    ) -> Catalog:
         """Return the catalog of a file, and remember it."""
-        catalog: Catalog[NetCDFVariable] = Catalog(path, False, warn)
+        catalog: Catalog = Catalog(path, False, warn)
         variables, meta = catalog.variables, catalog.meta
         uses = Uses()
         is_same = header.dimensions == self.dimensions and len(header.variables) == len(self.variables)
@@ -176,7 +172,7 @@ class _Memory:
 
     def _read(
         self, i: int, place: classic.Variable, joins: frozenset[str], read_scalar: ReadScalar
-    ) -> tuple[NetCDFVariable, dict[str, Any]]:
+    ) -> tuple[FileVariable, dict[str, Any]]:
         """Return what is said of a variable, and remember it, unless its values decide."""
         described = _described(place, self.names)
         variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
@@ -231,7 +227,7 @@ class LargeCatalog:
         self.meta = OnDemand(dict.fromkeys([*self._places, META]), self._entry)
         self.faults: Mapping[str, DsError] = {}
 
-    def _variable(self, key: str) -> NetCDFVariable:
+    def _variable(self, key: str) -> FileVariable:
         return self._read(key)[0]
 
     def _entry(self, key: str) -> dict[str, Any]:
@@ -242,7 +238,7 @@ class LargeCatalog:
             properties[key] = properties[key].copy()
         return properties
 
-    def _read(self, key: str) -> tuple[NetCDFVariable, dict[str, Any]]:
+    def _read(self, key: str) -> tuple[FileVariable, dict[str, Any]]:
         described = _described(self._places[key], self._names)
         return read_variable(described, self._unlimited, self._joins, self._scalar)
 
@@ -266,9 +262,11 @@ def _joins(header: classic.Header, names: list[str]) -> frozenset[str]:
     return joinable((place.name for place in header.variables), dims)
 
 
-def _described(place: classic.Variable, names: list[str]) -> Described:
+def _described(place: classic.Variable, names: list[str]) -> DescribedVariable:
     dims = [names[dim] for dim in place.dims]
-    return Described(place.name, dims, place.shape, place.code, dict(place.attributes), [], True, {}, None, place)
+    return DescribedVariable(
+        place.name, dims, place.shape, place.code, dict(place.attributes), [], True, {}, None, place
+    )
 
 
 def _dataset_record(header: classic.Header, uses: Uses, unlimited: list[str]) -> dict[str, Any]:

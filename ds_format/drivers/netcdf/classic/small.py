@@ -1,39 +1,37 @@
-"""A classic file in one go, above all a small one, which is held in memory."""
+"""A classic file in one go, above all a small one, which is held in memory; and small files in a row, as one."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from .... import classic
 from ....body.body import FIRST_SIZE as WHOLE_SIZE
 from ....body.body import Body, MemoryBody, open_body
-from ....dataset import META, Dataset, as_masked
+from ....dataset import META, Dataset, as_array, as_masked, escape
 from ....errors import DsError
 from ....model import packing
-from ...base import Metadata
+from ...alike import StackedValues
+from ...base import Metadata, SmallFiles
 from ...library.missing import settle
-from ..marker import MARKER
-from ..storage import PROPERTY
+from ..format import MARKER, PROPERTY
 from .recalled import catalog_of
-from .values import ClassicValues
-
-__all__ = ["WHOLE_SIZE", "Held", "digest", "from_held", "held", "read"]
+from .source import ClassicValues
 
 
-class Held(NamedTuple):
-    """A file."""
+class SmallClassicFile(NamedTuple):
+    """A small classic file."""
 
     body: Body
     header: classic.Header
     """Who makes metadata of its attributes changes them."""
 
 
-def held(path: str, content: bytearray) -> Held | None:
+def hold(path: str, content: bytearray) -> SmallClassicFile | None:
     """Return what is held of a small file; None if it is no classic one, or says what a `Source` has to tell of.
 
-    See `drivers.small.SmallFiles`.
+    See `drivers.base.SmallFiles`.
     """
     if content[:4] not in classic.MAGIC:
         return None
@@ -44,15 +42,15 @@ def held(path: str, content: bytearray) -> Held | None:
         return None
     except DsError as error:
         raise error.at(path=path)
-    return None if MARKER in header.attributes else Held(body, header)
+    return None if MARKER in header.attributes else SmallClassicFile(body, header)
 
 
-def digest(held: Held) -> int:
+def digest(held: SmallClassicFile) -> int:
     """Return what tells the header of a file from others."""
     return zlib.crc32(held.body.read(0, held.header.size))
 
 
-def from_held(path: str, held: Held, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
+def from_held(path: str, held: SmallClassicFile, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
     """Read a dataset; parameters as of `read`."""
     return _dataset(held.body, held.header, keys, False, unpack)
 
@@ -112,3 +110,71 @@ def _dataset(
     kept[META] = catalog.meta[META]
     dataset[META] = kept
     return dataset
+
+
+class ClassicRow:
+    """What classic files in a row say; see `drivers.base.FileRow`.
+
+    A file follows another one if their headers differ in attributes of the dataset, and in where values lie, at most.
+
+    Parameters
+    ----------
+    path : str
+    held : SmallClassicFile
+        The first file.
+    """
+
+    def __init__(self, path: str, held: SmallClassicFile):
+        self._header = held.header
+        self._values = ClassicValues(held.body)
+        catalog = catalog_of(held.header, path, self._values.scalar)
+        self._variables = catalog.variables
+        self.entries: Metadata = dict(catalog.meta)
+        # of these the values decide what is said of them
+        self._is_alone = any(not variable.shape and variable.sentinels for variable in self._variables.values())
+
+    def start(
+        self,
+        path: str,
+        held: SmallClassicFile,
+        stacks: Mapping[str, StackedValues],
+        wanted: Collection[str],
+        each: Collection[str],
+    ) -> dict[str, Any]:
+        """Take the values of the first file; see `drivers.base.FileRow`."""
+        for key, stack in stacks.items():
+            stack.append(as_array(self._values.read_variable(self._variables[key], None)))
+        places = {key: i for i, key in enumerate(self._variables)}
+        self._each = [(key, places[key], stacks[key]) for key in each if key in stacks]
+        return self.entries[META].copy()
+
+    def take(self, path: str, held: SmallClassicFile) -> dict[str, Any] | None:
+        """Take one more file; see `drivers.base.FileRow`."""
+        header, known = held.header, self._header
+        if self._is_alone or header.format != known.format or header.dimensions != known.dimensions:
+            return None
+        if len(header.variables) != len(known.variables):
+            return None
+        for new, old in zip(header.variables, known.variables, strict=True):
+            if new.attributes is not old.attributes or new.name != old.name:
+                return None
+        values = ClassicValues(held.body)
+        arrays = []
+        for key, i, _ in self._each:
+            variable = self._variables[key]
+            variable.place = header.variables[i]
+            arrays.append(as_array(values.read_variable(variable, None)))
+        for (_, _, stack), array in zip(self._each, arrays, strict=True):
+            stack.append(array)
+        return {escape(name): value for name, value in header.attributes.items()}
+
+    def typed(self, entries: Metadata) -> Metadata:
+        """Return entries as they are: attributes have their types."""
+        return entries
+
+    def missing(self) -> Mapping[str, bool]:
+        """Return nothing: entries have it."""
+        return {}
+
+
+SMALL = SmallFiles(WHOLE_SIZE, hold, digest, from_held, ClassicRow, masks=True)

@@ -1,27 +1,111 @@
-"""Reading: a classic NetCDF file as a Source."""
+"""Reading: a classic NetCDF file as a Source, and its variables by their positions."""
 
 from __future__ import annotations
 
 import errno
-import functools
-import importlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
 
 from .... import classic
 from ....base.once import once
 from ....body import Opened
 from ....body.body import FIRST_SIZE, Body, open_body
 from ....body.stamp import Stamp, Watch, watched, watched_blocks
-from ....errors import DsError
+from ....errors import DsError, TruncatedError
 from ...base import BLOCK_SIZE, Entries, Origin
-from ..catalog import NetCDFVariable
+from ...handle import PositionedHandle
+from ...library.catalog import FileVariable
+from ...library.source import Job, Reading
+from ...slabs import Slices
+from ..format import NetCDFWarning
 from .recalled import catalog_of
-from .values import ClassicValues
 
-if TYPE_CHECKING:
-    from .handle import ClassicHandle
+
+class ClassicValues(Reading):
+    """Reads values of a classic file; any number of threads may do so at once.
+
+    Parameters
+    ----------
+    body : Body
+        The bytes of the file.
+    """
+
+    category = NetCDFWarning
+
+    def __init__(self, body: Body):
+        self._body = body
+        self._path = body.name
+
+    def read_whole(self, variable: FileVariable, place: classic.Variable) -> Any:
+        """Return one variable, at a place of which the variable itself need not know."""
+        if self._body.memory is not None and variable.kind == "number" and variable.shape:
+            # a small file without missing values needs no more than this
+            try:
+                values, may_miss = classic.values(self._body, place, None, variable.sought)
+                if not may_miss:
+                    return values
+            except TruncatedError:
+                pass
+        if variable.place is not place:
+            variable = replace(variable, place=place, shape=place.shape)
+        return super().read_variable(variable, None)
+
+    def read_variable(self, variable: FileVariable, index: tuple[Any, ...] | None) -> Any:
+        """Return one variable, or a part of it; see `Reading`."""
+        return self.read_whole(variable, variable.place) if index is None else super().read_variable(variable, index)
+
+    def _fetch_looked(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
+        try:
+            return classic.values(self._body, variable.place, slices, variable.sought)
+        except TruncatedError as error:
+            raise error.at(path=self._path)
+
+    def _job(self, variable: FileVariable, slices: Slices) -> Job:
+        # no library is needed: what comes next may be read while this is written
+        return Job(partial(self._slab, variable, slices), self._body.memory is None)
+
+    def scalar(self, place: classic.Variable) -> NDArray[Any] | None:
+        """Return the value of a variable without dimensions; None if the file ends before."""
+        try:
+            return classic.values(self._body, place)[0]
+        except TruncatedError:
+            # whoever reads it is told
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicHandle(PositionedHandle):
+    """A variable of a classic file; see `drivers.base.Handle`.
+
+    Attributes
+    ----------
+    variable : FileVariable
+        What the header says of it.
+    type : str or None
+        Name of the ds type.
+    """
+
+    variable: FileVariable
+    type: str | None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """None: no data."""
+        return self.variable.shape
+
+    @property
+    def missing(self) -> bool:
+        """Whether values may be missing."""
+        return self.variable.may_be_missing
+
+    def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
+        return ClassicValues(file).read_variable(self.variable, index)
+
 
 BLOCK_LIMIT = 1024 * 1024
 """Bytes of a block at most, so that the processor's cache holds it until it is written."""
@@ -86,7 +170,7 @@ class ClassicSource(Opened):
         catalog = catalog_of(header, self.path, values.scalar)
         self.meta: Entries = catalog.meta
         self.faults = catalog.faults
-        self.variables: Mapping[str, NetCDFVariable] = catalog.variables
+        self.variables: Mapping[str, FileVariable] = catalog.variables
         self._values: ClassicValues | None = values
 
     @property
@@ -115,10 +199,7 @@ class ClassicSource(Opened):
     def handle(self, name: str) -> ClassicHandle:
         """Return what reads one variable elsewhere; see `drivers.base.Source`."""
         variable, type_name = self.variables[name], self.meta[name][".type"]
-        handle: ClassicHandle = _handles().ClassicHandle(
-            self._absolute, name, self._stamp, self.header.size, variable, type_name
-        )
-        return handle
+        return ClassicHandle(self._absolute, name, self._stamp, self.header.size, variable, type_name)
 
     @once
     def _absolute(self) -> str:
@@ -127,8 +208,7 @@ class ClassicSource(Opened):
     @once
     def _stamp(self) -> Stamp:
         """What tells whether the file is still this one."""
-        found: Stamp = _handles().ClassicHandle.stamp_of(self.path, self.watch, self.head())
-        return found
+        return ClassicHandle.stamp_of(self.path, self.watch, self.head())
 
     def head(self) -> memoryview:
         """Return the bytes of the header."""
@@ -138,9 +218,3 @@ class ClassicSource(Opened):
         """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
         if not self.held:
             self._values, self.watch = None, Watch()
-
-
-@functools.cache
-def _handles() -> Any:
-    """Return the module of handles: who reads a file, and makes none, need not load it."""
-    return importlib.import_module(".handle", __package__)

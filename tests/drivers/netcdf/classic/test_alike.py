@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.drivers import netcdf
+from ds_format.drivers.alike import AlikeFiles
+from ds_format.drivers.netcdf.classic import small
 from ds_format.errors import DsError, FormatError
 from ds_format.many import reading
 
@@ -20,7 +21,7 @@ from .test_recalled import CHANGES, station
 
 
 def held(path: str) -> Any:
-    return netcdf.held(path, bytearray(Path(path).read_bytes()))
+    return small.hold(path, bytearray(Path(path).read_bytes()))
 
 
 def told(dataset: Any) -> Any:
@@ -50,7 +51,7 @@ def test_alike_files_are_merged_as_others(
     ds.write(paths[2].with_suffix(".ds"), ds.read(paths[2]))
     paths.insert(3, paths[2].with_suffix(".ds"))
     found = merged(paths, dim=dim, variables=variables)
-    monkeypatch.setattr(netcdf, "held", lambda path, content: None)
+    monkeypatch.setattr(small, "SMALL", small.SMALL._replace(hold=lambda path, content: None))
     assert found == merged(paths, dim=dim, variables=variables)
 
 
@@ -59,7 +60,7 @@ def test_runs_are_made(tmp_path: Path) -> None:
     for i, n in enumerate([2, 2, 2, 3]):
         paths.append(str(tmp_path / f"{i}.nc"))
         Path(paths[-1]).write_bytes(encode(station(i, n=n, scalar=False)))
-    run = netcdf.AlikeFiles(paths[0], held(paths[0]), None, "time", ["title", "none"])
+    run = AlikeFiles(small.SMALL, paths[0], held(paths[0]), None, "time", ["title", "none"])
     assert [run.add(path, held(path)) for path in paths[1:]] == [True, True, False]
     assert run.paths == paths[:3]
     assert run.noted == [{"title": f"day {i}"} for i in range(3)]
@@ -75,14 +76,14 @@ def test_runs_are_made(tmp_path: Path) -> None:
 def test_what_is_no_classic_file_or_says_more_is_not_held(tmp_path: Path) -> None:
     path = tmp_path / "x.nc"
     ds.write(path, {"x": np.arange(3)})
-    assert netcdf.held(str(path), bytearray(path.read_bytes())) is None
+    assert small.hold(str(path), bytearray(path.read_bytes())) is None
     path.write_bytes(encode(station()._replace(attributes=[Attribute(b"ds_format", 2, b"{}")])))
     assert held(str(path)) is None
     path.write_bytes(encode(station()))
     assert held(str(path)) is not None
 
 
-@pytest.mark.parametrize("size", [reading.SMALL_SIZE, netcdf.WHOLE_SIZE])
+@pytest.mark.parametrize("size", [reading.SMALL_SIZE, small.SMALL.size])
 def test_files_read_together_alone_and_opened_are_the_same(tmp_path: Path, size: int) -> None:
     paths = [tmp_path / f"{i}.nc" for i in range(3)]
     for path, n in zip(paths, (0, -1, 1), strict=True):

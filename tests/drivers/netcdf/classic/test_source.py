@@ -20,8 +20,7 @@ import pytest
 import ds_format as ds
 from ds_format.body.body import FIRST_SIZE
 from ds_format.drivers import netcdf, open_source
-from ds_format.drivers.netcdf.classic.handle import ClassicHandle
-from ds_format.drivers.netcdf.classic.source import ClassicSource
+from ds_format.drivers.netcdf.classic.source import ClassicHandle, ClassicSource
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import ReplacedError, TruncatedError
 from ds_format.kernels.classic import slabs

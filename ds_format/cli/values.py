@@ -1,0 +1,192 @@
+"""Commands that print values: `cat` and `stats`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .. import timeaxis
+from ..base.names import unescape
+from ..base.progress import Advance
+from ..dataset import META, attrs, dims
+from ..drivers.base import BLOCK_SIZE, Source, check_faults
+from ..errors import UnsupportedError
+from ..model.stats import n_passes, summarize
+from ..views.subset import item_size, open_subset
+from .arguments import ArgumentError, Command, Option, Request
+from .lookup import ONE_VARIABLE, Finder
+from .pst import as_lists, in_type
+from .select_ import reading
+
+
+def cat(request: Request) -> Iterator[Any]:
+    """Yield a list of names and then lists of values, or one name and one value each.
+
+    Raises
+    ------
+    DsError, OSError
+        If the file cannot be read.
+    ArgumentError
+        If the variables differ in their dimensions.
+    MissingError
+        For a variable that does not exist.
+    """
+    *patterns, path = request.at_least(2, lacks="VAR", lister="ls")
+    with open_subset(path, reading(request), unpack=True) as source:
+        keys = {unescape(key): key for key in source.meta if key != META}
+        finder = Finder(path, request)
+        names = [name for pattern in patterns for name in finder.require(pattern, sorted(keys), "variable")]
+        if not names:
+            return
+        _check_dimensions(names, keys, source, path)
+        as_dates = timeaxis.to_iso if request.flag("h") else timeaxis.to_julian if request.flag("jd") else None
+        # what scrolls over a terminal shows by itself how far it is
+        advance = Advance(None if sys.stdout.isatty() else request.progress)
+        rows = _rows([keys[name] for name in names], source, as_dates, path, advance)
+        first = [*itertools.islice(rows, 1)]  # data that cannot be read shall not have a heading
+        heading = [] if request.flag("n") else [names]
+        for row in itertools.chain(heading, first, rows):
+            yield row if len(names) > 1 else row[0]
+
+
+def _check_dimensions(names: Sequence[str], keys: dict[str, str], source: Source, path: str) -> None:
+    """Raise unless the variables that have data have the same dimensions."""
+    shapes = {}
+    for name in names:
+        entry = source.meta[keys[name]]
+        size = entry.get(".size")
+        if size is not None:
+            shapes[name] = [*dims(keys[name], entry, len(size)), *size]
+    for name, shape in shapes.items():
+        first, expected = next(iter(shapes.items()))
+        if shape != expected:
+            raise ArgumentError(f'{path}: incompatible dimensions: variables "{first}" and "{name}"')
+
+
+def _rows(
+    keys: Sequence[str], source: Source, as_dates: Callable[..., Any] | None, path: str, advance: Advance
+) -> Iterator[list[Any]]:
+    """Yield the values of all variables at each position along the first dimension; None for those without data."""
+    entries = {key: source.meta[key] for key in keys}
+    full = [key for key, entry in entries.items() if entry.get(".size") is not None]
+    check_faults(source.faults, keys)
+    if not full:
+        return
+    shape = entries[full[0]][".size"]
+    convert = {key: _converter(source, key, as_dates, path) for key in full}
+    if not shape:
+        values = {key: as_lists(convert[key](source.read(key))) for key in full}
+        yield [values.get(key) for key in keys]
+        return
+    row_size = sum(item_size(entries[key]) for key in full) * math.prod(shape[1:])
+    step = max(BLOCK_SIZE // max(row_size, 1), 1)
+    advance.total = shape[0] * row_size
+    for start in range(0, shape[0], step):
+        index = (range(start, min(start + step, shape[0])), *(range(n) for n in shape[1:]))
+        columns = {key: as_lists(convert[key](source.read(key, index))) for key in full}
+        for i in range(len(index[0])):
+            yield [columns[key][i] if key in columns else None for key in keys]
+        advance.add(len(index[0]) * row_size)
+
+
+def _converter(source: Source, key: str, as_dates: Callable[..., Any] | None, path: str) -> Callable[[Any], Any]:
+    """Return what makes dates of the values of a variable of time, and leaves others as they are."""
+    attributes = attrs(source.meta[key])
+    if as_dates is None or not timeaxis.is_time(attributes):
+        return lambda values: values
+    has_warned = False
+
+    def dates(values: Any) -> Any:
+        nonlocal has_warned
+        try:
+            return as_dates(values, attributes["units"], attributes.get("calendar"))
+        except UnsupportedError as error:
+            if not has_warned:
+                warnings.warn(f"{error.at(path=path, variable=unescape(key))}; it is printed as it is", stacklevel=2)
+            has_warned = True
+            return values
+
+    return dates
+
+
+def stats(request: Request) -> Iterator[Any]:
+    """Yield the statistics by name; nothing, or with `-j` None, if there are no data.
+
+    Raises
+    ------
+    DsError, OSError
+        If the file cannot be read.
+    ArgumentError
+        If the values are strings.
+    MissingError
+        If the variable does not exist, in strict mode.
+    """
+    found = _summary(request)
+    if found is not None or request.flag("j"):
+        yield found
+
+
+def _summary(request: Request) -> dict[str, Any] | None:
+    pattern, path = request.exactly("VAR", "INPUT", lister="ls")
+    with open_subset(path, reading(request), unpack=True) as source:
+        keys = {unescape(key): key for key in source.meta if key != META}
+        name = Finder(path, request).find_one(pattern, sorted(keys), "variable")
+        if name is None:
+            return None
+        key = keys[name]
+        check_faults(source.faults, [key])
+        entry = source.meta[key]
+        size = entry.get(".size")
+        if size is None or 0 in size:
+            return None
+        if entry.get(".type") in ("str", "unicode"):
+            raise ArgumentError(f'{path}: variable "{name}": statistics need numbers, found strings')
+        width = item_size(entry)
+        n_bytes = width * math.prod(size)
+        advance = Advance(request.progress, n_bytes * n_passes(n_bytes, width))
+        found = vars(summarize(lambda: advance.over_arrays(source.blocks(key), width), n_bytes))
+        ends = {end: in_type(found[end], entry.get(".type")) for end in ("min", "max")}  # values, the rest is computed
+        return {**found, **ends}
+
+
+COMMANDS = {
+    "cat": Command(
+        usage=("ds cat [OPTIONS] VAR... [--] INPUT",),
+        about="Prints the names of the variables on a line, and then a line for each position along the first "
+        "dimension. Missing values are none, or an empty line where nothing else is on it. Packed numbers are "
+        "unpacked. Several variables need to have the same dimensions.",
+        arguments=(
+            ("VAR", "Name of a variable, or a pattern of names."),
+            ("INPUT", "The file."),
+        ),
+        options=(
+            Option("h", "Print times as text in ISO 8601, to the second."),
+            Option("jd", "Print times as Julian dates."),
+            Option("n", "Do not print the names."),
+        ),
+        examples=(
+            ("Two variables side by side:", "ds cat time temperature data.ds"),
+            ("Times to be read by people:", "ds cat -h time data.ds"),
+            ("The first time only, as JSON:", "ds cat -j temperature data.ds sel: '{ time: 0 }'"),
+            ("Where time is 1 or more:", "ds cat temperature data.ds between: '{ time: { 1 none } }'"),
+        ),
+        run=cat,
+    ),
+    "stats": Command(
+        usage=("ds stats [OPTIONS] VAR [--] INPUT",),
+        about="Prints the number of values that are not missing, their least and greatest, mean, median and standard "
+        "deviation, and between which values the middle 68, 95 and 99 % lie. NaN counts only as a value. Booleans are "
+        "0 and 1; packed numbers are unpacked. All is exact, and the file may be larger than memory.",
+        arguments=ONE_VARIABLE,
+        options=(),
+        examples=(
+            ("Statistics of a variable:", "ds stats temperature data.ds"),
+            ("At the first time only:", "ds stats temperature data.ds sel: '{ time: 0 }'"),
+        ),
+        run=stats,
+    ),
+}

@@ -1,0 +1,315 @@
+"""What HDF5 files can hold: names and types; how h5py is called, and how a variable is stored.
+
+Names that HDF5 or netCDF-4 cannot hold, or reserve, get a substitute. The property `.hdf5` of a dataset says how a
+variable is stored in a file, where that is not the default:
+
+============= ====================================================================
+`chunks`      list of int
+`maxshape`    list of int, or null where there is no limit
+`compression` `gzip` or `lzf`
+`level`       of gzip
+`shuffle`     true
+`fletcher32`  true
+`endian`      `"big"`
+`enum`        name → number
+`packed`      true: numbers that are packed, which readers get unpacked
+============= ====================================================================
+
+That of the whole dataset has `dimensions` (name → size), those that no variable has, and `groups`, those without
+variables.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection
+from typing import Any, Literal
+
+import h5py
+import numpy as np
+
+from ...base.dtypes import TYPE_OF_CODE, TYPES
+from ...body import check_file
+from ...errors import DsError, FormatError, UnsupportedError
+from ..base import LossWarning
+from ..library import guard
+from ..settings import HDF5, LABELS, setting
+
+Node = Any
+"""An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
+
+LIBVER = ("v108", "v110")
+"""Oldest and newest layout to write: that of HDF5 1.8 has attributes of more than 64 kB, and netCDF-4 reads both."""
+
+
+CACHE = {"rdcc_nbytes": 32 * 1024 * 1024, "rdcc_nslots": 1009}
+"""Bytes of chunks that the library may keep for one open dataset, and slots to find them in (a prime number).
+
+Blocks go through chunks several times if they are shorter; each time would decompress, or compress, all of them anew.
+"""
+
+
+class HDF5Warning(LossWarning):
+    """Something of a file or a dataset that its other form cannot hold, or holds differently."""
+
+
+warn = functools.partial(guard.warn, HDF5Warning)
+"""Takes a message, a path and the name of a variable; issues a warning that says where."""
+
+
+def address_of(identifier: Any) -> tuple[int, int]:
+    """Return what tells an open object, by its low-level identifier, from all others: a file and a place in it."""
+    info = h5py.h5o.get_info(identifier)
+    return info.fileno, info.addr
+
+
+def open_file(path: str) -> Node:
+    """Open a file to read.
+
+    Raises
+    ------
+    OSError
+        As `open` would, or if it is no file, which the library would wait for.
+    FormatError
+        If it is not an HDF5 file, or a damaged one.
+    """
+    check_file(path)
+    with guard.opening(path, "HDF5"), guard.Guard(FormatError, path):
+        return h5py.File(path, "r", **CACHE)
+
+
+def create_file(path: str, target: str) -> Node:
+    """Begin a file anew; what it holds is listed in the order in which it was made.
+
+    Parameters
+    ----------
+    path : str
+    target : str
+        The name for messages.
+    """
+    with guard.Guard(DsError, target):
+        return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)
+
+
+NON_COORDINATE = "_nc4_non_coord_"
+"""Before the name of a variable that is not the coordinate of the dimension of that name (netCDF-4)."""
+
+PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
+"""The `NAME` of a dimension scale without values begins with it (netCDF-4)."""
+
+SCALE_ATTRIBUTES = ("CLASS", "NAME", "REFERENCE_LIST")
+"""Attributes of a dimension scale, by the HDF5 dimension scale specification."""
+
+SCALE_CLASS = "DIMENSION_SCALE"
+
+MARKER = "ds_format"
+"""Attribute of a dataset, group or file with what HDF5 has no place for; see `attributes`."""
+
+HIDDEN = frozenset({
+    "DIMENSION_LIST",
+    LABELS,
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+    "_nc3_strict",
+    "_NCProperties",
+    MARKER,
+})
+"""Attributes that HDF5, netCDF-4 and this package need for themselves."""
+
+IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
+"""Names end at a NUL, and are UTF-8."""
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name can be the path of an object, one that is itself in all its parts."""
+    parts = name.split("/")
+    return not IMPOSSIBLE.search(name) and not any(
+        part in ("", ".") or part.startswith(NON_COORDINATE) for part in parts
+    )
+
+
+def is_attribute(name: str) -> bool:
+    """Return whether a name can be that of an attribute which others will see."""
+    return bool(name) and not IMPOSSIBLE.search(name) and name not in HIDDEN
+
+
+def substitute(name: str, taken: Collection[str]) -> str:
+    r"""Return a name that is possible in place of another.
+
+    That is `%`, the name with impossible characters as `%` and their bytes in hexadecimal, and again `%` until it is
+    none of those taken.
+
+    Examples
+    --------
+    >>> substitute("a/\0", {"%a%2F%00"})
+    '%a%2F%00%'
+    """
+    escaped = re.sub(
+        "[/\0\ud800-\udfff]",
+        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass")),
+        name,
+    )
+    found = "%" + escaped
+    while found in taken:
+        found += "%"
+    return found
+
+
+Kind = Literal["number", "bool", "fixed", "string", "octets"]
+"""How values lie in a file: as numbers; as booleans of h5py, which are an enumeration; as strings of fixed or of
+variable length; as sequences of bytes, which is how this package writes strings with a NUL."""
+
+WIDENED = {"f2": "float32"}
+"""Types that ds does not have, and those that hold their values exactly."""
+
+OCTETS = h5py.vlen_dtype(np.dtype("u1"))
+
+UNSUPPORTED = {
+    h5py.h5t.TIME: "a time type",
+    h5py.h5t.BITFIELD: "a type of bits",
+    h5py.h5t.OPAQUE: "an opaque type",
+    h5py.h5t.COMPOUND: "a compound type",
+    h5py.h5t.REFERENCE: "a type of references",
+    h5py.h5t.VLEN: "a ragged type",
+    h5py.h5t.ARRAY: "an array type",
+}
+
+
+def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
+    """Return the ds type of a dataset, and how its values lie in the file.
+
+    Parameters
+    ----------
+    dataset : h5py.h5d.DatasetID
+    marked : object
+        The type that the marker tells, if any.
+
+    Raises
+    ------
+    UnsupportedError
+        If ds has no such type.
+    """
+    type_id = dataset.get_type()
+    kind = type_id.get_class()
+    marked = marked if marked in TYPES else None
+    if kind == h5py.h5t.VLEN and marked in ("str", "unicode") and dataset.dtype.metadata == OCTETS.metadata:
+        return marked, "octets"
+    if kind in UNSUPPORTED:
+        raise UnsupportedError(f"{UNSUPPORTED[kind]} is not possible in ds")
+    try:
+        dtype = dataset.dtype
+    except TypeError as error:
+        raise UnsupportedError(f"its type is not possible in ds: {error}") from None
+    if kind == h5py.h5t.STRING:
+        if type_id.is_variable_str():
+            return ("str" if marked == "str" else "unicode"), "string"
+        return ("unicode" if type_id.get_cset() == h5py.h5t.CSET_UTF8 else "str"), "fixed"
+    if dtype.kind == "b":
+        return "bool", "bool"
+    code = dtype.str[1:]
+    if code in WIDENED:
+        return WIDENED[code], "number"
+    if code not in TYPE_OF_CODE:
+        raise UnsupportedError(f"the type {dtype} is not possible in ds")
+    if marked is not None and not TYPES[marked].is_string:
+        return marked, "number"
+    return TYPE_OF_CODE[code].name, "number"
+
+
+def plain_dtype(dataset: Any) -> np.dtype[Any]:
+    """Return the dtype of numbers of a dataset in memory: in native order, without what h5py hangs on it."""
+    dtype: np.dtype[Any] = np.dtype(dataset.dtype.str).newbyteorder("=")
+    return dtype
+
+
+def file_dtype(type_name: str, kind: Kind) -> Any:
+    """Return the dtype of a dataset to be made."""
+    if kind == "octets":
+        return OCTETS
+    if kind == "string":
+        return h5py.string_dtype("utf-8" if type_name == "unicode" else "ascii")
+    return np.dtype(TYPES[type_name].code)
+
+
+PROPERTY = HDF5
+
+COMPRESSIONS = ("gzip", "lzf")
+
+
+def read_storage(dataset: Node) -> dict[str, Any]:
+    """Return the record of a dataset."""
+    record: dict[str, Any] = {}
+    if dataset.chunks:
+        record["chunks"] = [int(n) for n in dataset.chunks]
+        if dataset.maxshape != dataset.shape:
+            record["maxshape"] = [None if n is None else int(n) for n in dataset.maxshape]
+        if dataset.compression in COMPRESSIONS:
+            record["compression"] = dataset.compression
+            if dataset.compression == "gzip":
+                record["level"] = int(dataset.compression_opts)
+        record.update({name: True for name in ("shuffle", "fletcher32") if getattr(dataset, name)})
+    if dataset.dtype.byteorder == ">":
+        record["endian"] = "big"
+    members = h5py.check_enum_dtype(dataset.dtype)
+    if members is not None and dataset.dtype.kind != "b":
+        record["enum"] = {str(name): int(value) for name, value in members.items()}
+    return record
+
+
+def creation_options(record: Any, shape: tuple[int, ...], compression: str | None, level: int | None) -> dict[str, Any]:
+    """Return the keywords that make h5py store a variable as its record says.
+
+    Parameters
+    ----------
+    record : dict
+        Of the variable. Settings that do not fit are left out: they decide on speed and size alone.
+    shape : tuple of int
+    compression : str, optional
+        What to compress with where the record does not say.
+    level : int, optional
+        Of `gzip`.
+    """
+    if not shape:
+        return {}
+    options: dict[str, Any] = {}
+    maxshape = setting(record, "maxshape", list)
+    if _fits(maxshape, shape):
+        options["maxshape"] = tuple(maxshape or ())
+    found = setting(record, "compression", str)
+    if found in COMPRESSIONS:
+        compression, level = found, setting(record, "level", int)
+    if compression is not None and 0 not in shape:
+        options["compression"] = compression
+        if compression == "gzip" and level is not None and 0 <= level <= 9:
+            options["compression_opts"] = level
+    options.update({name: True for name in ("shuffle", "fletcher32") if setting(record, name, bool) and 0 not in shape})
+    chunks = setting(record, "chunks", list) or []
+    if len(chunks) == len(shape) and all(isinstance(n, int) and n > 0 for n in chunks):
+        limits = options.get("maxshape", shape)
+        options["chunks"] = tuple(
+            n if limit is None else min(n, max(limit, 1)) for n, limit in zip(chunks, limits, strict=True)
+        )
+    elif options:
+        options["chunks"] = True
+    return options
+
+
+def _fits(maxshape: list[Any] | None, shape: tuple[int, ...]) -> bool:
+    return (
+        maxshape is not None
+        and len(maxshape) == len(shape)
+        and all(n is None or (isinstance(n, int) and n >= size) for n, size in zip(maxshape, shape, strict=True))
+    )
+
+
+def enum_members(record: Any, dtype: Any) -> dict[str, int] | None:
+    """Return the names of the numbers of a variable, if the record has any that an enumeration of its type can have."""
+    members = setting(record, "enum", dict)
+    if not members or dtype.kind not in "iu" or not all(isinstance(value, int) for value in members.values()):
+        return None
+    try:
+        h5py.h5t.py_create(h5py.enum_dtype(members, dtype))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return members

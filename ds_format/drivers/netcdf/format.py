@@ -1,0 +1,244 @@
+"""What NetCDF files can hold: types, names, and the two places for everything else.
+
+The first is an attribute of this package, `MARKER`. The second is the property `.netcdf` of a dataset: how a variable
+is stored in a file, where that is not the default.
+
+============== ==========================================================================================
+`fill`         `"default"`: missing values are those that the library left unwritten. `"unused"`: pre-filled, but all
+               values were written. `"none"`: not pre-filled, but with a `_FillValue`
+`endian`       `"big"`
+`chunks`       list of int, of all dimensions in the file
+`compression`  name as the library has it: `zlib`, `szip`, `zstd`, `bzip2`, `blosc_lz4`, ...
+`level`        of compression
+`shuffle`      bool (zlib), or 0, 1, 2 (blosc)
+`szip`         [coding, pixels per block]
+`fletcher32`   true
+`char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
+`enum`         {`name`, `type`, `members`}
+`strings`      list of names: attributes of one text that have the type string
+`mark`         number that marks values as missing, where it is not the first one of those that could
+`packed`       true: numbers that are packed, which readers get unpacked
+============== ==========================================================================================
+
+That of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, where no variable
+tells), `groups`, `enums` (without variables) and `strings`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import unicodedata
+from typing import Any, Literal
+
+import numpy as np
+
+from ...base.dtypes import TYPES
+from ...base.nesting import is_too_deep
+from ...errors import UnsupportedError
+from ..base import LossWarning
+from ..library import guard
+from ..settings import NETCDF, setting
+
+
+class NetCDFWarning(LossWarning):
+    """Something of a dataset that its other form cannot hold, or holds differently."""
+
+
+warn = functools.partial(guard.warn, NetCDFWarning)
+"""Takes a message, a path and the name of a variable; issues a warning that says where."""
+
+
+Kind = Literal["number", "bool", "char", "string"]
+"""How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length
+strings."""
+
+BOOL_ATTRIBUTE = ("dtype", "bool")
+"""Marks int8 values as booleans, as xarray does it."""
+
+BOOL_CODE = "i1"
+
+CLASSIC_CODES = ("i1", "i2", "i4", "f4", "f8")
+CDF5_CODES = (*CLASSIC_CODES, "u1", "u2", "u4", "u8", "i8")
+
+CODES: dict[str, tuple[str, ...]] = {
+    "NETCDF3_CLASSIC": CLASSIC_CODES,
+    "NETCDF3_64BIT_OFFSET": CLASSIC_CODES,
+    "NETCDF3_64BIT_DATA": CDF5_CODES,
+    "NETCDF4_CLASSIC": CLASSIC_CODES,
+    "NETCDF4": CDF5_CODES,
+}
+"""File formats, and the numbers each can hold, as NumPy kind and item size."""
+
+
+def file_kind(type_name: str, format: str) -> Kind:
+    """Return how values of a ds type lie in a file of a format, unless a record of the variable says otherwise."""
+    if type_name == "bool":
+        return "bool"
+    if type_name == "unicode":
+        return "string" if format == "NETCDF4" else "char"
+    return "char" if TYPES[type_name].is_string else "number"
+
+
+def file_dtype(type_name: str) -> np.dtype[Any]:
+    """Return the dtype in the file of numbers and booleans."""
+    return np.dtype(BOOL_CODE if type_name == "bool" else TYPES[type_name].code)
+
+
+MAX_NAME_SIZE = 255
+"""Bytes of a name in UTF-8: one less than `NC_MAX_NAME` in netcdf.h, of which the library loses the end."""
+
+POSSIBLE = re.compile("[A-Za-z0-9_\x80-\U0010ffff](?:[ -.0-~\x80-\U0010ffff]*[!-.0-~\x80-\U0010ffff])?")
+"""Of variables, dimensions, groups and attributes, by the NetCDF user's guide: the name begins with a letter, digit,
+underscore or character beyond ASCII, and has no `/`, no control characters of ASCII, and no blank at its end."""
+
+RESERVED = frozenset({
+    "CLASS",
+    "DIMENSION_LIST",
+    "NAME",
+    "REFERENCE_LIST",
+    "_ARRAY_DIMENSIONS",
+    "_Codecs",
+    "_IsNetcdf4",
+    "_NCProperties",
+    "_Netcdf4Coordinates",
+    "_Netcdf4Dimid",
+    "_SuperblockVersion",
+    "_nc3_strict",
+})
+"""Attributes that the library keeps for itself in netCDF-4 files."""
+
+
+def check_path(name: str) -> None:
+    """Check the name of a variable, dimension or group, with the groups around it.
+
+    Raises
+    ------
+    UnsupportedError
+        If NetCDF cannot hold it, or would hold another one.
+    """
+    reason = next(filter(None, map(_reason, name.split("/"))), None)
+    if reason is not None:
+        raise UnsupportedError(f'the name "{name}" is not possible in NetCDF: {reason}')
+
+
+def check_attribute(name: str, format: str) -> None:
+    """Check the name of an attribute for a file format; see `check_path`."""
+    reason = _reason(name)
+    if reason is None and format.startswith("NETCDF4") and name in RESERVED:
+        reason = "it is reserved"
+    if reason is not None:
+        raise UnsupportedError(f'attribute "{name}": the name is not possible in NetCDF: {reason}')
+
+
+def _reason(part: str) -> str | None:
+    """Return why a name, or one of a path, is not possible; None if it is."""
+    if not part or part in (".", ".."):
+        return "it is empty, or stands for a folder"
+    if not POSSIBLE.fullmatch(part) or any("\ud800" <= character <= "\udfff" for character in part):
+        return "it does not begin with a letter or digit, or it has characters that are none of a name"
+    if not unicodedata.is_normalized("NFC", part):
+        return "accents are composed with their letters there"
+    if len(part.encode()) > MAX_NAME_SIZE:
+        return f"it has more than {MAX_NAME_SIZE} bytes"
+    return None
+
+
+AROUND = 4
+"""Lists and objects of the marker that are around the values of attributes."""
+
+MARKER = "ds_format"
+"""Attribute of a variable, group or file with what NetCDF has no place for, as JSON: `json`, the attributes that are
+JSON text; `missing`, the text that stands for a missing string; `type`, if it is not the one that NetCDF shows; `empty`
+and `dims` of a variable without data."""
+
+
+def take_marker(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Remove the marker of this package from attributes, and return what it says; decode attributes of JSON text."""
+    if MARKER not in attributes:
+        return {}
+    try:
+        marker = json.loads(attributes[MARKER])
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    if not isinstance(marker, dict) or is_too_deep(marker, AROUND):
+        return {}
+    del attributes[MARKER]
+    names = marker.pop("json", [])
+    for name in names if isinstance(names, list) else []:
+        try:
+            value = json.loads(attributes[name])
+        except (KeyError, TypeError, ValueError, RecursionError):
+            continue
+        if not is_too_deep(value):  # else it stays the text that it is in the file
+            attributes[name] = value
+    return marker
+
+
+PROPERTY = NETCDF
+
+DEFAULT_FORMAT = "NETCDF4"
+
+
+def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool, ...], format: str) -> dict[str, Any]:
+    """Return the keywords that make the library store a variable as its record says.
+
+    Parameters
+    ----------
+    record : dict
+        Of the variable. Settings that are not of their type are left out: they decide on speed and size alone.
+    shape : tuple of int
+        In the file, that is with the dimension of characters.
+    unlimited : tuple of bool
+        Which dimensions are.
+    format : str
+        Name of the file format.
+    """
+    if not format.startswith("NETCDF4") or not isinstance(record, dict):
+        return {}
+    options: dict[str, Any] = {}
+    if setting(record, "endian", str) == "big":
+        options["endian"] = "big"
+    chunks = setting(record, "chunks", list) or []
+    if len(chunks) == len(shape) and shape and all(isinstance(n, int) and n > 0 for n in chunks):
+        options["chunksizes"] = [
+            n if is_unlimited else min(n, size) for n, size, is_unlimited in zip(chunks, shape, unlimited, strict=True)
+        ]
+    if setting(record, "fletcher32", bool):
+        options["fletcher32"] = True
+    if shape:
+        options.update(_filter_options(record))
+    return options
+
+
+def _filter_options(record: dict[str, Any]) -> dict[str, Any]:
+    compression = setting(record, "compression", str)
+    shuffle = bool(setting(record, "shuffle", bool))
+    if compression is None:
+        return {"compression": "zlib", "complevel": _NoLevel(), "shuffle": True} if shuffle else {}
+    options: dict[str, Any] = {"compression": compression, "shuffle": shuffle}
+    level = setting(record, "level", int)
+    if level is not None:
+        options["complevel"] = level
+    if compression.startswith("blosc"):
+        options["blosc_shuffle"] = setting(record, "shuffle", int) or 0
+    szip = setting(record, "szip", list) or []
+    if compression == "szip" and len(szip) == 2:
+        options["szip_coding"], options["szip_pixels_per_block"] = szip
+    return options
+
+
+class _NoLevel(int):
+    """The level 0 in a guise that the library does not take for "no filters": with it, it shuffles alone."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def is_available(file: Any, compression: str) -> bool:
+    """Return whether the library of this machine knows a compression."""
+    family = compression.partition("_")[0]
+    tests = {"zlib": lambda: True, "szip": file.has_szip_filter, "zstd": file.has_zstd_filter}
+    tests |= {"bzip2": file.has_bzip2_filter, "blosc": file.has_blosc_filter}
+    return family in tests and bool(tests[family]())

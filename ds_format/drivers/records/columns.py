@@ -1,0 +1,432 @@
+"""Arrays of n records ↔ lists of n values: of samples, which have arrays of their own, and of documents of JSON.
+
+In documents, numbers and text are what they are in JSON, with these additions. The type of a variable
+tells them apart from text:
+
+=====================  ===================================================================================
+missing                null
+NaN, infinity          "NaN", "-NaN", "Infinity", "-Infinity"; "NaN(7ff8000000000001)" is a NaN by its bits
+float32                the shortest number that is read as this one
+str (bytes)            text of one character, U+0000 to U+00FF, for each byte
+=====================  ===================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.dtypes import TYPES, Type
+from ...codec.encode import type_of
+from ...dataset import as_array
+from ...errors import FormatError, UnsupportedError
+from ..strings import as_objects
+from .schema import INTEGER, UNKNOWN, WORD, Description
+
+MASK = ".mask"
+"""What the name of an entry ends with that says which values of an array are missing."""
+PLAIN = ("int64", "float64", "bool")
+"""Types whose numbers msgpack has, too."""
+SAMPLE_SCALARS = {int: INTEGER, float: "float64", bool: "bool", str: "unicode", bytes: "str"}
+"""What msgpack has; each integer in its smallest form."""
+DOCUMENT_SCALARS = {int: INTEGER, float: "float64", bool: "bool"}
+"""What JSON has; text may be a word that stands for a number."""
+WORDS = {"NaN": math.nan, "-NaN": -math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""Numbers that JSON does not know."""
+SINGLE = 1 << 24
+"""Up to here float32 has all integers."""
+BITS = re.compile(r"NaN\(([0-9a-f]{8}|[0-9a-f]{16})\)")
+KINDS: dict[str, set[type]] = {"f": {int, float, str}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
+"""First letter of a type's code → what values of JSON may stand for its values."""
+_TEXT, _WORD = Description(("unicode",)), Description((WORD,))
+
+
+def values_for_samples(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]:
+    """Return an array as entries of samples.
+
+    Parameters
+    ----------
+    array : (n, ...) ndarray or MaskedArray
+
+    Returns
+    -------
+    list
+        n values: None where a single one is missing; arrays of numbers, which are 0 where one is missing; nested lists
+        of strings, None where one is missing.
+    ndarray or None
+        (n, ...) bool: which values are missing of arrays of numbers, that have any.
+    """
+    if array.dtype.kind in "OSUT":
+        values, mask = as_objects(array)
+        if mask is not None:
+            values = values.copy()
+            values[mask] = None
+        lists: list[Any] = values.tolist()
+        return lists, None
+    data = np.ma.getdata(array)
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    mask = np.ma.getmask(array)
+    if mask is np.ma.nomask or not mask.any():
+        mask = None
+    if data.ndim == 1:
+        scalars = data.tolist() if data.dtype.name in PLAIN else list(data)
+        if mask is not None:
+            scalars = [None if gone else value for value, gone in zip(scalars, mask.tolist(), strict=True)]
+        return scalars, None
+    if mask is not None:
+        data = np.where(mask, np.zeros((), data.dtype), data)
+    return list(np.ascontiguousarray(data)), mask
+
+
+def array_of_samples(
+    values: Sequence[Any], masks: Sequence[Any] | None, type_name: str, shape: tuple[int, ...], numbers: Sequence[int]
+) -> Any:
+    """Return entries of samples as an array.
+
+    Parameters
+    ----------
+    values : sequence
+        n values, as `values_for_samples` makes them.
+    masks : sequence, optional
+        n masks, of those samples that have one.
+    type_name : str
+        The ds type.
+    shape : tuple of int
+        Of one value.
+    numbers : sequence of int
+        Of the samples, for messages.
+
+    Returns
+    -------
+    (n, *shape) ndarray or MaskedArray
+
+    Raises
+    ------
+    FormatError
+        If a value is not of this type and shape; the message names the sample.
+    """
+    ds_type = TYPES[type_name]
+    gone = np.zeros((len(values), *shape), np.bool_)
+    if shape:
+        out = _arrays(values, gone, ds_type, numbers)
+    elif ds_type.is_string:
+        out = _strings(values, gone, ds_type, numbers)
+    else:
+        out = _scalars(values, gone, ds_type, numbers)
+    for i, mask in enumerate(masks or ()):
+        if mask is not None:
+            gone[i] |= _one(mask, "bool", np.dtype("?"), shape, numbers[i])[0]
+    return np.ma.MaskedArray(out, gone) if gone.any() else out
+
+
+def _arrays(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbers: Sequence[int]) -> NDArray[Any]:
+    """Return arrays as one, and note in `gone` which values are missing."""
+    out = np.zeros(gone.shape, ds_type.code)
+    shape = out.shape[1:]
+    if ds_type.is_string:
+        out.fill(_kind(ds_type)())
+    for i, value in enumerate(values):
+        if value is None:
+            gone[i] = True
+        elif type(value) is np.ndarray and value.dtype == out.dtype and value.shape == shape and not ds_type.is_string:
+            out[i] = value
+        elif math.prod(shape):
+            out[i], gone[i] = _one(value, ds_type.name, out.dtype, shape, numbers[i])
+    return out
+
+
+def _one(value: Any, type_name: str, dtype: np.dtype[Any], shape: tuple[int, ...], i: int) -> tuple[Any, Any]:
+    """Return values and mask of one array, which may be nested lists."""
+    try:
+        array = as_array(value)
+    except UnsupportedError as error:
+        raise FormatError(f"sample {i}: {error.message}") from None
+    if array.shape != shape:
+        raise FormatError(f"sample {i}: found the shape {list(array.shape)}, expected {list(shape)}")
+    mask = np.ma.getmaskarray(array)
+    data = np.ma.getdata(array)
+    found = "unicode" if data.dtype.kind == "U" else "str" if data.dtype.kind == "S" else type_name
+    if dtype.kind == "O":
+        data = data.astype(object)
+        expected = _kind(TYPES[type_name])
+        wrong = {type(item) for item in data[~mask].tolist()} - {expected}
+        found = wrong.pop().__name__ if wrong else found
+        data[mask] = expected()
+    elif mask.all():
+        data = np.zeros(shape, dtype)
+    elif data.dtype.newbyteorder("=") != dtype and not (type(value) is list and data.dtype.kind + dtype.char == "id"):
+        found = data.dtype.name
+    if found != type_name:
+        raise FormatError(f"sample {i}: found values of type {found}, expected {type_name}")
+    return data, mask
+
+
+def _kind(ds_type: Type) -> type[str] | type[bytes]:
+    return bytes if ds_type.name == "str" else str
+
+
+def _strings(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbers: Sequence[int]) -> NDArray[Any]:
+    """Return strings as an array, and note in `gone` which are missing."""
+    kind = _kind(ds_type)
+    if {*map(type, values)} != {kind}:
+        for i, value in enumerate(values):
+            if type(value) not in (kind, NoneType):
+                raise FormatError(f"sample {numbers[i]}: found {type(value).__name__}, expected {kind.__name__}")
+        gone[:] = [value is None for value in values]
+        values = [kind() if value is None else value for value in values]
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
+def _scalars(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbers: Sequence[int]) -> NDArray[Any]:
+    """Return numbers as an array, and note in `gone` which are missing."""
+    dtype = np.dtype(ds_type.code)
+    out = np.zeros(len(values), dtype)
+    gone[:] = [value is None for value in values]
+    present = [value for value in values if value is not None]
+    kinds = {*map(type, present)}
+    is_plain = dtype.itemsize == 8 and kinds <= ({int, float} if dtype.kind == "f" else {int})
+    try:
+        found = np.array(present, dtype if is_plain or not present else None)
+    except (ValueError, TypeError, OverflowError):
+        found = np.empty(0, object)
+    if found.shape != (len(present),) or found.dtype.newbyteorder("=") != dtype:
+        raise _wrong_number(values, ds_type, numbers)
+    out[~gone] = found
+    return out
+
+
+def _wrong_number(values: Sequence[Any], ds_type: Type, numbers: Sequence[int]) -> FormatError:
+    """Return the error that names the first value that is no number of a type."""
+    for i, value in enumerate(values):
+        alone = np.asarray(value)
+        if value is not None and (alone.shape or alone.dtype.newbyteorder("=") != np.dtype(ds_type.code)):
+            found = f"an array of shape {list(alone.shape)}" if alone.shape else repr(value)
+            return FormatError(f"sample {numbers[i]}: found {found:.60}, expected a value of type {ds_type.name}")
+    return FormatError(f"samples {numbers[0]} to {numbers[-1]}: found values that are not all of type {ds_type.name}")
+
+
+def describe_sample_value(value: Any) -> Description:
+    """Return type and shape of anything but a number or string of msgpack."""
+    kind = type(value).__name__
+    if isinstance(value, (list, np.ndarray, np.generic)):
+        try:
+            array = as_array(value)
+            return Description((type_of(array).name,), array.shape, isinstance(array, np.ma.MaskedArray))
+        except UnsupportedError:
+            kind = str(value.dtype) if isinstance(value, (np.ndarray, np.generic)) else kind
+    return Description((UNKNOWN + kind,))
+
+
+def values_for_documents(array: Any) -> list[Any]:
+    """Return an array as values of documents.
+
+    Parameters
+    ----------
+    array : (n, ...) ndarray or MaskedArray
+
+    Returns
+    -------
+    list
+        n values, or nested lists of these.
+    """
+    mask: Any
+    if array.dtype.kind in "OSUT":
+        objects, mask = as_objects(array)
+        objects = _texts(objects)
+    else:
+        data, mask = np.ma.getdata(array), np.ma.getmask(array)
+        data = data.astype(data.dtype.newbyteorder("="), copy=False)
+        odd = ~np.isfinite(data) if data.dtype.kind == "f" else np.zeros(data.shape, np.bool_)
+        shortest = _shortest(data) if data.dtype.name == "float32" else data
+        if not np.any(mask) and not odd.any():
+            plain: list[Any] = shortest.tolist()
+            return plain
+        objects = shortest.astype(object)
+        objects[odd] = list(map(_word, data[odd]))
+    if np.any(mask):
+        objects = objects.copy()
+        objects[mask] = None
+    values: list[Any] = objects.tolist()
+    return values
+
+
+def _texts(objects: NDArray[Any]) -> NDArray[Any]:
+    """Return byte strings as text of a character for each byte, and text as it is."""
+    values = objects.ravel().tolist()
+    if bytes not in {*map(type, values)}:
+        return objects
+    texts = [value.decode("latin-1") if value else "" for value in values]
+    return np.fromiter(texts, object, len(texts)).reshape(objects.shape)
+
+
+def _shortest(data: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return float64 whose decimals are those of float32."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: NDArray[np.float64] = data.astype("U32").astype(np.float64)
+        return np.where(found.astype(np.float32) == data, found, data.astype(np.float64))
+
+
+def _word(value: np.floating[Any]) -> str:
+    """Return what stands for a number that JSON does not know."""
+    if np.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    bits = value.view(f"u{value.itemsize}")
+    for word in ("NaN", "-NaN"):
+        if bits == value.dtype.type(WORDS[word]).view(bits.dtype):
+            return word
+    return f"NaN({int(bits):0{2 * value.itemsize}x})"
+
+
+def number(word: str, dtype: np.dtype[Any]) -> Any:
+    """Return the number that a word stands for, or None."""
+    if word in WORDS:
+        return dtype.type(WORDS[word])
+    if not word.startswith("NaN("):
+        return None
+    bits = BITS.fullmatch(word)
+    if bits is None:
+        return None
+    size = len(bits[1]) // 2
+    found = np.array(int(bits[1], 16), f"u{size}").view(f"f{size}")[()]
+    return found if np.isnan(found) else None
+
+
+def array_of_documents(
+    values: Sequence[Any], type_name: str, shape: tuple[int, ...], named: Callable[[int], str]
+) -> Any:
+    """Return values of documents as an array.
+
+    Parameters
+    ----------
+    values : sequence
+        n values, as `values_for_documents` makes them; None for whole ones that are missing.
+    type_name : str
+        The ds type.
+    shape : tuple of int
+        Of one value.
+    named : callable
+        What the document of value i is called, for messages.
+
+    Returns
+    -------
+    (n, *shape) ndarray or MaskedArray
+
+    Raises
+    ------
+    FormatError
+        If a value is not of this type and shape; the message names the document.
+    """
+    ds_type = TYPES[type_name]
+    if 0 in (len(values), *shape):
+        return np.zeros((len(values), *shape), ds_type.code)
+    out = _document_array(values, ds_type, shape)
+    if out is None:
+        i = next(i for i, value in enumerate(values) if _document_array([value], ds_type, shape) is None)
+        raise FormatError(f"{named(i)}: found {_told(values[i])}, expected {_expected(ds_type, shape)}")
+    return out
+
+
+def _document_array(values: Sequence[Any], ds_type: Type, shape: tuple[int, ...]) -> Any:
+    """Return values as an array, or None if one is not of this type and shape."""
+    objects = _objects(values, shape)
+    if objects is None:
+        return None
+    kinds = {*map(type, objects.ravel().tolist())}
+    gone = None
+    if NoneType in kinds:
+        gone = np.equal(objects, np.array(None)).astype(np.bool_)
+        objects[gone] = "" if ds_type.is_string else 0
+        kinds.remove(NoneType)
+    try:
+        out = _typed(objects, kinds, ds_type) if kinds <= KINDS[ds_type.code[0]] else None
+    except (OverflowError, UnicodeEncodeError):
+        return None
+    return out if gone is None or out is None else np.ma.MaskedArray(out, gone)
+
+
+def _objects(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
+    """Return values as objects, or None if one has not this shape."""
+    if not shape:
+        return np.fromiter(values, object, len(values))
+    nothing = np.full(shape, None, object).tolist()
+    try:
+        objects = np.array([nothing if value is None else value for value in values], object)
+    except ValueError:
+        return None
+    return objects if objects.shape == (len(values), *shape) else None
+
+
+def _typed(objects: NDArray[Any], kinds: set[type], ds_type: Type) -> NDArray[Any] | None:
+    """Return objects of the right kinds as an array of a type, or None if it cannot hold them.
+
+    Raises
+    ------
+    OverflowError, UnicodeEncodeError
+        Likewise.
+    """
+    if ds_type.name == "str":
+        strings = [text.encode("latin-1") for text in objects.flat]
+        return np.fromiter(strings, object, len(strings)).reshape(objects.shape)
+    if ds_type.is_string:
+        return objects
+    dtype = np.dtype(ds_type.code)
+    if dtype.kind != "f":
+        return objects.astype(dtype)
+    out = _floats(objects.ravel(), kinds, dtype)
+    return None if out is None else out.reshape(objects.shape)
+
+
+def _floats(objects: NDArray[Any], kinds: set[type], dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """Return numbers, and words that stand for some, as floats; None if there is another word, or a digit is lost."""
+    values = objects.tolist() if kinds & {int, str} else []
+    words = {i: number(value, dtype) for i, value in enumerate(values) if type(value) is str}
+    if any(found is None for found in words.values()):
+        return None
+    objects[list(words)] = 0.0
+    doubles = objects.astype(np.float64)
+    with np.errstate(over="ignore"):
+        out = doubles.astype(dtype)
+    if (np.isinf(out) & np.isfinite(doubles)).any():
+        return None
+    large = [(i, value) for i, value in enumerate(values) if type(value) is int and abs(value) > SINGLE]
+    if any(int(out[i]) != value for i, value in large):
+        return None
+    for i, found in words.items():
+        out[i] = found
+    return out
+
+
+def _told(value: Any) -> str:
+    return {dict: "an object", list: "a list", NoneType: "null"}.get(type(value)) or f"{value!r:.60}"
+
+
+def _expected(ds_type: Type, shape: tuple[int, ...]) -> str:
+    return f"values of type {ds_type.name} in the shape {list(shape)}" if shape else f"a value of type {ds_type.name}"
+
+
+def describe_document_value(value: Any) -> Description:
+    """Return type and shape of a text or list of JSON."""
+    if type(value) is str:
+        return _WORD if number(value, np.dtype(np.float64)) is not None else _TEXT
+    try:
+        objects = np.array(value, object)
+    except ValueError:
+        objects = np.array(None, object)
+    leaves = objects.ravel().tolist()
+    kinds = {*map(type, leaves)}
+    if not isinstance(value, list) or kinds & {list, dict}:
+        inner = "objects" if dict in kinds else "lists of different lengths"
+        return Description((f"{UNKNOWN}{'object' if isinstance(value, dict) else f'list of {inner}'}",))
+    names = {DOCUMENT_SCALARS[kind] for kind in kinds if kind in DOCUMENT_SCALARS}
+    integers = [leaf for leaf in leaves if type(leaf) is int] or [0]
+    if str in kinds:
+        names |= {name for leaf in leaves if type(leaf) is str for name in describe_document_value(leaf).types}
+    return Description(tuple(sorted(names)), objects.shape, NoneType in kinds, min(integers), max(integers))

@@ -1,0 +1,24 @@
+"""Classes for the variables in headers."""
+
+from libc.stdint cimport uint32_t
+
+from .items cimport Items
+
+
+cdef class Section:
+    cdef bytes raw
+    cdef str title
+    cdef tuple dims
+    cdef dict attributes
+    cdef uint32_t type
+
+    cdef bint follows(self, Items* c) noexcept
+
+
+cdef class Values:
+    cdef tuple dtypes
+    cdef int sizes[16]
+
+    cdef dict attributes(self, Items* c)
+    cdef object _value(self, Items* c)
+    cdef Section section(self, Items* c, Section known, int width)

@@ -1,6 +1,0 @@
-from typing import Any, Self, final
-
-@final
-class Fetcher:
-    def __new__(cls, fd: int, offsets: Any, size: int) -> Self: ...
-    def get(self, i: int) -> bytes | None: ...

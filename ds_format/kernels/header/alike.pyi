@@ -1,6 +1,0 @@
-from typing import Any, Final
-
-__pyx_capi__: Final[dict[str, object]]
-
-def are_alike(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]], names: frozenset[str]) -> bool: ...
-def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, Any]]) -> None: ...

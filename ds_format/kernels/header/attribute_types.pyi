@@ -1,3 +1,0 @@
-from typing import Any
-
-def put_types(attributes: dict[str, Any], specs: dict[str, Any], known: dict[str, Any]) -> list[str]: ...

@@ -1,3 +1,0 @@
-from typing import Final
-
-__pyx_capi__: Final[dict[str, object]]

@@ -1,8 +1,0 @@
-from typing import final
-
-@final
-class Original: ...
-
-@final
-class Template:
-    key: str

@@ -1,0 +1,473 @@
+"""Who converts: this process, threads of it, processes, or the workers of an executor.
+
+Files are handed on in batches, so that handing on takes little time compared with the work.
+
+Threads of this process gain only where most of the time is spent without Python's lock, that is with large files which
+this package reads itself; else processes convert. So it was measured: see `docs/performance.md`.
+
+A process that converts is a new interpreter which gets the orders through a pipe. So it neither shares what is open
+here nor runs the program of the user again, and it ends when the pipe does, whatever has become of this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import IO, Any, NoReturn
+
+from ... import drivers
+from ...base.messages import describe
+from ...body import Opened
+from ...errors import DsError
+from .task import INTERVAL, FileOrder, Outcome, Settings, all_of, carried_out
+
+BATCH_FILES = 64
+"""Files that are handed on at once."""
+BATCH_SIZE = 16 << 20
+"""Bytes of these files, if they are more than one."""
+SHARES = 8
+"""Batches that each lane gets at least, if there are enough files."""
+THREADED_SIZE = 16 << 20
+"""Bytes of a file above which threads convert as fast as processes, if this package reads it itself."""
+WINDOW = 256
+"""Batches that an executor has at once."""
+PATIENCE = 10.0
+"""Seconds until processes that were told to end are killed."""
+
+_WAIT = 0.1
+_BEGIN = f"import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from {__name__} import main; main()"
+
+Batch = list[FileOrder]
+Take = Callable[[list[Outcome], float], None]
+"""Takes what became of orders, and how many bytes of the current sources are done."""
+
+
+class Stopped(BaseException):
+    """The run ends before a file is done."""
+
+
+def batches(orders: Sequence[FileOrder], n_lanes: int) -> deque[Batch]:
+    """Cut orders into batches: small ones into some of many files, of large ones each its own."""
+    most = min(BATCH_FILES, math.ceil(len(orders) / (n_lanes * SHARES)))
+    cut: deque[Batch] = deque()
+    size = 0
+    for order in orders:
+        size += order.size
+        if not cut or len(cut[-1]) >= most or size > BATCH_SIZE:
+            cut.append([])
+            size = order.size
+        cut[-1].append(order)
+    return cut
+
+
+def are_threads_enough(orders: Sequence[FileOrder]) -> bool:
+    """Whether threads convert as fast as processes: all files are large, and read and written without a library."""
+    return all(order.size >= THREADED_SIZE and is_read_here(order.source, order.target) for order in orders)
+
+
+def is_read_here(source: str, target: str) -> bool:
+    """Whether a file is converted without a library that has a lock."""
+    try:
+        if drivers.find(target).name != "ds":
+            return False
+        format = drivers.find_existing(source)
+        if format.name == "netcdf":
+            with open(source, "rb") as file:
+                return file.read(4).startswith(format.marks)
+        return format.name == "ds"
+    except OSError:
+        return True  # there is nothing to read
+
+
+def execute(
+    orders: Sequence[FileOrder], settings: Settings, take: Take, *, jobs: int = 1, executor: Executor | None = None
+) -> None:
+    """Convert files, and have each taken once; what is being done when that raises ends without a trace.
+
+    Parameters
+    ----------
+    orders : sequence of FileOrder
+    settings : Settings
+    take : callable
+    jobs : int
+        How many files are converted at once.
+    executor : Executor, optional
+        Who converts instead.
+
+    Raises
+    ------
+    DsError
+        If an option cannot be sent to another process.
+    """
+    if executor is not None:
+        _by_executor(executor, batches(orders, 1), settings, take)
+    elif jobs == 1 or len(orders) < 2:
+        for outcomes in carried_out(orders, settings, lambda current: take([], current)):
+            take(outcomes, 0.0)
+    else:
+        work = SharedWork(batches(orders, jobs), settings)
+        kind = Lane
+        if not are_threads_enough(orders):
+            kind = ProcessLane
+            try:
+                work.pickled = pickle.dumps(settings)
+            except (pickle.PicklingError, TypeError, AttributeError) as error:
+                raise DsError(f"an option cannot be sent to another process: {error}") from None
+        _in_lanes([kind(work) for _ in range(min(jobs, len(work.batches)))], work, take)
+
+
+class SharedWork:
+    """What all lanes of a run share.
+
+    Parameters
+    ----------
+    batches : deque of list of FileOrder
+        What is to be done.
+    settings : Settings
+
+    Attributes
+    ----------
+    pickled : bytes
+        The settings, for processes.
+    results : deque
+        What became of orders, or an error that ends the run.
+    is_news : Event
+        Set when there are results, and when a lane ends.
+    stopping : bool
+        Whether the run ends before all is done.
+    suspects : set of int
+        Orders whose process has died once; what else is known of that end is that one of them was the next.
+    """
+
+    def __init__(self, batches: deque[Batch], settings: Settings):
+        self.batches = batches
+        self.settings = settings
+        self.pickled = b""
+        self.results: deque[list[Outcome] | Exception] = deque()
+        self.is_news = threading.Event()
+        self.stopping = False
+        self.suspects: set[int] = set()
+
+    def tell(self, news: list[Outcome] | Exception) -> None:
+        """Add to the results."""
+        self.results.append(news)
+        self.is_news.set()
+
+
+class Lane(threading.Thread):
+    """A thread that takes one batch after another, and converts it in this process.
+
+    Attributes
+    ----------
+    current : float
+        Bytes of the current source that are done.
+    """
+
+    def __init__(self, work: SharedWork):
+        super().__init__(name="ds-convert", daemon=True)
+        self.work = work
+        self.current = 0.0
+
+    def run(self) -> None:
+        """Take batches until there are none."""
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # it is for the main thread
+        try:
+            while not self.work.stopping:
+                try:
+                    batch = self.work.batches.popleft()
+                except IndexError:
+                    break
+                self.convert(batch)
+        except Stopped:
+            pass
+        except Exception as error:  # noqa: BLE001 - it is raised where the run began
+            self.work.tell(error)
+        finally:
+            try:
+                self.close()
+            finally:
+                self.work.is_news.set()
+
+    def convert(self, batch: Batch) -> None:
+        """Convert a batch, and put what becomes of it into the results."""
+        for outcomes in carried_out(batch, self.work.settings, self._report):
+            self.current = 0.0
+            self.work.tell(outcomes)
+
+    def _report(self, current: float) -> None:
+        if self.work.stopping:
+            raise Stopped
+        self.current = current
+
+    def end(self, *, at_once: bool) -> None:
+        """End what is going on, from another thread."""
+
+    def close(self) -> int:
+        """Release what the lane has, and return a status."""
+        return 0
+
+
+class ProcessLane(Lane):
+    """Has a process convert. One that dies is replaced, and what it has not done is done once more, file by file.
+
+    A file has failed if its process dies a second time, with no other one beside.
+    """
+
+    def __init__(self, work: SharedWork):
+        super().__init__(work)
+        self._worker: WorkerProcess | None = None
+        self._lock = threading.Lock()
+
+    def convert(self, batch: Batch) -> None:
+        """See `Lane`."""
+        with self._lock:
+            if self.work.stopping:
+                return
+            worker = self._worker = self._worker or WorkerProcess(self.work.pickled)
+        left = {order.number: order for order in batch}
+        try:
+            for outcomes, current in worker.convert(batch):
+                for outcome in outcomes:
+                    del left[outcome.number]
+                if outcomes:
+                    self.work.tell(outcomes)
+                self.current = current
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self._replace(worker, list(left.values()))
+
+    def _replace(self, worker: WorkerProcess, left: Batch) -> None:
+        """Forget a process that has died, and see to what it has not done."""
+        self.current = 0.0
+        status = self.close()
+        if self.work.stopping:
+            return
+        if not worker.is_ready:
+            raise DsError(f"a process that was to convert files ended at its start, with status {status}")
+        again = [order for order in left if order.number not in self.work.suspects]
+        self.work.suspects.update(order.number for order in left)
+        if len(left) == 1 and not again:
+            self.work.tell([Outcome(left[0].number, _cause_of_end(status))])
+        else:
+            self.work.batches.extendleft([order] for order in reversed(left))
+
+    def close(self) -> int:
+        """Let the process end, and return its status."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        return 0 if worker is None else worker.close()
+
+    def end(self, *, at_once: bool) -> None:
+        """See `Lane`. Unless it ends at once, the process removes what it was making, and tells what it has done."""
+        with self._lock:
+            if self._worker is not None:
+                (self._worker.process.kill if at_once else self._worker.process.terminate)()
+
+
+class WorkerProcess(Opened):
+    """A process that converts files.
+
+    Parameters
+    ----------
+    settings : bytes
+        Pickled.
+
+    Attributes
+    ----------
+    is_ready : bool
+        Whether it has said that it can begin.
+    """
+
+    def __init__(self, settings: bytes):
+        self.is_ready = False
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _BEGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._settings = pickle.dumps(sys.path) + settings
+
+    def convert(self, orders: Batch) -> Iterator[tuple[list[Outcome], float]]:
+        """Have files converted, and yield what is done, and how many bytes of the current one are.
+
+        Raises
+        ------
+        EOFError, OSError
+            If the process ends meanwhile.
+        """
+        orders_pipe, answers = self.process.stdin, self.process.stdout
+        if orders_pipe is None or answers is None:
+            raise EOFError
+        orders_pipe.write(self._settings + pickle.dumps(orders))
+        orders_pipe.flush()
+        self._settings = b""
+        is_end = False
+        while not is_end:
+            outcomes, current, is_end = pickle.load(answers)
+            self.is_ready = True
+            yield outcomes, current
+
+    def close(self) -> int:
+        """Wait for its end, and return its status; negative for a signal."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what was still to be sent
+                    pipe.close()
+        return self.process.wait()
+
+
+def _cause_of_end(status: int) -> str:
+    """Return what is said of a process that ended while it converted a file."""
+    if status >= 0:
+        return f"the process that converted it ended with status {status}"
+    try:
+        name = f" ({signal.Signals(-status).name})"
+    except ValueError:
+        name = ""
+    return f"the process that converted it was killed by signal {-status}{name}"
+
+
+def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
+    def wait() -> None:
+        work.is_news.wait(_WAIT)
+        work.is_news.clear()
+        take([], sum(lane.current for lane in lanes))
+        while work.results:
+            some = work.results[0]  # if a signal interrupts what follows, it is still there
+            if isinstance(some, Exception):
+                raise some
+            take(some, sum(lane.current for lane in lanes))
+            work.results.popleft()
+
+    try:
+        for lane in lanes:
+            lane.start()
+        while any(lane.is_alive() for lane in lanes):
+            wait()
+        wait()
+    except BaseException:
+        work.stopping = True
+        for lane in lanes:
+            lane.end(at_once=False)
+        end = monotonic() + PATIENCE
+        with contextlib.suppress(Exception):
+            while any(lane.is_alive() for lane in lanes) and monotonic() < end:
+                wait()
+            wait()
+        raise
+    finally:
+        work.stopping = True
+        for lane in lanes:
+            lane.end(at_once=True)
+        for lane in lanes:
+            if lane.is_alive():
+                lane.join(PATIENCE)
+
+
+def _by_executor(executor: Executor, work: deque[Batch], settings: Settings, take: Take) -> None:
+    """Submit batches. Of one that an executor does not do, files are tried one by one."""
+    ended: SimpleQueue[Future[list[Outcome]]] = SimpleQueue()
+    running: dict[Future[list[Outcome]], Batch] = {}
+    try:
+        while work or running:
+            while work and len(running) < WINDOW:
+                batch = work.popleft()
+                try:
+                    future = executor.submit(all_of, batch, settings)
+                except RuntimeError as broken:  # or it was shut down
+                    take(_not_done(batch, broken), 0.0)
+                    continue
+                running[future] = batch
+                future.add_done_callback(ended.put)
+            try:
+                future = ended.get(timeout=_WAIT)
+            except Empty:
+                take([], 0.0)
+                continue
+            batch = running.pop(future)
+            error = future.exception()
+            if error is None:
+                take(future.result(), 0.0)
+            elif len(batch) == 1:
+                take(_not_done(batch, error), 0.0)
+            else:
+                work.extendleft([order] for order in reversed(batch))
+    except BaseException:
+        for future in running:
+            future.cancel()
+        for future in running:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                take(future.result(), 0.0)
+        raise
+
+
+def _not_done(batch: Batch, error: BaseException) -> list[Outcome]:
+    cause = f"the executor did not convert it: {describe(error)}"
+    return [Outcome(order.number, cause) for order in batch]
+
+
+class _Answers:
+    """The pipe from a worker process to the one that gives the orders. A signal does not cut what is written."""
+
+    def __init__(self) -> None:
+        self._out: IO[bytes] = os.fdopen(os.dup(1), "wb")
+        self._is_ending = self._is_busy = False
+
+    def end(self, number: int, frame: object) -> None:
+        """Take a signal."""
+        signal.signal(number, signal.SIG_IGN)
+        self._is_ending = True
+        if not self._is_busy:
+            raise Stopped
+
+    def write(self, outcomes: list[Outcome], current: float, is_end: bool) -> None:
+        self._is_busy = True
+        pickle.dump((outcomes, current, is_end), self._out)
+        self._out.flush()
+        self._is_busy = False
+        if self._is_ending and not is_end:
+            raise Stopped
+
+
+def main() -> NoReturn:
+    """Be a process that converts."""
+    answers = _Answers()
+    os.dup2(2, 1)  # what a library prints is not taken for an answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, answers.end)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    orders: Any = sys.stdin.buffer
+    try:
+        settings = pickle.load(orders)
+        answers.write([], 0.0, False)
+        while True:
+            _carry_out(pickle.load(orders), settings, answers)
+    except (EOFError, BrokenPipeError, Stopped):
+        os._exit(0)  # nothing is open, and nobody listens
+
+
+def _carry_out(orders: Batch, settings: Settings, answers: _Answers) -> None:
+    """Convert files, and write now and then what has become of them; at last when it is told to end."""
+    due = monotonic() + INTERVAL
+
+    def report(current: float) -> None:
+        nonlocal due
+        if monotonic() >= due:
+            answers.write([], current, False)
+            due = monotonic() + INTERVAL
+
+    try:
+        for outcomes in carried_out(orders, settings, report):
+            answers.write(outcomes, 0.0, False)
+    finally:
+        answers.write([], 0.0, True)

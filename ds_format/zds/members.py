@@ -1,0 +1,137 @@
+"""The bytes of one member of an archive: as they are in it, or inflated."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+
+from ..base.forks import renew_lock
+from ..body import Opened
+from ..body.body import BLOCK_SIZE, Body, FileBody, MemoryBody
+from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
+
+MEMORY_SIZE = 1 << 24
+"""Bytes of the largest member that is kept in memory when it was inflated; a larger one goes into a temporary file."""
+
+
+class StoredMember(Opened, Body):
+    """A member that is in the archive as it is. A checksum is compared when all of it is read.
+
+    Parameters
+    ----------
+    file : FileBody
+        Its bytes in the archive.
+    info : ZipInfo
+    name : str
+        For messages.
+    """
+
+    __slots__ = ("_crc", "_file", "name", "size")
+
+    def __init__(self, file: FileBody, info: zipfile.ZipInfo, name: str):
+        self._file = file
+        self._crc = info.CRC
+        self.size = file.size
+        self.name = name
+
+    def in_file(self) -> tuple[int, int] | None:
+        """Return where the bytes are in the archive; no checksum of what is read there is compared."""
+        return self._file.in_file()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return bytes."""
+        _check_within(offset, size, self)
+        data = self._file.read(offset, size)
+        if size == self.size:
+            _compare(zlib.crc32(data), self._crc, self.name)
+        return data
+
+    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Iterate over bytes; the checksum of all is compared before the last block is handed out."""
+        blocks = self._file.blocks(offset, size)
+        return blocks if offset else _checked(blocks, self.size, self._crc, self.name)
+
+
+class DeflatedMember(Opened, Body):
+    """A member that is inflated: block by block in sequence, or once and as a whole for `read`.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    info : ZipInfo
+    name : str
+        For messages.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str):
+        self._archive = archive
+        self._info = info
+        self._lock = threading.Lock()
+        renew_lock(self, threading.Lock)
+        self._whole: Body | None = None
+        self.name = name
+        self.size = info.file_size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return bytes."""
+        _check_within(offset, size, self)
+        with self._lock:
+            whole = self._whole
+            if whole is None:
+                whole = self._whole = self._inflate()
+        return bytes(whole.read(offset, size))
+
+    def _inflate(self) -> Body:
+        if self.size <= MEMORY_SIZE:
+            return MemoryBody(self.name, b"".join(self.blocks()))
+        with tempfile.TemporaryFile() as file:
+            file.writelines(self.blocks())
+            file.flush()
+            return FileBody.of(self.name, os.dup(file.fileno()))
+
+    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+        """Iterate over bytes, which are inflated for it; zipfile compares the checksum of all."""
+        try:
+            with self._archive.open(self._info) as stream:
+                done = stream.seek(offset)
+                while block := stream.read(size):
+                    done += len(block)
+                    yield block
+        except zipfile.BadZipFile as error:
+            raise IntegrityError(f"these are not the {self.size} bytes announced: {error}", path=self.name) from None
+        except (zlib.error, EOFError, UnicodeDecodeError) as error:
+            raise FormatError(f"damaged: {error}", path=self.name) from None
+        except RuntimeError as error:
+            raise UnsupportedError(str(error), path=self.name) from None
+        if done != self.size:
+            raise TruncatedError(f"the compressed data hold {done} bytes, announced are {self.size}", path=self.name)
+
+
+def _check_within(offset: int, size: int, member: Body) -> None:
+    """Raise a TruncatedError unless a range is in a member."""
+    if offset < 0 or size < 0 or offset + size > member.size:
+        reason = f"expected bytes {offset} to {offset + size}, there are {member.size}"
+        raise TruncatedError(reason, path=member.name)
+
+
+def _compare(found: int, crc: int, path: str) -> None:
+    """Raise an IntegrityError if two checksums differ."""
+    if found != crc:
+        raise IntegrityError(f"CRC-32 is {found:08x}, expected {crc:08x}", path=path)
+
+
+def _checked(blocks: Iterable[bytes], size: int, crc: int, path: str) -> Iterator[bytes]:
+    """Yield blocks of `size` bytes in all, and compare their checksum before the last one."""
+    done = found = 0
+    for block in blocks:
+        done += len(block)
+        found = zlib.crc32(block, found)
+        if done == size:
+            _compare(found, crc, path)
+        yield block
+    if not size:
+        _compare(0, crc, path)

@@ -1,0 +1,384 @@
+"""A store in a folder → the same store in an archive, and back."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..base.progress import Advance, Progress
+from ..body.body import Body
+from ..body.target import Target, naming
+from ..body.temporary import WorkFolder
+from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
+from ..kernels.files.presence import exists, is_folder
+from ..kernels.json.check import VALID, check_line
+from ..kernels.zds import zdx_text
+from ..kernels.zds.lines import add_lines
+from ..kernels.zds.zdx import Table
+from . import format, index_bin
+from .archive import MAX_RATIO, MAX_SIZE, Archive, check_spelling
+from .faults import Faults
+from .line_reader import LineFiles, LineReader, open_files
+from .lines import last_line, whole_lines
+from .roots import Folder, StoreRoot, is_litter
+
+METHODS = {"store": zipfile.ZIP_STORED, "deflate": zipfile.ZIP_DEFLATED}
+ALIGNMENT = 4096
+"""Bytes at a multiple of which data.jsonl starts in an archive, so that it can be mapped alone."""
+PADDING = 0xD935
+"""The extra field that fills the space before it; the one that `zipalign` writes."""
+HEADER_SIZE = 30
+"""Bytes before a file, without its name."""
+LARGE = 1 << 30
+"""Bytes of a file from which on there is room for sizes of 4 GiB and more."""
+LARGE_HEADER_SIZE = 20
+"""Bytes of that room."""
+EPOCH = datetime(1980, 1, 1)
+"""The first time that an archive can tell of."""
+
+
+def pack(
+    folder: str | os.PathLike[str],
+    archive: str | os.PathLike[str],
+    compression: str = "store",
+    *,
+    stamp: datetime = EPOCH,
+    durable: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    r"""Put a store that lies in a folder into an archive.
+
+    The archive appears when it is whole; one of the same name is replaced. It is the same to the byte whenever the same
+    store is packed. It gets what a reader would see: a line of data.jsonl that is not complete is left out with a
+    warning, and so is an index that does not fit. Locks, temporary, torn and hidden files are left out, too.
+
+    Parameters
+    ----------
+    folder : str or PathLike
+    archive : str or PathLike
+    compression : str
+        "store": as they are, so that they can be read in place. "deflate": compressed.
+    stamp : datetime
+        The time of all members, by default the first one that an archive can tell of.
+    durable : bool
+        Flush the archive and its folder to the disk.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all.
+
+    Raises
+    ------
+    FormatError
+        If the folder holds no store.
+    UnsupportedError
+        If an archive cannot hold it.
+    OSError
+        If a file cannot be read, or the archive cannot be written; FileNotFoundError if the folder does not exist.
+
+    Examples
+    --------
+    >>> import os
+    >>> from ds_format.zds.archive import Archive
+    >>> from ds_format.zds.packing import pack
+    >>> os.makedirs("animals/collections/train/meta")
+    >>> with open("animals/collections/train/meta/data.jsonl", "wb") as file:
+    ...     size = file.write(b'{"_id":"a"}\n')
+    >>> pack("animals", "animals.zds")
+    >>> Archive("animals.zds").names()
+    ['collections/train/meta/data.jsonl']
+    """
+    if compression not in METHODS:
+        raise ValueError(f'compression={compression!r}, expected "store" or "deflate"')
+    if not 1980 <= stamp.year <= 2107:
+        raise UnsupportedError(f"the year {stamp.year}; archives tell of years from 1980 to 2107")
+    place = Folder(folder)
+    if not place.is_store():
+        if not os.path.exists(place.path):
+            raise explained(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.path))
+        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=place.path)
+    for one in place.unused():
+        if not _is_skipped(one.name):
+            Faults().tell(place.path, f"left out {one}")
+    target = Target(archive, durable=durable)
+    names = _chosen(place, target.final)
+    advance = Advance(progress, 0 if progress is None else sum(_size_of(place, name) for name in names))
+    with naming(archive):
+        try:
+            with open(target.create(), "w+b") as raw, zipfile.ZipFile(raw, "w", METHODS[compression]) as file:
+                for name in names:
+                    _add(file, place, name, stamp, advance)
+            target.commit()
+        except BaseException:
+            target.abort()
+            raise
+
+
+def _is_skipped(name: str) -> bool:
+    """Return whether a file is not part of the store: hidden, temporary, a lock, or a torn end."""
+    parts = name.split("/")
+    return (
+        any(part.startswith(".") for part in parts)
+        or is_litter(name)
+        or parts[-1].endswith((".tmp", format.LOCK_SUFFIX))
+        or parts[-1].startswith(format.TORN)
+    )
+
+
+def _chosen(place: Folder, archive: str) -> list[str]:
+    """Return the names of all members in their order; those of folders that would else be lost end in a slash."""
+    own = os.path.realpath(archive)
+    files = [name for name in place.names() if not _is_skipped(name)]
+    with_data = {name.removesuffix(format.DATA) + format.INDEX for name in files if _is_data(name.split("/"))}
+    files = [name for name in files if name not in with_data]
+    files = [name for name in files if os.path.realpath(os.path.join(place.path, name)) != own]
+    try:
+        check_spelling(files)
+    except UnsafeError as error:
+        raise UnsupportedError(error.message, path=place.path) from None
+    inhabited = {"/".join(name.split("/")[:2]) for name in files}
+    folders = [f"{format.COLLECTIONS}/{name}" for name in place.collections() if not name.startswith(".")]
+    empty = [name + "/" for name in folders if name not in inhabited]
+    if not folders and format.STORE_FILE not in files:
+        empty.append(format.COLLECTIONS + "/")
+    return sorted(files + empty, key=_rank)
+
+
+def _rank(name: str) -> tuple[Any, ...]:
+    top, _, rest = name.partition("/")
+    collection, _, inner = rest.partition("/")
+    first = [f"{format.META}/{file}" for file in (format.MANIFEST, format.INDEX, format.DATA)]
+    if top == format.COLLECTIONS and rest:
+        kind = first.index(inner) if inner in first else 3 if inner.startswith(format.DOCS + "/") else 4
+        return 1, collection, kind, name
+    return 0 if name == format.STORE_FILE else 2, name
+
+
+def _size_of(place: Folder, name: str) -> int:
+    """Return the bytes of a file, of whatever does not stay there 0."""
+    try:
+        return os.stat(os.path.join(place.path, name)).st_size
+    except OSError:
+        return 0
+
+
+def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime, advance: Advance) -> None:
+    """Put one file into the archive, data.jsonl together with its index, as a reader sees them."""
+    if name.endswith("/"):
+        _write(archive, name, (), 0, stamp)
+        return
+    parts = name.split("/")
+    if _is_data(parts):
+        found = snapshot(place, parts[1], Faults())
+        if found is not None:
+            if found.index is not None:
+                _write(archive, format.index_name(parts[1]), (found.index,), len(found.index), stamp)
+            _write(archive, name, advance.over(found.blocks()), found.size, stamp, ALIGNMENT)
+            return
+    source = place.open(name)
+    if source is None:
+        raise TruncatedError("the file vanished while the store was packed", path=os.path.join(place.path, name))
+    _write(archive, name, advance.over(source.blocks()), source.size, stamp)
+
+
+def _write(
+    archive: zipfile.ZipFile, name: str, blocks: Iterable[bytes], size: int, stamp: datetime, alignment: int = 1
+) -> None:
+    """Write a member of `size` bytes; if it is not compressed, they start at a multiple of `alignment`."""
+    time = (stamp.year, stamp.month, stamp.day, stamp.hour, stamp.minute, stamp.second)
+    info = zipfile.ZipInfo(name, time)
+    info.create_system = 3  # Unix, whose permissions follow
+    info.external_attr = (stat.S_IFDIR | 0o755 if name.endswith("/") else stat.S_IFREG | 0o644) << 16
+    info.compress_type = archive.compression if size else zipfile.ZIP_STORED
+    large = size >= LARGE
+    try:
+        start = archive.start_dir + HEADER_SIZE + len(name.encode()) + (LARGE_HEADER_SIZE if large else 0)
+    except UnicodeEncodeError:
+        raise UnsupportedError(f"the name {name!r} is not Unicode") from None
+    if info.compress_type == zipfile.ZIP_STORED and start % alignment:
+        missing = -(start + 6) % alignment
+        info.extra = struct.pack("<3H", PADDING, 2 + missing, alignment) + bytes(missing)
+    done = 0
+    with archive.open(info, "w", force_zip64=large) as member:
+        for block in blocks:
+            done += member.write(block)
+    info.extra = b""  # which the directory does not need
+    if done != size:
+        raise TruncatedError(f"{name!r} has {done} bytes, expected {size}")
+
+
+def _is_data(parts: list[str]) -> bool:
+    """Return whether a file is data.jsonl of a collection whose name the format allows."""
+    return parts[::2] == [format.COLLECTIONS, format.META] and parts[3:] == [format.DATA] and format.is_name(parts[1])
+
+
+def unpack(
+    archive: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    max_size: int = MAX_SIZE,
+    max_ratio: int = MAX_RATIO,
+    progress: Progress | None = None,
+) -> None:
+    r"""Put the store in an archive into a folder.
+
+    The folder appears when it is whole. An archive is refused before anything is written if it has a member that would
+    not come to lie in the folder, a link, or two files that would come to lie in one place. Checksums are compared.
+
+    Parameters
+    ----------
+    archive : str or PathLike
+    folder : str or PathLike
+        It must not exist, or be empty.
+    max_size : int
+        Bytes of all files together.
+    max_ratio : int
+        How many times its compressed size a member of more than 16 MiB may have.
+    progress : callable, optional
+        Called with the bytes done and the bytes in all.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something in the folder.
+    UnsafeError
+        If the archive could do harm, or is larger than allowed.
+    FormatError, UnsupportedError, IntegrityError
+        If it is damaged, or cannot be read.
+
+    Examples
+    --------
+    >>> import zipfile
+    >>> from ds_format.zds.packing import unpack
+    >>> with zipfile.ZipFile("zoo.zds", "w") as file:
+    ...     file.writestr("collections/train/meta/data.jsonl", '{"_id":"a"}\n')
+    >>> unpack("zoo.zds", "zoo")
+    >>> with open("zoo/collections/train/meta/data.jsonl", "rb") as file:
+    ...     file.read()
+    b'{"_id":"a"}\n'
+    """
+    final = os.path.realpath(os.fspath(folder))
+    if exists(final, follow=False) and os.listdir(final):
+        raise FileExistsError(errno.EEXIST, "the folder is not empty", os.fspath(folder))
+    place = Archive(archive, strict=None, max_size=max_size, max_ratio=max_ratio)
+    place.refuse(harmless=True)
+    try:
+        check_spelling(place.names())
+        size = place.total_size()
+        if size > max_size:
+            raise UnsafeError(f"{size} bytes when unpacked, allowed are {max_size} (max_size)")
+    except DsError as error:
+        raise error.at(path=place.path)
+    for one in place.unused():
+        Faults().tell(place.path, f"left out {one}")
+    with naming(folder), WorkFolder(final, "unpacked", 0o777) as written:
+        _write_files(place, written, Advance(progress, size))
+        _move(written, final)
+
+
+def _write_files(place: Archive, folder: str, advance: Advance) -> None:
+    made = {folder}
+    for name in (*place.folders, *place.names()):
+        path = os.path.join(folder, *name.split("/"))
+        inner = os.path.dirname(path)
+        if inner not in made:
+            os.makedirs(inner, exist_ok=True)
+            made.add(inner)
+        if name.endswith("/"):
+            continue
+        source = place.open(name)
+        if source is not None:
+            with open(path, "xb") as file:
+                file.writelines(advance.over(source.blocks()))
+
+
+def _move(written: str, final: str) -> None:
+    """Give a folder its name, at which there may be an empty one."""
+    if is_folder(final):
+        os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
+        if os.name == "nt":
+            os.rmdir(final)
+    os.rename(written, final)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A collection at one moment.
+
+    Attributes
+    ----------
+    lines : Body
+        The whole lines of data.jsonl.
+    newline : bytes
+        What the last one lacks at its end: nothing, or a line feed.
+    index : bytes or None
+        The content of an index.bin; None if the collection has none.
+    """
+
+    lines: Body
+    newline: bytes
+    index: bytes | None
+
+    @property
+    def size(self) -> int:
+        """Bytes of data.jsonl."""
+        return self.lines.size + len(self.newline)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Iterate over the bytes of data.jsonl."""
+        yield from self.lines.blocks()
+        if self.newline:
+            yield self.newline
+
+
+def snapshot(place: StoreRoot, collection: str, faults: Faults) -> Snapshot | None:
+    """Return a collection as it is now, while a writer may be at work; None if it has no data.jsonl.
+
+    A last line without a line feed counts if it is a JSON object; else it is left out and `faults` are told, as of an
+    index that is wrong. All lines are compared with what the index says of them.
+    """
+    files = open_files(place, collection)
+    if files.data is None:
+        return None
+    lines, newline = _whole_lines(files.data, faults)
+    return Snapshot(
+        lines, newline, None if files.index_file is None else _fitting(lines, files, files.index_file, faults)
+    )
+
+
+def _whole_lines(data: Body, faults: Faults) -> tuple[Body, bytes]:
+    """Return the lines that count, and what the last one lacks at its end."""
+    tail = last_line(data)
+    end = data.size - len(tail)
+    if not tail:
+        return data, b""
+    if check_line(tail if end else tail.removeprefix(format.BOM))[0] == VALID:
+        return data, b"\n"
+    faults.tell(data.name, f"a torn line of {len(tail)} bytes at the end, left out", offset=end)
+    return data.section(0, end), b""
+
+
+def _fitting(lines: Body, files: LineFiles, found: Body, faults: Faults) -> bytes | None:
+    """Return the content of an index if it fits, else of one that does; None if there can be none."""
+    stored: bytes = found.read(0, found.size)
+    table = Table()
+    base = 0
+    for data in whole_lines(lines.blocks()):
+        add_lines(table, data, base, whole=base + len(data) == lines.size)
+        base += len(data)
+    if stored in (table.encode(), zdx_text.encode(table)):
+        return stored
+    reader = LineReader(files._replace(data=lines), "verify", faults)
+    for _ in reader.documents():
+        pass
+    try:
+        is_read = not index_bin.is_binary(stored) or stored.startswith(format.INDEX_MAGIC)
+        same = is_read and index_bin.decode(stored, lines.size).encode() == reader.table.encode()
+    except FormatError:
+        same = False
+    return stored if same else zdx_text.encode(reader.table)

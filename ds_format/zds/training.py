@@ -1,0 +1,453 @@
+"""The documents of a collection by index or in a row, as PyTorch's `DataLoader` takes them."""
+
+from __future__ import annotations
+
+import copy
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..pytorch import TorchLike, this_rank, this_worker
+from .arrow_columns import chunks
+from .documents import Document
+from .format import DEFAULT_COLLECTION, ID
+from .query import Where, predicate
+from .store import ZDSStore
+
+Positions = range | NDArray[np.int64]
+
+
+class Ids:
+    """Ids by number, in one text: a list of them takes four times the memory.
+
+    Parameters
+    ----------
+    ids : iterable of str
+
+    Examples
+    --------
+    >>> from ds_format.zds.training import Ids
+    >>> ids = Ids(["a", "bc"])
+    >>> len(ids), ids[0], ids[1]
+    (2, 'a', 'bc')
+    """
+
+    def __init__(self, ids: Iterable[str]):
+        texts, sizes = [], array("q")
+        for chunk in chunks(ids, 4096):
+            texts.append("".join(chunk))
+            sizes.extend(map(len, chunk))
+        self._text = "".join(texts)
+        self._ends = np.cumsum(sizes, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, i: int) -> str:
+        return self._text[self._ends[i - 1] if i else 0 : self._ends[i]]
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        for end in map(int, self._ends):
+            yield self._text[start:end]
+            start = end
+
+
+class ZDataset(TorchLike):
+    """The documents of a collection by index: a dataset of PyTorch's map style.
+
+    A dataset holds no documents, but positions in the file, and functions. All methods but `filter` read nothing: they
+    return another view of the same collection, of which is read what is looked at. A dataset can be pickled, unless the
+    store is open for writing; another process opens the collection anew.
+
+    Parameters
+    ----------
+    store : ZDSStore
+        An open store. What is put into it later is not seen.
+
+    Examples
+    --------
+    >>> from ds_format.zds.training import ZDataset
+    >>> from ds_format.zds.store import ZDSStore
+    >>> with ZDSStore.open("numbers.zds", mode="w") as store:
+    ...     _ = store.put_many({"_id": f"n{i}", "x": i} for i in range(10))
+    >>> dataset = ZDataset.from_store("numbers.zds")
+    >>> len(dataset), dataset[-1]
+    (10, {'_id': 'n9', 'x': 9})
+    >>> odd = dataset.filter("x>=3").map(lambda document: document["x"])[::2]
+    >>> list(odd), list(odd.batch(3)), list(odd.shuffle(seed=1).take(2))
+    ([3, 5, 7, 9], [[3, 5, 7], [9]], [9, 3])
+    """
+
+    torch_name = "Dataset"
+
+    def __init__(self, store: ZDSStore):
+        self._store = store
+        self._ids = Ids(store.ids())
+        self._positions: Positions = range(len(self._ids))
+        self._functions: tuple[Callable[[Any], Any], ...] = ()
+
+    @classmethod
+    def from_store(cls, path: Any, collection: str = DEFAULT_COLLECTION, **options: Any) -> Self:
+        """Open a collection.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            A folder or an archive.
+        collection : str
+        **options
+            As for `ZDSStore.open`.
+        """
+        return cls(ZDSStore.open(path, collection, **options))
+
+    def _view(self, **changes: Any) -> Self:
+        view = copy.copy(self)
+        view.__dict__ |= changes
+        return view
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a document, or what the functions of `map` make of it; of a slice a view.
+
+        Raises
+        ------
+        IndexError
+            If there is none.
+        """
+        if isinstance(index, slice):
+            return self._view(_positions=self._positions[index])
+        return self._apply(self._store[self._ids[self._positions[index]]])
+
+    def _apply(self, value: Any) -> Any:
+        for function in self._functions:
+            value = function(value)
+        return value
+
+    def __iter__(self) -> Iterator[Any]:
+        positions = self._positions
+        if isinstance(positions, range) and positions == range(len(self._ids)):
+            return map(self._apply, self._in_order())
+        return (self[i] for i in range(len(self)))
+
+    def _in_order(self) -> Iterator[Document]:
+        """Iterate over all documents. Reading them in a row is faster, but may leave some out, or have a new order."""
+        documents = self._store.scan()
+        for id in self._ids:
+            document = next(documents, None)
+            yield document if document is not None and document[ID] == id else self._store[id]
+
+    def select(self, indices: Iterable[SupportsIndex]) -> Self:
+        """Return a view of the documents with these indices, in this order.
+
+        Parameters
+        ----------
+        indices : iterable of int
+            Negative ones count from the end. The same may come several times.
+
+        Raises
+        ------
+        IndexError
+            If there is no such document.
+        """
+        chosen = np.fromiter((index.__index__() for index in indices), np.int64)
+        return self._view(_positions=np.asarray(self._positions, np.int64)[chosen])
+
+    def shuffle(self, seed: int = 0) -> Self:
+        """Return a view in random order, the same for the same seed."""
+        order = list(range(len(self)))
+        Random(seed).shuffle(order)
+        return self.select(order)
+
+    def map(self, function: Callable[[Any], Any]) -> Self:
+        """Return a view of what a function returns for each document, called each time when it is looked at."""
+        return self._view(_functions=(*self._functions, function))
+
+    def filter(self, where: Where | Callable[[Any], Any]) -> Self:
+        """Return a view of some documents. All of this view are read for that, now.
+
+        Parameters
+        ----------
+        where : callable, dict or str
+            See `query.predicate`. It gets what `map` made of the documents.
+        """
+        wanted = predicate(where)
+        if wanted is None:
+            return self
+        return self.select([i for i, value in enumerate(self) if wanted(value)])
+
+    def take(self, n: int) -> Self:
+        """Return a view of the first `n` documents; of all, if there are fewer."""
+        return self._view(_positions=self._positions[: _at_least(n, 0)])
+
+    def skip(self, n: int) -> Self:
+        """Return a view without the first `n` documents."""
+        return self._view(_positions=self._positions[_at_least(n, 0) :])
+
+    def batch(self, n: int, drop_last: bool = False) -> Batches:
+        """Return lists of `n` documents, by index.
+
+        Parameters
+        ----------
+        n : int
+        drop_last : bool
+            Leave out the last list if it has fewer than `n`.
+        """
+        return Batches(self, n, drop_last)
+
+    def close(self) -> None:
+        """Close the store, and so all views of it."""
+        self._store.close()
+
+
+class Batches(TorchLike):
+    """Lists of documents, by index; what `ZDataset.batch` returns.
+
+    Parameters
+    ----------
+    dataset : ZDataset
+    n : int
+        Documents in a list; the last has what is left.
+    drop_last : bool
+        Leave out the last list if it has fewer than `n`.
+    """
+
+    torch_name = "Dataset"
+
+    def __init__(self, dataset: ZDataset, n: int, drop_last: bool = False):
+        if n < 1:
+            raise ValueError(f"lists of {n} documents: expected 1 or more")
+        self._dataset = dataset
+        self._n = n
+        self._starts = range(0, len(dataset) - (n - 1 if drop_last else 0), n)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, index: SupportsIndex) -> list[Any]:
+        """Return a list of documents.
+
+        Raises
+        ------
+        IndexError
+            If there is none.
+        """
+        start = self._starts[index]
+        return list(self._dataset[start : start + self._n])
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return islice(chunks(self._dataset, self._n), len(self))
+
+
+class StreamStep(NamedTuple):
+    """Something that is done to a stream."""
+
+    apply: Callable[[Iterator[Any], int], Iterator[Any]]
+    """Takes the stream and the epoch, returns a stream."""
+    counts: bool = False
+    """Whether it counts, so that it has to see what all processes get."""
+
+
+class ZIterableDataset(TorchLike):
+    """The documents of a collection in a row: a dataset of PyTorch's iterable style.
+
+    It holds no documents, but a list of steps; each method returns another dataset with one step more. Each iteration
+    begins anew, and has in memory what shuffle buffers and batches need. It can be pickled, unless the store is open
+    for writing; another process opens the collection anew.
+
+    The workers of a `DataLoader`, of each rank, deal the documents out among them, one by one; together they get each
+    once. This is done behind the last `take` or `skip`, so that these mean the same for any number of workers, or else
+    before the first step. Each worker reads the file; what is dealt out after that is worked on by one of them.
+
+    Parameters
+    ----------
+    store : ZDSStore
+        An open store.
+    fields, where : optional
+        As for `ZDSStore.scan`.
+    rank, world_size : int, optional
+        By default what `torch.distributed` says, if it is in use when the dataset is made; else 0 and 1.
+
+    Attributes
+    ----------
+    epoch : int
+
+    Examples
+    --------
+    >>> from ds_format.zds.store import ZDSStore
+    >>> from ds_format.zds.training import ZIterableDataset
+    >>> with ZDSStore.open("numbers.zds", mode="w") as store:
+    ...     _ = store.put_many({"_id": f"n{i}", "x": i} for i in range(10))
+    >>> dataset = ZIterableDataset.from_store("numbers.zds", where="x>=3").map(lambda document: document["x"])
+    >>> list(dataset.batch(3)), list(dataset.skip(1).take(2))
+    ([[3, 4, 5], [6, 7, 8], [9]], [4, 5])
+    >>> shuffled = dataset.shuffle(buffer=4, seed=1)
+    >>> sorted(shuffled) == list(dataset), list(shuffled) == list(shuffled)
+    (True, True)
+    """
+
+    torch_name = "IterableDataset"
+
+    def __init__(
+        self,
+        store: ZDSStore,
+        fields: Iterable[str] | str | None = None,
+        where: Where | None = None,
+        *,
+        rank: int | None = None,
+        world_size: int | None = None,
+    ):
+        found = this_rank()
+        self._store = store
+        self._fields = fields if fields is None or isinstance(fields, str) else list(fields)
+        self._where = where
+        self._rank = found[0] if rank is None else rank
+        self._world_size = found[1] if world_size is None else world_size
+        self._steps: tuple[StreamStep, ...] = ()
+        self.epoch = 0
+
+    @classmethod
+    def from_store(
+        cls,
+        path: Any,
+        collection: str = DEFAULT_COLLECTION,
+        fields: Iterable[str] | str | None = None,
+        where: Where | None = None,
+        *,
+        rank: int | None = None,
+        world_size: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """Open a collection.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            A folder or an archive.
+        collection : str
+        fields, where : optional
+            As for `ZDSStore.scan`.
+        rank, world_size : int, optional
+            As for the class.
+        **options
+            As for `ZDSStore.open`.
+        """
+        store = ZDSStore.open(path, collection, **options)
+        return cls(store, fields, where, rank=rank, world_size=world_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        worker, workers = this_worker()
+        part, parts = self._rank * workers + worker, self._world_size * workers
+        before = max((i for i, step in enumerate(self._steps, 1) if step.counts), default=0)
+        items: Iterator[Any] = self._store.scan(fields=self._fields, where=self._where)
+        for step in self._steps[:before]:
+            items = step.apply(items, self.epoch)
+        if parts > 1:
+            items = islice(items, part, None, parts)
+        for step in self._steps[before:]:
+            items = step.apply(items, self.epoch)
+        return items
+
+    def _then(self, step: StreamStep) -> Self:
+        other = copy.copy(self)
+        other.__dict__ |= {"_steps": (*self._steps, step)}
+        return other
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch: `shuffle` has another order in each.
+
+        Workers of a `DataLoader` that are kept (`persistent_workers=True`) do not hear of it.
+        """
+        self.epoch = epoch
+
+    def shuffle(self, buffer: int = 1000, seed: int = 0) -> Self:
+        """Mix the stream: a buffer is filled; each further document takes the place of a random one, which comes next.
+
+        Parameters
+        ----------
+        buffer : int
+            Documents to be held. With as many as there are, all orders are equally probable.
+        seed : int
+        """
+        return self._then(StreamStep(partial(_shuffled, buffer=_at_least(buffer, 1), seed=seed)))
+
+    def map(self, function: Callable[[Any], Any]) -> Self:
+        """Go on with what a function returns for each document."""
+        return self._then(StreamStep(partial(_mapped, function=function)))
+
+    def filter(self, where: Where | Callable[[Any], Any]) -> Self:
+        """Go on with some documents.
+
+        Parameters
+        ----------
+        where : callable, dict or str
+            See `query.predicate`.
+        """
+        predicate(where)  # tells of mistakes now
+        return self._then(StreamStep(partial(_filtered, where=where)))
+
+    def take(self, n: int) -> Self:
+        """Stop after `n` documents, counted over all processes."""
+        return self._then(StreamStep(partial(_sliced, start=0, stop=_at_least(n, 0)), counts=True))
+
+    def skip(self, n: int) -> Self:
+        """Leave out the first `n` documents, counted over all processes."""
+        return self._then(StreamStep(partial(_sliced, start=_at_least(n, 0), stop=None), counts=True))
+
+    def batch(self, n: int, drop_last: bool = False) -> Self:
+        """Go on with lists of `n` documents.
+
+        Parameters
+        ----------
+        n : int
+        drop_last : bool
+            Leave out the last list if it has fewer than `n`.
+        """
+        return self._then(StreamStep(partial(_batched, n=_at_least(n, 1), drop_last=drop_last)))
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+
+def _at_least(n: int, least: int) -> int:
+    if n < least:
+        raise ValueError(f"{n} documents: expected {least} or more")
+    return n
+
+
+def _mapped(items: Iterator[Any], epoch: int, function: Callable[[Any], Any]) -> Iterator[Any]:
+    return map(function, items)
+
+
+def _filtered(items: Iterator[Any], epoch: int, where: Where | Callable[[Any], Any]) -> Iterator[Any]:
+    wanted = predicate(where)
+    return items if wanted is None else filter(wanted, items)
+
+
+def _sliced(items: Iterator[Any], epoch: int, start: int, stop: int | None) -> Iterator[Any]:
+    return islice(items, start, stop)
+
+
+def _batched(items: Iterator[Any], epoch: int, n: int, drop_last: bool) -> Iterator[Any]:
+    lists = chunks(items, n)
+    return (each for each in lists if len(each) == n) if drop_last else lists
+
+
+def _shuffled(items: Iterator[Any], epoch: int, buffer: int, seed: int) -> Iterator[Any]:
+    random = Random(f"{seed} {epoch}")
+    held = list(islice(items, buffer))
+    for item in items:
+        place = random.randrange(buffer)
+        yield held[place]
+        held[place] = item
+    random.shuffle(held)
+    yield from held

@@ -1,0 +1,166 @@
+"""Files in a row: what is compared of their headers, and how their numbers are collected."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ds_format.codec.line import compiled
+from ds_format.drivers.ds.alike import SIZES
+from ds_format.kernels.header.header import append_numbers
+from ds_format.kernels.header.memory import Model, are_alike, merge_entries
+
+from ..same import same_value
+from ..strategies import json_values
+
+FOREIGN = "b" if sys.byteorder == "little" else "l"
+NATIVE = "l" if FOREIGN == "b" else "b"
+BODY = np.arange(4, dtype="i4").tobytes()
+
+
+def made(entries: dict[str, Any], attributes: str = "{}", body: bytes = BODY) -> bytearray:
+    text = json.dumps({key: {".type": "int32", ".endian": NATIVE, **entry} for key, entry in entries.items()})
+    return bytearray(b"ds-1.0\n" + f'{text[:-1]}, ".": {attributes}}}'.encode() + b"\n" + body)
+
+
+def header(data: bytearray) -> Any:
+    found = compiled(data)
+    assert found is not None
+    return found[0]
+
+
+def model(data: bytearray) -> Model:
+    line = bytes(data[: data.index(b"\n", 8) + 1])
+    own = json.loads(line.partition(b"\n")[2])["."]
+    return Model(line, line.index(b'".": ') + 5, header(data), own)
+
+
+def test_numbers_are_appended_in_native_byte_order() -> None:
+    data = made({
+        "x": {".size": [3]},
+        "s": {".offset": 12, ".endian": FOREIGN},
+        "e": {".size": [0]},
+        "n": {".size": None},
+    })
+    rooms = [bytearray(b"...."), bytearray(), bytearray(), bytearray()]
+    for _ in range(50):
+        assert append_numbers(header(data), data, SIZES, [*rooms]) == []
+    assert rooms[0] == b"...." + 50 * BODY[:12]
+    assert np.frombuffer(rooms[1], "i4").byteswap().tolist() == [3] * 50
+    assert rooms[2] == rooms[3] == b""
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {".size": [4], ".offset": 1},
+        {".size": [5]},
+        {".size": [1], ".offset": 10**17},
+        {".size": [1], ".missing": True},
+        {".size": [1], ".type": "bool"},
+        {".size": [1], ".type": "unicode"},
+    ],
+)
+def test_all_or_nothing(entry: Any) -> None:
+    data = made({"x": {".size": [4]}, "y": entry, "z": {".size": [9]}})
+    rooms: list[bytearray | None] = [bytearray(), bytearray(), None]
+    assert append_numbers(header(data), data, SIZES, rooms) == [1]
+    assert [*map(bool, rooms)] == [False] * 3
+    assert model(data).take(data, SIZES, rooms, {}) is None
+    assert append_numbers(header(data), data, SIZES, [rooms[0], None, None]) == []
+    assert bytes(rooms[0] or b"") == BODY
+
+
+def test_wrong_arguments() -> None:
+    data = made({"x": {".size": [4]}})
+    with pytest.raises(ValueError, match="0 rooms for 1 variables"):
+        append_numbers(header(data), data, SIZES, [])
+    with pytest.raises(ValueError, match="2 rooms for 1 variables"):
+        model(data).take(data, SIZES, [None, None], {})
+    with pytest.raises(TypeError):
+        append_numbers(header(data), data, SIZES, [b"x"])  # type: ignore[list-item]
+    exported = bytearray()
+    with memoryview(exported), pytest.raises(BufferError):
+        append_numbers(header(data), data, SIZES, [exported])
+
+
+def test_a_file_that_follows() -> None:
+    first = made({"x": {".size": [4]}}, '{"a": 1, "b": [2]}')
+    rooms: list[bytearray | None] = [bytearray()]
+    attributes = {"a": 1, "b": [2]}
+    follows = model(first)
+    for text, found in [
+        ('{"a": 1, "b": [2]}', {"a": 1, "b": [2]}),
+        ('{"a": "ž", "c": 1.5}  \t', {"a": "ž", "c": 1.5}),
+        ("{}", {}),
+        ('{"a": 1, "b": [2]}', {"a": 1, "b": [2]}),
+    ]:
+        assert follows.take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) == found
+        assert attributes == {"a": 1, "b": [2]}
+    assert bytes(rooms[0] or b"") == 4 * BODY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}}',
+        '{"a": 1',
+        '{"a": 1, "a": 1}',
+        '{".dtypes": {"a": "int8"}, "a": 1}',
+        '{".x": 1}',
+        '{"\\\\x": 1}',
+        '{"a": 1}, "y": {}',
+        "[]",
+        "",
+    ],
+)
+def test_a_file_that_does_not_follow(text: str) -> None:
+    first = made({"x": {".size": [4]}}, '{"a": 1}')
+    rooms: list[bytearray | None] = [bytearray()]
+    attributes = {"a": 1}
+    assert model(first).take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) is None
+    for end in range(len(first)):
+        assert model(first).take(first[:end], SIZES, rooms, attributes) is None
+    assert not rooms[0]
+    assert attributes == {"a": 1}
+
+
+def test_the_last_member_of_something_else_is_no_model() -> None:
+    inner = bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {}}}}\n')
+    line = bytes(inner)
+    follows = Model(line, line.index(b'".": ') + 5, header(inner), {})
+    assert follows.take(bytearray(b'ds-1.0\n{"x": {"a": {"b": 1, ".": {"c": 1}}\n'), SIZES, [None], {}) is None
+    assert follows.take(bytearray(line), SIZES, [None], {}) == {}
+
+
+entries = st.dictionaries(st.sampled_from(["units", "a", ".dtypes", "b"]), json_values, max_size=4)
+
+
+@given(entries, entries, st.randoms())
+def test_alike_by_the_values_of_some_members(left: Any, right: Any, random: Any) -> None:
+    names = frozenset(("units", ".dtypes"))
+    mixed = [*left.items()]
+    random.shuffle(mixed)
+    assert are_alike({"x": left}, {"x": dict(mixed)}, names)
+    kept = [{name: value for name, value in entry.items() if name in names} for entry in (left, right)]
+    assert are_alike({"x": left}, {"x": right}, names) is same_value(*kept)
+    kept = [{name: value for name, value in entry.items() if name == ".dtypes"} for entry in (left, right)]
+    assert are_alike({".": left}, {".": right}, names) is same_value(*kept)
+    assert not are_alike({"x": left}, {"y": left}, names)
+    assert not are_alike({"x": left}, {}, names)
+
+
+@given(entries, entries)
+def test_merging_is_updating(left: Any, right: Any) -> None:
+    expected = {**left, **right}
+    before = dict(right)
+    merge_entries({"x": left}, {"x": right})
+    assert list(left) == list(expected)
+    assert same_value(left, expected)
+    assert same_value(right, before)
