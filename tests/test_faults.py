@@ -17,7 +17,7 @@ from ds_format import binpickle, drivers
 from ds_format.cli.main import main
 from ds_format.datadings.writer import FileWriter
 from ds_format.drivers.base import Source
-from ds_format.selection import Selection
+from ds_format.model.selection import Selection
 from ds_format.views.subset import Subset, open_subset
 from ds_format.zds.store import ZDSStore
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ds_format.binpickle import machine
-from ds_format.binpickle.machine import registry
+from ds_format.binpickle.machine import loading
 from ds_format.datadings.sample_index import SampleIndex
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import pack
@@ -58,9 +58,9 @@ def directory(folder: Path) -> tuple[Any, Callable[[], bool]]:
 def handlers(folder: Path) -> tuple[Any, Callable[[], bool]]:
     def works() -> bool:
         machine.register("forks", "Forked", dict, override=True)
-        return registry.is_known("forks", "Forked")
+        return loading.is_known("forks", "Forked")
 
-    return registry, works
+    return loading, works
 
 
 @pytest.mark.parametrize("make", [samples, documents, inflated, directory, handlers])

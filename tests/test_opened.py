@@ -25,7 +25,7 @@ from ds_format.datadings.writer import FileWriter, RawWriter
 from ds_format.dataset import arrays_of, metadata_of
 from ds_format.drivers.ds.sink import BitStream
 from ds_format.drivers.library.sink import Spool
-from ds_format.selection import Selection
+from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 from ds_format.zds import ZDSStore, pack
 from ds_format.zds.archive import Archive

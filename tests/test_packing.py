@@ -16,7 +16,7 @@ import ds_format as ds
 from ds_format import cmd
 from ds_format.many.merging import merge_files
 from ds_format.model import packing
-from ds_format.selection import Selection
+from ds_format.model.selection import Selection
 from ds_format.views.subset import open_subset
 
 from .same import same_data

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ds_format import MissingError, UnsupportedError
 from ds_format.base import modes
-from ds_format.selection import Selection, normalize, resolve, take
+from ds_format.model.index import normalize, take
+from ds_format.model.selection import Selection, resolve
 
 DATA: dict[str, Any] = {
     "t": np.array([0.0, 1.0, 2.0, 3.0]),

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import ds_format as ds
 from ds_format.kernels.files import ranges
-from ds_format.selection import Selection, normalize, take
+from ds_format.model.index import normalize, take
+from ds_format.model.selection import Selection
 from ds_format.views.subset import Subset, open_subset
 
 from .same import same_data

@@ -10,13 +10,12 @@ from typing import Any
 
 from ..base.names import escape, unescape
 from ..base.wording import hint
-from ..comparison.datasets import How, differences
-from ..comparison.elements import Rule
-from ..comparison.memory import MemorySource
-from ..comparison.told import Differences
+from ..comparison.datasets import DiffOptions, MemorySource, differences
+from ..comparison.records import Differences
+from ..comparison.values import Rule
 from ..dataset import META
 from ..errors import MissingError
-from ..selection import ALL, Selection, Selector
+from ..model.selection import ALL, Selection, Selector
 from ..views.subset import Subset, open_subset
 from .writing import is_xarray
 
@@ -114,7 +113,7 @@ def diff(
             right,
             None if names is None else lambda known: _known(names, known),
             Selection(None, sel, range_, at, between),
-            How(
+            DiffOptions(
                 rule_of(rtol, atol),
                 header,
                 values,
@@ -155,7 +154,7 @@ def opened(source: Any, unpack: bool | None, skip_unsupported: bool) -> Iterator
     yield Subset(MemorySource(source), "a dataset in memory", ALL, unpack)
 
 
-def compare(a: Subset, b: Subset, choose: Choose | None, selection: Selection, how: How) -> Differences:
+def compare(a: Subset, b: Subset, choose: Choose | None, selection: Selection, how: DiffOptions) -> Differences:
     """Compare what is open.
 
     Parameters

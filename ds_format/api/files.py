@@ -20,7 +20,7 @@ from ..drivers.library.missing import settled
 from ..errors import UnsupportedError, explained
 
 if TYPE_CHECKING:
-    from ..selection import Selection
+    from ..model.selection import Selection
     from ..views.lazy import File
     from ..views.subset import Path, Subset
 
@@ -153,7 +153,7 @@ def read(
 @functools.cache
 def _views() -> tuple[type[File], Callable[..., Subset], type[Selection]]:
     """Return what opens files in parts, imported once: an import statement takes a while each time."""
-    from ..selection import Selection
+    from ..model.selection import Selection
     from ..views.lazy import File
     from ..views.subset import open_subset
 

@@ -2,44 +2,27 @@
 
 From low to high::
 
-    codecs      what buffers go through: descriptions, bounded decoders, encoders
-    index       what the index says, checked
-    format      header, index and trailer, in the order of the file, and every check that they allow
-    checksums   Adler-32 and SHA-256
+    decoding    how the index describes codecs; bounded decoders
+    codecs      encoders, and their words in the index
+    format      header, index and trailer, in the order of the file, checksums, and every check that they allow
     machine     pickles without unpickling: what they may contain is a table, nothing in them is looked up or called
-    file_bytes  the bytes of a file: copied, or mapped into memory
-    body        buffers → the bytes of a file, at once or piece by piece
+    buffers     buffers ↔ the bytes of a file, checksums compared, codecs undone
     writer      an object → a file
     reader      a file → an object, or what is wrong with it
-    information what the header alone says
-    inspection  a file → the tree of its object, without building it
+    inspection  what the header alone says, and the tree of an object without building it
 
 Nothing here knows datasets of this package or its drivers. Names are loaded when they are first used.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .information import FileInfo, FileStatus, file_info
-    from .inspection import inspect
-    from .machine.registry import register
+    from .inspection import FileInfo, FileStatus, file_info, inspect
+    from .machine.loading import register
     from .reader import BinPickleFile, load
     from .writer import BinPickler, dump
-
-_HOMES = {
-    "BinPickleFile": "reader",
-    "BinPickler": "writer",
-    "FileInfo": "information",
-    "FileStatus": "information",
-    "dump": "writer",
-    "file_info": "information",
-    "inspect": "inspection",
-    "load": "reader",
-    "register": "machine.registry",
-}
 
 __all__ = [
     "BinPickleFile",
@@ -55,9 +38,21 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value: Any
+    if name in ("BinPickler", "dump"):
+        from . import writer
+
+        value = getattr(writer, name)
+    elif name in ("BinPickleFile", "load"):
+        from . import reader
+
+        value = getattr(reader, name)
+    else:
+        from . import inspection, machine
+
+        value = getattr(machine if name == "register" else inspection, name)
     globals()[name] = value
     return value
 

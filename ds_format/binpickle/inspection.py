@@ -1,15 +1,88 @@
-"""A file → the tree of its object, without building it."""
+"""What is known of a file without building its object: what its first bytes say, and the tree of the object."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
+from ..body import NO_FILE, open_binary
 from ..errors import DsError, FormatError
-from .file_bytes import open_bytes
+from .format import HEADER, FileHeader
 from .machine import Node, tree
-from .machine.nodes import DEPTH, WIDTH
+from .machine.outline import DEPTH, WIDTH
 from .reader import BinPickleFile
+
+
+class FileStatus(Enum):
+    """What stands under a name."""
+
+    MISSING = "missing"
+    """Nothing."""
+    INVALID = "invalid"
+    """Something else than a whole BinPickle file."""
+    BINPICKLE = "binpickle"
+    """A BinPickle file."""
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """What `file_info` found."""
+
+    status: FileStatus
+    size: int | None = None
+    """Bytes, as the header says."""
+    version: int | None = None
+    """1 or 2."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it is a BinPickle file."""
+        return self.status is FileStatus.BINPICKLE
+
+
+def file_info(file: Any) -> FileInfo:
+    """Look at the header of a file, and at nothing else.
+
+    Parameters
+    ----------
+    file : str, bytes or PathLike
+
+    Returns
+    -------
+    FileInfo
+
+    Raises
+    ------
+    OSError
+        If there is a file that cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ds_format import binpickle
+    >>> path = tempfile.mkdtemp() + "/x.bpk"
+    >>> binpickle.file_info(path).status.name
+    'MISSING'
+    >>> binpickle.dump(None, path)
+    >>> info = binpickle.file_info(path)
+    >>> info.is_valid, info.size, info.version
+    (True, 91, 1)
+    """
+    try:
+        with open_binary(file, 0) as opened:
+            header = FileHeader.decode(opened.read(HEADER.size))
+            header.check_length(os.fstat(opened.fileno()).st_size)
+    except FileNotFoundError:
+        return FileInfo(FileStatus.MISSING)
+    except FormatError:
+        return FileInfo(FileStatus.INVALID)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return FileInfo(FileStatus.INVALID)
+        raise
+    return FileInfo(FileStatus.BINPICKLE, header.length, header.version)
 
 
 def inspect(file: Any, *, depth: int = DEPTH, width: int = WIDTH, max_size: int | None = None) -> Node:
@@ -50,22 +123,9 @@ def inspect(file: Any, *, depth: int = DEPTH, width: int = WIDTH, max_size: int 
       'time': ndarray float64 (3,), 24 bytes, buffer 0
       'title': str 'three'
     """
-    path = os.fsdecode(file)
     with BinPickleFile(file, max_size=max_size) as opened:
-        header, entries, limit = opened.header, opened.entries, opened.max_size
-    last = len(entries) - 1
-    if last < 0:
-        raise FormatError("index: found no entries, expected a pickle: the file has no object", path=path)
-    if entries[last].dec_length > limit:
-        raise FormatError(f"index: dec_length: a pickle of {entries[last].dec_length} bytes; give max_size", path=path)
-    source = open_bytes(path, direct=False)
+        entries, pickle = opened.entries, opened.read_pickle()
     try:
-        (pickle,) = source.buffers(entries, range(last, last + 1), header.version, None)
-    except DsError as error:
-        raise error.at(path=path)
-    finally:
-        source.close()
-    try:
-        return tree(pickle, entries[:last], depth=depth, width=width)
+        return tree(pickle, entries[:-1], depth=depth, width=width)
     except DsError as error:
         return Node("unreadable", error.message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Sequence
 from types import TracebackType
@@ -12,13 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.progress import Advance, Progress
-from ..body import Opened
+from ..body import Opened, path_text
+from ..body.body import Body, FileBody
+from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError
-from . import checksums, machine
-from .file_bytes import FileBytes, open_bytes, scan
-from .format import HEADER, MAX_TRAILER_SIZE, FileHeader, FileTrailer, IndexEntry, decode_index, decode_trailers
-from .machine.postponed import Postponed
-from .machine.postponing import postponable
+from . import machine
+from .buffers import decoded, scan
+from .format import (
+    CHECKSUMS,
+    HEADER,
+    MAX_TRAILER_SIZE,
+    FileHeader,
+    FileTrailer,
+    IndexEntry,
+    checksum_text,
+    decode_index,
+    decode_trailers,
+)
+from .machine.known import Postponed
+from .machine.outline import postponable
 
 RATIO, LEAST = 1100, 1 << 26
 """What is decoded without being asked for: more than zlib can make of each byte of a file, and 64 MiB."""
@@ -134,34 +145,34 @@ class BinPickleFile(Opened):
         trusted: bool = False,
         max_size: int | None = None,
     ):
-        self.filename = os.fsdecode(filename)
+        self.filename = path_text(filename)
         self._verify, self._trusted, self._max_size = verify, trusted, max_size
-        self._source: FileBytes | None = None
-        source = open_bytes(self.filename, direct=bool(direct))
+        self._source: Body | None = None
+        source = open_mapped(self.filename) if direct else FileBody.open(self.filename)
         try:
             self.header = FileHeader.decode(source.read(0, min(HEADER.size, source.size)))
             self.header.check_length(source.size)
             self.trailer, index = self._read_index(source)
             self.entries = decode_index(index, self.header, self.trailer.offset)
         except BaseException as error:
-            source.close()
+            del source  # which closes the file
             if isinstance(error, DsError):
                 error.at(path=self.filename)
             raise
         self._source = source
 
-    def _read_index(self, source: FileBytes) -> tuple[FileTrailer, bytes]:
+    def _read_index(self, source: Body) -> tuple[FileTrailer, bytes]:
         """Return the trailer and the index, which are those that fit each other."""
         length = self.header.length
         tail = bytes(source.read(max(length - MAX_TRAILER_SIZE, 0), min(length, MAX_TRAILER_SIZE)))
         trailers = decode_trailers(tail, self.header)
         for trailer in trailers:
             index = bytes(source.read(trailer.offset, trailer.length))
-            found = checksums.OF[self.header.version](index)
+            found = CHECKSUMS[self.header.version](index)
             if found == trailer.checksum or self._verify is False:
                 return trailer, index
-        expected = checksums.shown(trailers[0].checksum)
-        raise IntegrityError(f"index: checksum: found {checksums.shown(found)}, expected {expected}")
+        expected = checksum_text(trailers[0].checksum)
+        raise IntegrityError(f"index: checksum: found {checksum_text(found)}, expected {expected}")
 
     @property
     def is_mappable(self) -> bool:
@@ -192,7 +203,7 @@ class BinPickleFile(Opened):
         source = self._opened()
         try:
             self._check_size(self.entries)
-            buffers = source.buffers(self.entries, range(len(self.entries) - 1), self.header.version, self._verify)
+            buffers = decoded(source, self.entries, range(len(self.entries) - 1), self.header.version, self._verify)
             if self._trusted:
                 return pickle.loads(pickled, buffers=buffers)
             return machine.load(pickled, buffers, budget=self._max_size)
@@ -273,7 +284,7 @@ class BinPickleFile(Opened):
             As `load` raises them.
         """
         try:
-            self._opened().fill(starts + self.entries[i].offset, size, out)
+            self._opened().ranges(starts + self.entries[i].offset, size, out)
         except DsError as error:
             error.at(path=self.filename)
             raise
@@ -290,7 +301,7 @@ class BinPickleFile(Opened):
         source = self._opened()
         try:
             self._check_size(self.entries[i : i + 1])
-            return next(source.buffers(self.entries, range(i, i + 1), self.header.version, verify))
+            return next(decoded(source, self.entries, range(i, i + 1), self.header.version, verify))
         except DsError as error:
             error.at(path=self.filename)
             raise
@@ -330,7 +341,7 @@ class BinPickleFile(Opened):
         if source.size > self.header.length:
             errors.append(f"header: length: found {self.header.length}, expected {source.size}, the size of the file")
         index = source.read(self.trailer.offset, self.trailer.length)
-        if checksums.OF[version](index) != self.trailer.checksum:
+        if CHECKSUMS[version](index) != self.trailer.checksum:
             errors.append("index: checksum differs")
         is_bounded = True
         try:
@@ -343,7 +354,7 @@ class BinPickleFile(Opened):
             try:
                 scan(source, i, entry, version)
                 if entry.steps and is_bounded:
-                    next(source.buffers(self.entries, range(i, i + 1), version, verify=False))
+                    next(decoded(source, self.entries, range(i, i + 1), version, verify=False))
             except DsError as error:
                 errors.append(error.message)
             except MemoryError:
@@ -351,16 +362,14 @@ class BinPickleFile(Opened):
             advance.add(entry.enc_length)
         return errors
 
-    def _opened(self) -> FileBytes:
+    def _opened(self) -> Body:
         if self._source is None:
             raise ValueError(f"{self.filename}: the file is closed")
         return self._source
 
     def close(self) -> None:
         """Let go of the file. Arrays of it stay valid."""
-        if self._source is not None:
-            self._source.close()
-            self._source = None
+        self._source = None
 
     def __enter__(self) -> Self:
         return self

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from ..body import path_text
+from ..body.body import OutputBody
 from ..body.target import Target, naming
 from ..errors import DsError, UnsupportedError, VersionError
-from .body import Body
-from .codecs.encoders import GZ, described, make_codec
+from .buffers import BufferWriter
+from .codecs import GZ, described, make_codec
 from .format import VERSIONS, IndexEntry
 
 PROTOCOL = 5
@@ -99,7 +100,7 @@ class BinPickler:
     def __init__(
         self, filename: Any, *, align: bool = False, codec: Any = None, version: int = 1, durable: bool = False
     ):
-        self.filename = os.fsdecode(filename)
+        self.filename = path_text(filename)
         if version not in VERSIONS:
             raise VersionError(f"version: found {version!r}, expected 1 or 2", path=self.filename)
         self.align, self.codec, self.version, self.durable = align, codec, version, durable
@@ -132,12 +133,12 @@ class BinPickler:
         target = Target(self.filename, durable=self.durable)
         try:
             with naming(self.filename):
-                fd = target.create()
+                file = target.open()
             try:
-                self._write(fd, obj)
+                self._write(file, obj)
             finally:
                 with naming(self.filename):
-                    os.close(fd)
+                    file.close()
             with naming(self.filename):
                 target.commit()
         except BaseException as error:
@@ -147,8 +148,8 @@ class BinPickler:
             raise
         self._is_closed = True
 
-    def _write(self, fd: int, obj: Any) -> None:
-        body = Body(self.filename, fd, align=self.align, version=self.version)
+    def _write(self, file: OutputBody, obj: Any) -> None:
+        body = BufferWriter(self.filename, file, align=self.align, version=self.version)
         add = _Buffers(body, self.codec).add
         add(pickle.dumps(obj, PROTOCOL, buffer_callback=add))
         body.finish(is_mappable=self.align and (self.codec is None or self.codec == []))
@@ -175,7 +176,7 @@ class _Buffers:
     codec : None, str, tuple, list, dict, codec or callable
     """
 
-    def __init__(self, body: Body, codec: Any):
+    def __init__(self, body: BufferWriter, codec: Any):
         self._body, self._codec = body, codec
 
     def add(self, buffer: Any) -> None:

@@ -14,6 +14,7 @@ from ..kernels.files import files
 from ..kernels.files.portable import BINARY, creation_mode
 from ..kernels.files.presence import real_path
 from . import Opened, open_file, path_text, sync_file
+from .body import OutputBody
 from .temporary import HOLDS, Temporary
 
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
@@ -123,6 +124,11 @@ class Target(Opened):
         except OSError:
             self.abort()
             raise
+
+    def open(self) -> OutputBody:
+        """Create the file as `create` does, and return it open for reading and writing; close it before `commit`."""
+        fd = self.create()
+        return OutputBody.of(self.written, fd)
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..api.differing import compare, is_one_file, opened, rule_of
-from ..comparison.datasets import How
-from ..comparison.told import lines
+from ..comparison.datasets import DiffOptions
+from ..comparison.records import lines
 from .arguments import ArgumentError, Command, Finished, Option, Request, names, refused
 from .lookup import Finder
 from .pst import Text
@@ -40,7 +40,7 @@ def run(request: Request) -> Iterator[Any]:
         raise ArgumentError("--header and --values exclude each other: without both, all is compared")
     patterns = request.get("variables", [])
     finder = Finder(" ".join(paths), request)
-    how = How(
+    how = DiffOptions(
         rule_of(request.get("rtol", 0.0), request.get("atol", 0.0)),
         header=not request.flag("values"),
         values=not request.flag("header"),

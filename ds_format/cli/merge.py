@@ -15,7 +15,7 @@ from ..dataset import META, attrs
 from ..errors import DsError, UnsupportedError
 from ..kernels.files.presence import exists
 from ..many.merging import merge_files
-from ..merging import size_along
+from ..model.merge_plan import size_along
 from ..views.subset import Subset, open_subset
 from . import lookup, pst
 from .arguments import ArgumentError, Command, Option, Request, boolean, names

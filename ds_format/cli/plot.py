@@ -13,8 +13,8 @@ from ..base.progress import Advance, Progress
 from ..dataset import META
 from ..drivers.base import BLOCK_SIZE, Source
 from ..errors import DsError
-from ..plotting import coordinates, making, picture, terminal
-from ..plotting.scene import Line, Look
+from ..show import making, picture, terminal
+from ..show.scene import Line, Look
 from ..views.subset import item_size, memory_size, open_subset
 from . import pst
 from .arguments import ArgumentError, Command, Option, Request, bounds, refused, text, unquoted
@@ -57,7 +57,7 @@ def run(request: Request) -> Iterable[Any]:
         finder = Finder(path, request)
         found = finder.require(pattern, sorted(map(unescape, keys)), "variable")
         key = escape(finder.only(found, pattern, "variable"))
-        names = [key, *coordinates.names_of(key, whole.meta)]
+        names = [key, *making.names_of(key, whole.meta)]
         part = whole.part(reading(request, variables=[*map(unescape, names)]))
         chosen = _chosen(request, whole.meta[key])
         try:

@@ -14,7 +14,7 @@ from ..base.names import escape, unescape
 from ..base.progress import Progress
 from ..many.converting.task import verifying
 from ..model.conventions import with_coordinates
-from ..selection import Selection
+from ..model.selection import Selection
 from ..views.subset import Subset, open_subset
 from . import lookup, pst
 from .arguments import (

@@ -1,28 +1,179 @@
-"""All that differs between two sources: first the datasets, then one variable after another."""
+"""All that differs between two sources, files or datasets in memory: first the datasets, then one variable by one.
+
+Numbers that are stored in both files as in memory are compared as bytes: if these are the same, none is decoded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .. import timeaxis
 from ..base.dtypes import TYPES
-from ..base.names import unescape
+from ..base.names import escape, unescape
 from ..base.wording import nearest
-from ..dataset import META, attrs, dims
-from ..drivers.base import Metadata, check_faults
+from ..body.body import Body
+from ..codec.encode import describe
+from ..dataset import META, attrs, checked, dims
+from ..drivers.base import BLOCK_SIZE, Handle, Metadata, Source, block_slices, check_faults
+from ..errors import DsError, UnsupportedError
+from ..model.index import take
 from ..views.subset import Subset, item_size, memory_size
-from .attributes import same, type_of
-from .elements import EXACT, Rule
-from .places import place
-from .records import Difference
-from .stored import stored_pairs
-from .values import Tally, pairs, tally
+from .records import Difference, Place
+from .values import EXACT, Rule, Tally, ValuePair, attribute_type, pairs, same_attributes, tally
+
+
+class MemorySource:
+    """A dataset as a `Source`.
+
+    Parameters
+    ----------
+    dataset : dict
+        Key → data, `"."` → metadata.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is none, or ds has no type for a variable.
+    """
+
+    def __init__(self, dataset: Mapping[str, Any]):
+        self._arrays, given = checked(dataset)
+        self.meta: Metadata = describe(self._arrays, given)
+        self.faults: Mapping[str, DsError] = {}
+
+    def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
+        """Return one variable, or the part that an index selects."""
+        array = self._arrays[name]
+        if array is None:
+            return None
+        part = array if index is None else take(array, index)
+        return part if np.ndim(part) or isinstance(part, np.ma.MaskedArray) else part[()]
+
+    def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
+        """Yield one variable in blocks, which are views."""
+        array = self._arrays[name]
+        if array is not None:
+            for block in block_slices(array.shape, max(array.itemsize, 1), budget):
+                yield array[(*block, ...)]
+
+    def handle(self, name: str) -> Handle:
+        """Refuse: what is in memory has no file.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
+        raise UnsupportedError("a dataset in memory has no handles", variable=unescape(name))
+
+    def close(self) -> None:
+        """There is nothing to be released."""
+
+
+PIECE = 1 << 18
+"""Bytes that are read at a time, a multiple of the size of any type."""
+
+
+def stored_pairs(a: Subset, b: Subset, key: str) -> Iterator[tuple[Any, Any] | int] | None:
+    """Return the values of a variable of the same type and shape in two files, for `values.tally`.
+
+    None if they do not lie there as in memory.
+    """
+    type_name = a.meta[key].get(".type")
+    if type_name not in TYPES or type_name != b.meta[key].get(".type"):
+        return None
+    left, right = a.stored(key), b.stored(key)
+    if left is None or right is None or left.size != right.size:
+        return None
+    return _pairs(left, right, np.dtype(f"<{TYPES[type_name].code}"), key)
+
+
+def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[Any, Any] | int]:
+    """Yield what is valid until the next is asked for: buffers that are used again."""
+    bits = np.dtype(f"u{dtype.itemsize}")
+    buffers = np.empty((2, PIECE), np.uint8)
+    for start in range(0, a.size, PIECE):
+        n = min(PIECE, a.size - start)
+        ours, theirs = buffers[:, :n]
+        try:
+            with a.watch, b.watch:
+                a.read_into(start, ours)
+                b.read_into(start, theirs)
+        except DsError as error:
+            raise error.at(variable=unescape(key))
+        if np.array_equal(ours.view(bits), theirs.view(bits)):
+            yield n // dtype.itemsize
+        else:
+            yield ours.view(dtype), theirs.view(dtype)
+
+
+def place_of(found: ValuePair | None, key: str, sources: tuple[Source, Source]) -> Place | None:
+    """Return where two values are that differ.
+
+    Parameters
+    ----------
+    found : Found or None
+    key : str
+        Of the variable, which has the same shape in both sources.
+    sources : (Source, Source)
+        A and B. Coordinates are those of A, or of B where A has none.
+    """
+    if found is None:
+        return None
+    entry = sources[0].meta[key]
+    shape = entry[".size"]
+    index = _index(found.position, shape)
+    coordinates: dict[str, Any] = {}
+    for dim, i, n in zip(dims(key, entry, len(shape)), index, shape, strict=True):
+        for source in sources:
+            value = _coordinate(source, dim, i, n)
+            if value is not None and escape(dim) != key:
+                coordinates[dim] = value
+                break
+    return Place(index, coordinates, found.a, found.b, found.size)
+
+
+def _index(position: int, shape: Sequence[int]) -> tuple[int, ...]:
+    index = []
+    for i in range(len(shape)):
+        inner = math.prod(shape[i + 1 :])
+        index.append(position // inner)
+        position %= inner
+    return tuple(index)
+
+
+def _coordinate(source: Source, dim: str, i: int, n: int) -> Any:
+    """Return the value of a dimension's own variable at a position; None if there is none, or it is missing."""
+    key = escape(dim)
+    entry = source.meta.get(key)
+    if entry is None or entry.get(".size") != [n] or dims(key, entry, 1) != [dim] or key in source.faults:
+        return None
+    value = source.read(key, (i,))
+    if getattr(value, "mask", False):
+        return None
+    return _as_text(value, attrs(entry))
+
+
+def _as_text(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """Return a time as text, if it is one."""
+    if timeaxis.is_time(attributes):
+        try:
+            shown = timeaxis.to_iso(value, attributes["units"], attributes.get("calendar"))
+        except UnsupportedError:
+            return value
+        return shown if isinstance(shown, str) else value
+    return value
+
 
 Entry = Mapping[str, Any]
 
 
-class How(NamedTuple):
+class DiffOptions(NamedTuple):
     """What is compared, and how."""
 
     rule: Rule = EXACT
@@ -39,7 +190,7 @@ class How(NamedTuple):
     """Takes the bytes of A in memory that are done, and those in all."""
 
 
-def differences(a: Subset, b: Subset, how: How, wanted: Collection[str] | None = None) -> Iterator[Difference]:
+def differences(a: Subset, b: Subset, how: DiffOptions, wanted: Collection[str] | None = None) -> Iterator[Difference]:
     """Yield all that differs between two files, or parts of them.
 
     Parameters
@@ -133,7 +284,9 @@ def _renamed(name: str, entry: Entry, others: Mapping[str, Entry]) -> str | None
     alike = [
         other
         for other, its in others.items()
-        if its.get(".type") == entry.get(".type") and its.get(".size") == entry.get(".size") and same(known, attrs(its))
+        if its.get(".type") == entry.get(".type")
+        and its.get(".size") == entry.get(".size")
+        and same_attributes(known, attrs(its))
     ]
     return alike[0] if len(alike) == 1 and known else None
 
@@ -147,13 +300,13 @@ def _of_attributes(variable: str | None, a: Entry, b: Entry, ignore: tuple[str, 
             yield Difference("attribute", variable, name, "a", a=ours[name])
         elif name not in ours:
             yield Difference("attribute", variable, name, "b", b=theirs[name])
-        elif not same(ours[name], theirs[name]):
-            types = type_of(ours[name]), type_of(theirs[name])
+        elif not same_attributes(ours[name], theirs[name]):
+            types = attribute_type(ours[name]), attribute_type(theirs[name])
             told = types if types[0] != types[1] else None
             yield Difference("attribute", variable, name, a=ours[name], b=theirs[name], types=told)
 
 
-def _of_metadata(key: str, a: Entry, b: Entry, how: How) -> Iterator[Difference]:
+def _of_metadata(key: str, a: Entry, b: Entry, how: DiffOptions) -> Iterator[Difference]:
     """Yield what differs of one variable but for its values."""
     variable = unescape(key)
     shapes = a.get(".size"), b.get(".size")
@@ -181,7 +334,7 @@ def _have_common_values(a: str | None, b: str | None) -> bool:
     return None in kinds or kinds[0] == kinds[1]
 
 
-def _of_values(a: Subset, b: Subset, key: str, how: How, report: Callable[[int], None]) -> Iterable[Difference]:
+def _of_values(a: Subset, b: Subset, key: str, how: DiffOptions, report: Callable[[int], None]) -> Iterable[Difference]:
     parts = stored_pairs(a, b, key) or pairs(a.blocks(key), b.blocks(key))
     found = tally(parts, how.rule, first=how.first, report=report)
     if found.missing_a or found.missing_b:
@@ -192,9 +345,9 @@ def _of_values(a: Subset, b: Subset, key: str, how: How, report: Callable[[int],
             unescape(key),
             n=found.differing,
             total=found.n,
-            first=place(found.first, key, (a, b)),
-            largest=place(found.largest, key, (a, b)),
-            relative=place(found.relative, key, (a, b)),
+            first=place_of(found.first, key, (a, b)),
+            largest=place_of(found.largest, key, (a, b)),
+            relative=place_of(found.relative, key, (a, b)),
         )
 
 
@@ -206,5 +359,5 @@ def _missing(found: Tally, key: str, sources: tuple[Subset, Subset]) -> Differen
         b=found.missing_b,
         n=found.missing_a + found.missing_b,
         total=found.n,
-        first=place(found.first_missing, key, sources),
+        first=place_of(found.first_missing, key, sources),
     )

@@ -1,12 +1,16 @@
-"""What is said of one difference."""
+"""Differences: what is known of each, and as lines for reading."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+
+from ..base.wording import aligned, visible
 
 KINDS = ("dimension", "variable", "dimensions", "shape", "type", "attribute", "missing", "values")
 """What may differ, in the order in which it is told: see `Difference.kind`."""
@@ -100,3 +104,177 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+MAX_VALUE = 60
+"""Characters of a value that are shown."""
+MAX_ITEMS = 8
+"""Items of an array that are shown."""
+MAX_NAME = 32
+"""Columns that a name takes at most before what is said of it moves to the right."""
+
+
+class Differences(tuple[Difference, ...]):
+    """What differs between two datasets, in an order for reading; empty, and so false, if nothing does.
+
+    Attributes
+    ----------
+    variables : int
+        How many there are in either.
+
+    Examples
+    --------
+    >>> import ds_format as ds
+    >>> found = ds.diff({"x": [1, 2, 3]}, {"x": [1, 5, 3]})
+    >>> bool(found), found.variables
+    (True, 1)
+    >>> found
+    values  x  1 of 3 differ; first at [1]: A 2, B 5; by at most 3
+    1 difference, in 1 of 1 variable
+    """
+
+    variables: int
+
+    def __new__(cls, found: Iterable[Difference], variables: int) -> Differences:
+        """Take what was found."""
+        made = super().__new__(cls, found)
+        made.variables = variables
+        return made
+
+    def __repr__(self) -> str:
+        return "\n".join(lines(self, self.variables)) if self else "no differences"
+
+    def report(self) -> dict[str, Any]:
+        """Return them as JSON has them."""
+        return {"same": not self, "variables": self.variables, "differences": [one.report() for one in self]}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self), self.variables)
+
+
+def lines(found: Sequence[Difference], variables: int) -> list[str]:
+    """Return a line for each difference, and one about all.
+
+    Parameters
+    ----------
+    found : sequence of Difference
+    variables : int
+        How many there are in either dataset.
+    """
+    if not found:
+        return []
+    heads = aligned([(one.kind, _subject(one)) for one in found], most=(MAX_NAME, MAX_NAME))
+    return [
+        *("  ".join((*head, _about(one))) for head, one in zip(heads, found, strict=True)),
+        _summary(found, variables),
+    ]
+
+
+def _summary(found: Sequence[Difference], variables: int) -> str:
+    differing = len({one.variable for one in found if one.variable is not None})
+    counts = Counter(one.kind for one in found)
+    kinds = ", ".join(f"{kind} {counts[kind]}" for kind in KINDS if counts[kind])
+    n = f"{len(found)} difference{'s' if len(found) != 1 else ''}"
+    where = f"in {differing} of {variables} variable{'s' if variables != 1 else ''}"
+    return f"{n} ({kinds}), {where}" if len(counts) > 1 else f"{n}, {where}"
+
+
+def _subject(one: Difference) -> str:
+    """Return what differs; of attributes as ncdump writes it, VARIABLE:NAME."""
+    name = one.variable or ""
+    if one.kind == "attribute":
+        name += f":{one.name}"
+    elif one.name is not None:
+        name = one.name
+    return _escaped(name)
+
+
+def _about(one: Difference) -> str:
+    if one.kind == "values":
+        return _values_text(one)
+    if one.kind == "missing":
+        return _missing_text(one)
+    if one.only is not None:
+        side, other = ("A", "B") if one.only == "a" else ("B", "A")
+        if one.kind == "variable":
+            hint = "" if one.hint is None else f"; {other} has {_escaped(one.hint)}"
+            return f"only in {side}{hint}"
+        return f"only in {side}: {_shown(one.a if one.only == 'a' else one.b)}"
+    sides = [_shown(side) if one.kind == "attribute" else _plain(side) for side in (one.a, one.b)]
+    if one.types is not None:
+        sides = [f"{shown} ({kind})" for shown, kind in zip(sides, one.types, strict=True)]
+    about = "; values cannot be compared" if one.kind == "shape" else ""
+    return f"A {sides[0]}, B {sides[1]}{about}"
+
+
+def _values_text(one: Difference) -> str:
+    parts = [f"{one.n} of {one.total} differ", f"first {_at(one.first)}"]
+    if one.largest is not None:
+        parts.append(f"by at most {_size(one.largest.size)}{_elsewhere(one.largest, one.first)}")
+    if one.relative is not None and one.largest is not None and not isinstance(one.largest.size, int):
+        parts.append(f"relatively {one.relative.size:.3g}{_elsewhere(one.relative, one.first)}")
+    return "; ".join(parts)
+
+
+def _size(size: Any) -> str:
+    return str(size) if isinstance(size, int) else f"{size:.6g}"
+
+
+def _missing_text(one: Difference) -> str:
+    return f"{one.a} of {one.total} only in A, {one.b} only in B; first {_at(one.first)}"
+
+
+def _at(place: Place | None) -> str:
+    if place is None:
+        return ""
+    values = f"A {_shown(place.a)}, B {_shown(place.b)}"
+    return f"{_where(place)}: {values}" if place.index else values
+
+
+def _elsewhere(place: Place, first: Place | None) -> str:
+    """Return where a place is, unless that was said already."""
+    return "" if first is not None and place.index == first.index else f" {_where(place)}"
+
+
+def _where(place: Place) -> str:
+    named = " ".join(f"{_escaped(name)}={_bare(value)}" for name, value in place.coordinates.items())
+    return f"at {list(place.index)}{f' ({named})' if named else ''}"
+
+
+def _bare(value: Any) -> str:
+    return _escaped(value) if isinstance(value, str) else _shown(value)
+
+
+def _plain(value: Any) -> str:
+    """Return a size, a type, or names."""
+    if value is None:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        return f"({_cut(', '.join(map(_escaped, map(str, value))))})"
+    return _escaped(str(value))
+
+
+def _shown(value: Any) -> str:
+    """Return a value on one line; of long ones the beginning."""
+    if value is None:
+        return "missing"
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (list, tuple, np.ndarray)):
+        items = ", ".join(map(_shown, value[:MAX_ITEMS]))
+        return _cut(f"[{items}{', ...' if len(value) > MAX_ITEMS else ''}]")
+    if isinstance(value, bytes):
+        value = value[: MAX_VALUE + 1].decode("utf-8", "surrogateescape")
+    if isinstance(value, str):
+        return _cut(visible(json.dumps(value[: MAX_VALUE + 1], ensure_ascii=False)))
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return _cut(visible(str(value)))
+
+
+def _cut(shown: str) -> str:
+    return shown if len(shown) <= MAX_VALUE else shown[: MAX_VALUE - 3] + "..."
+
+
+def _escaped(name: str) -> str:
+    return visible(name).replace("\n", "\\n").replace("\t", "\\t")

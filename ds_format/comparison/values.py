@@ -1,7 +1,7 @@
-"""The values of two variables, block by block: how many differ, where first, and where most.
+"""The values of two variables, block by block: how many differ, where first, and where most; and two attributes.
 
-Two sources cut a variable into blocks in different ways. They are taken as long rows of values, of which as many are
-compared at a time as both have at hand.
+Two sources cut a variable into blocks in different ways. Blocks are used as long rows of values, of which as many are
+compared at a time as both have ready.
 """
 
 from __future__ import annotations
@@ -13,14 +13,155 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntegrityError
-from .elements import NUMBERS, Rule, distances, taken, unequal
+
+NUMBERS = "biuf"
+"""Kinds of dtypes that are compared as numbers."""
+
+
+class Rule(NamedTuple):
+    """When two values are the same."""
+
+    rtol: float = 0.0
+    """They may differ by `atol + rtol * |b|`, as of `numpy.isclose`."""
+    atol: float = 0.0
+    bits: bool = False
+    """Whether numbers of one type have to be the same bit by bit, zeros and NaN included."""
+    loose: bool = False
+    """Whether values of different kinds, as text and numbers, pass for the same."""
+
+
+EXACT = Rule()
+
+
+def unequal(left: NDArray[Any], right: NDArray[Any], rule: Rule = EXACT) -> NDArray[np.intp]:
+    """Return the positions at which two arrays differ.
+
+    NaN is the same as NaN, and 0.0 as -0.0, but for a rule of bits.
+
+    Parameters
+    ----------
+    left, right : (N,) ndarray
+    rule : Rule
+
+    Returns
+    -------
+    (M,) ndarray of int
+        In ascending order.
+
+    Examples
+    --------
+    >>> unequal(np.array([1.0, np.nan, 3.0]), np.array([1.0, np.nan, 3.5])).tolist()
+    [2]
+    """
+    if left.dtype.kind not in NUMBERS or right.dtype.kind not in NUMBERS:
+        return _unequal_objects(left, right, rule)
+    if left.dtype == right.dtype:
+        bits = np.dtype(f"u{left.itemsize}")
+        places = np.flatnonzero(left.view(bits) != right.view(bits))
+        if rule.bits:
+            return places
+    else:
+        places = np.flatnonzero(_differ(left, right))
+    if not places.size:
+        return places
+    a, b = taken(left, places), taken(right, places)
+    differ = _differ(a, b)
+    if rule.rtol or rule.atol:
+        differ &= ~_close(a, b, rule)
+    return places[differ] if not differ.all() else places
+
+
+def taken(array: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the values at some positions; where these are all, the array itself."""
+    return array if places.size == array.size else array[places]
+
+
+def _differ(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say where two arrays of numbers differ, by value."""
+    differ: NDArray[np.bool_] = left != right
+    kinds = left.dtype.kind + right.dtype.kind
+    if "f" in kinds:
+        gone = np.isnan(left)
+        if gone.any():
+            differ &= ~(gone & np.isnan(right))
+        for whole, other in ((left, right), (right, left)):
+            if whole.dtype.kind in "iu" and whole.itemsize == 8 and other.dtype.kind == "f":
+                # NumPy compares them as floats, which have not as many digits
+                with np.errstate(invalid="ignore"):
+                    differ |= other.astype(whole.dtype) != whole
+                differ |= other >= (2.0**63 if whole.dtype.kind == "i" else 2.0**64)  # some processors cut it there
+    return differ
+
+
+def _close(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.bool_]:
+    """Say where numbers are the same within tolerances; computed in float64."""
+    if left.dtype.kind == "b" or right.dtype.kind == "b":
+        return np.zeros(left.shape, np.bool_)
+    x, y = left.astype(np.float64), right.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        allowed = rule.atol + rule.rtol * np.abs(y)
+        close: NDArray[np.bool_] = distances(left, right).astype(np.float64) <= allowed
+    return close & np.isfinite(x) & np.isfinite(y)
+
+
+def distances(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Return the absolute differences of numbers: uint64 and exact of integers, where it holds them, else float64.
+
+    Those of integers and floats are not 0 where the numbers are not the same.
+    """
+    kinds = left.dtype.kind + right.dtype.kind
+    if kinds in ("ii", "uu"):
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        wide = np.dtype(f"{kinds[0]}8")
+        exact: NDArray[np.uint64] = high.astype(wide).view(np.uint64) - low.astype(wide).view(np.uint64)
+        return exact
+    if kinds in ("iu", "ui"):
+        signed, unsigned = (left, right) if kinds == "iu" else (right, left)
+        bits, positive = signed.astype(np.int64).view(np.uint64), unsigned.astype(np.uint64)
+        apart = np.where((signed < 0) | (positive >= bits), positive - bits, bits - positive)
+        if not ((signed < 0) & (apart < positive)).any():
+            return apart
+    with np.errstate(invalid="ignore", over="ignore"):
+        far: NDArray[np.float64] = np.abs(left.astype(np.float64) - right.astype(np.float64))
+    if "f" in kinds and kinds != "ff":
+        lost = np.flatnonzero(far == 0)  # float64 has not as many digits as integers
+        pairs = zip(left[lost].tolist(), right[lost].tolist(), strict=True)
+        far[lost] = [abs(int(a) - int(b)) for a, b in pairs]
+    return far
+
+
+def _unequal_objects(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.intp]:
+    """Compare strings, or what is not of one kind."""
+    if left.dtype.kind in NUMBERS or right.dtype.kind in NUMBERS:
+        return np.zeros(0, np.intp) if rule.loose else np.arange(left.size)
+    left, right = left.astype(object, copy=False), right.astype(object, copy=False)
+    places = np.flatnonzero(left != right)
+    if not places.size:
+        return places
+    same = _loosely_same if rule.loose else _same_text
+    pairs = zip(left[places].tolist(), right[places].tolist(), strict=True)
+    return places[np.fromiter((not same(a, b) for a, b in pairs), np.bool_, places.size)]
+
+
+def _loosely_same(a: Any, b: Any) -> bool:
+    return type(a) is not type(b) or str(a) == str(b)
+
+
+def _same_text(a: Any, b: Any) -> bool:
+    """Whether bytes and text are the same, as UTF-8: some formats have only one of them."""
+    return type(a) is not type(b) and _text(a) == _text(b)
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
 
 STEP = 1 << 14
 """Values that are compared at a time. They, and what is computed of them, stay in the cache of a processor, and are too
 few for memory that comes from the system, and goes back to it, each time."""
 
 
-class Found(NamedTuple):
+class ValuePair(NamedTuple):
     """Two values at one position."""
 
     position: int
@@ -56,10 +197,10 @@ class Tally:
     def __init__(self, rule: Rule):
         self._rule = rule
         self.n = self.missing_a = self.missing_b = self.differing = 0
-        self.first_missing: Found | None = None
-        self.first: Found | None = None
-        self.largest: Found | None = None
-        self.relative: Found | None = None
+        self.first_missing: ValuePair | None = None
+        self.first: ValuePair | None = None
+        self.largest: ValuePair | None = None
+        self.relative: ValuePair | None = None
 
     @property
     def differs(self) -> bool:
@@ -97,12 +238,12 @@ class Tally:
         if self.first_missing is None:
             i = lonely[0]
             values = (None if gone_a[i] else a[i]), (None if gone_b[i] else b[i])
-            self.first_missing = Found(self.n + int(i), *values)
+            self.first_missing = ValuePair(self.n + int(i), *values)
 
     def _add_differing(self, a: Any, b: Any, places: NDArray[np.intp]) -> None:
         self.differing += places.size
         if self.first is None:
-            self.first = Found(self.n + int(places[0]), a[0], b[0])
+            self.first = ValuePair(self.n + int(places[0]), a[0], b[0])
         if not (a.dtype.kind in NUMBERS and b.dtype.kind in NUMBERS) or "b" in (a.dtype.kind, b.dtype.kind):
             return
         sizes = distances(a, b)
@@ -111,7 +252,9 @@ class Tally:
             relative = sizes / np.abs(b.astype(np.float64))
         self.relative = self._larger(self.relative, relative, a, b, places)
 
-    def _larger(self, known: Found | None, sizes: Any, a: Any, b: Any, places: NDArray[np.intp]) -> Found | None:
+    def _larger(
+        self, known: ValuePair | None, sizes: Any, a: Any, b: Any, places: NDArray[np.intp]
+    ) -> ValuePair | None:
         """Return the larger one of a difference that is known and those of an array; NaN has no size."""
         i = int(sizes.argmax())
         if sizes[i] != sizes[i]:
@@ -120,7 +263,7 @@ class Tally:
         size = sizes[i].item()
         if size < 0 or (known is not None and size <= known.size):
             return known
-        return Found(self.n + int(places[i]), a[i], b[i], size)
+        return ValuePair(self.n + int(places[i]), a[i], b[i], size)
 
 
 def tally(
@@ -189,3 +332,57 @@ def pairs(left: Iterable[Any], right: Iterable[Any]) -> Iterator[tuple[Any, Any]
 
 def _flat(blocks: Iterable[Any]) -> Iterator[Any]:
     return (block.reshape(-1) for block in blocks if block.size)
+
+
+LISTS = (list, tuple, np.ndarray)
+
+
+def attribute_type(value: Any) -> str:
+    """Return the type of an attribute, with sizes if it is an array.
+
+    What Python and NumPy have is the same type where its values are: int and int64, a list of text and an array of it.
+
+    Examples
+    --------
+    >>> type_of("K"), type_of(1.5), type_of(np.float32(1.5)), type_of([1, 2]), type_of(np.zeros((2, 3), "i2"))
+    ('unicode', 'float64', 'float32', 'int64[2]', 'int16[2,3]')
+    """
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
+        name = {"U": "unicode", "T": "unicode", "S": "str"}.get(value.dtype.kind, value.dtype.name)
+        return f"{name}[{','.join(map(str, value.shape))}]" if value.ndim else name
+    if isinstance(value, LISTS):
+        kinds = {attribute_type(item) for item in value}
+        return f"{kinds.pop() if len(kinds) == 1 else 'none' if not kinds else 'list'}[{len(value)}]"
+    kinds_of_python = ((bool, "bool"), (int, "int64"), (float, "float64"), (str, "unicode"), (bytes, "str"))
+    for kind, name in kinds_of_python:
+        if isinstance(value, kind):
+            return name
+    return "none" if value is None else "object"
+
+
+def same_attributes(left: Any, right: Any) -> bool:
+    """Whether two attributes are the same: type and value, NaN included."""
+    return attribute_type(left) == attribute_type(right) and _same_values(left, right)
+
+
+def _same_values(left: Any, right: Any) -> bool:
+    if isinstance(left, LISTS) and isinstance(right, LISTS):
+        return len(left) == len(right) and all(map(_same_values, left, right))
+    return _same_one(left, right)
+
+
+def alike_attributes(left: Any, right: Any) -> bool:
+    """Whether two attributes have the same value, whatever its type: one of another kind passes."""
+    if isinstance(left, LISTS) or isinstance(right, LISTS):
+        ours, theirs = (list(one) if isinstance(one, LISTS) else [one] for one in (left, right))
+        return len(ours) == len(theirs) and all(map(alike_attributes, ours, theirs))
+    if isinstance(left, (str, bytes)) or isinstance(right, (str, bytes)):
+        return str(left) == str(right) or type(left) is not type(right)
+    return _same_one(left, right)
+
+
+def _same_one(left: Any, right: Any) -> bool:
+    try:
+        return bool(left == right or (left != left and right != right))
+    except ValueError:
+        return False

@@ -32,7 +32,7 @@ from ..base.dtypes import TYPES
 from ..codec.decode import DTYPES
 from ..codec.header import DTYPES as DTYPES_PROPERTY
 from ..dataset import META, as_masked, dims
-from ..merging import size_along
+from ..model.merge_plan import size_along
 from .base import Metadata, SmallFiles
 
 

@@ -54,7 +54,7 @@ class Source(Protocol):
         name : str
             A key of `meta`.
         index : tuple, optional
-            One item per dimension, as `ds_format.selection.normalize` makes them: an int, which removes the dimension,
+            One item per dimension, as `ds_format.model.index.normalize` makes them: an int, which removes its axis,
             or a range or an (N,) int64 array of non-negative positions.
 
         Returns

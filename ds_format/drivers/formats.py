@@ -232,7 +232,7 @@ def _is_hdf5(file: Body) -> bool:
 def _json() -> Driver:
     from . import json_
 
-    return Driver(json_.open, json_.create)
+    return Driver(json_.JsonSource, json_.JsonSink)
 
 
 def _netcdf() -> Driver:

@@ -18,7 +18,7 @@ from ..body import Opened, open_file
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
 from ..errors import DsError, MissingError, ReplacedError
-from ..selection import normalize, take
+from ..model.index import normalize, take
 from .base import BLOCK_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
 
 STRING_SIZE = 64

@@ -22,10 +22,11 @@ from ..body.body import Body
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
 from ..errors import DsError, UnsupportedError
-from ..merging import DECIDING, Input, MergePlan, Part, Way, blank, converted, make, size_along
 from ..model.conventions import BOUNDS, coordinates, named
+from ..model.merge_plan import DECIDING, MergeInput, MergePart, MergePlan, Way, converted, plan_merge, size_along
+from ..model.merged_arrays import blank
 from ..model.packing import is_packed
-from ..selection import Selection, Selector
+from ..model.selection import Selection, Selector
 from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .pieces import OpenFiles, equal_rows
 
@@ -102,7 +103,7 @@ def merge_files(
                 modes.nothing_left(other, error)
         if variables is None and new in (None, dim):
             variables = _stacked(files, dim)
-        plans, meta = make(files.inputs(), dim, new, variables, jd)
+        plans, meta = plan_merge(files.inputs(), dim, new, variables, jd)
         _warn_of_packing(files.metas, plans, meta, output)
         with created(output, meta, **options) as sink:
             _write(files, plans, meta, sink, progress)
@@ -123,9 +124,9 @@ class _Files:
             self.metas.append(subset.meta)
             self.copied.append({key for key in subset.meta if key != META and _is_stored(subset, key)})
 
-    def inputs(self) -> list[Input]:
+    def inputs(self) -> list[MergeInput]:
         """Return what the plan of the merge is made from."""
-        return [Input(meta, name=os.fsdecode(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
+        return [MergeInput(meta, name=os.fsdecode(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
 
     def __getitem__(self, i: int) -> Subset:
         return self._files[self._paths[i]]
@@ -242,7 +243,7 @@ def blocks(files: Any, plan: MergePlan) -> Iterator[Any]:
         yield np.ma.MaskedArray(out, flags, copy=False) if flags.any() else out
 
 
-def _put(source: Any, plan: MergePlan, part: Part, block: tuple[slice, ...], out: Any, flags: Any) -> None:
+def _put(source: Any, plan: MergePlan, part: MergePart, block: tuple[slice, ...], out: Any, flags: Any) -> None:
     """Put what a part has of a block of the merged variable into its place."""
     along = block[plan.axis]
     begin, end = max(along.start, part.start), min(along.stop, part.start + part.n)

@@ -16,10 +16,11 @@ from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
 from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
-from ..merging import UNWRITTEN, Convert, Filler, MergePlan, Target, Way, joined, make, reconcile
 from ..model.conventions import parents_bounds
+from ..model.index import Index, shape_of, take
+from ..model.merge_plan import UNWRITTEN, Convert, MergePlan, Way, plan_merge, reconcile
+from ..model.merged_arrays import Filler, MergedArray, joined
 from ..model.packing import is_packed, unpacked_meta
-from ..selection import Index, shape_of, take
 from .pieces import SourcePiece, fail, name_of, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles
 from .scanning import JoinOptions, Scanned, scan
@@ -77,7 +78,7 @@ def open_files(
 
 def _opened(scanned: Scanned, wanted: JoinOptions, threads: int | None) -> ManyFiles:
     stacked = [unescape(key) for key in scanned.stacked]
-    plans, merged = make(scanned.inputs, wanted.dim, None, stacked, jd=False)
+    plans, merged = plan_merge(scanned.inputs, wanted.dim, None, stacked, jd=False)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
     meta[META] = {key: value for key, value in scanned.first[META].items() if key not in wanted.attributes}
     plans = [plan for plan in plans if plan.key not in scanned.spread]
@@ -184,7 +185,7 @@ def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
         raise error.at(variable=unescape(key))
     shape = (len(scanned.lengths), *stacks[0].shape[1:])
     type_name = describe({key: stacks[0]}, {})[key][".type"]
-    target = Target(shape, type_name, sum(map(len, stacks)) < shape[0])
+    target = MergedArray(shape, type_name, sum(map(len, stacks)) < shape[0])
     for (start, _, _), stack in zip(parts, stacks, strict=True):
         target.put((slice(start, start + len(stack)),), stack)
     values = np.repeat(target.values, scanned.lengths, axis=0)
@@ -333,7 +334,7 @@ class Concatenation:
         wanted = _Selected(whole, positions, self._owners(positions), order)
         needed = _distinct(wanted.owners)
         present = needed[self.numbers[needed] != ABSENT]
-        target = Target(shape, self.type, is_gappy=len(present) < len(needed))
+        target = MergedArray(shape, self.type, is_gappy=len(present) < len(needed))
         if target.values.size:
             with no_collection():
                 for where, values in self._parts(wanted, present):

@@ -23,11 +23,11 @@ from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..drivers.library.missing import settled
 from ..errors import UnsupportedError, explained
 from ..kernels.files import files
-from ..merging import Input, assemble, size_along
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
-from ..views.groups import open_group
-from ..views.subset import Path, Subset
+from ..model.merge_plan import MergeInput, size_along
+from ..model.merged_arrays import assemble
+from ..views.subset import Path, Subset, open_group
 
 MAX_OPEN = 64
 """Files that are open at the same time."""
@@ -339,7 +339,7 @@ def merge_pieces(
         If the pieces cannot be merged.
     """
     pieces = [_unpacked(piece, unpack) for piece in pieces]
-    inputs = [Input(_only(piece.meta, keys), len(piece.paths), piece.first, piece.paths[0]) for piece in pieces]
+    inputs = [MergeInput(_only(piece.meta, keys), len(piece.paths), piece.first, piece.paths[0]) for piece in pieces]
     known = {key for given in inputs for key in given.meta}
     for key in keys or ():
         if key not in known:

@@ -17,12 +17,11 @@ from ..drivers.alike import Piece
 from ..drivers.base import Metadata
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.memory import are_alike
-from ..merging import DECIDING, Input, reconcile, size_along
 from ..model.conventions import COORDINATES, coordinates, named, parents_bounds, with_parents
+from ..model.merge_plan import DECIDING, MergeInput, reconcile, size_along
 from ..model.packing import is_packed
 from ..timeaxis import is_time
-from ..views.groups import open_group
-from ..views.subset import say_missing
+from ..views.subset import open_group, say_missing
 from .pieces import SourcePiece, equal_rows, fail, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles, contents
 
@@ -75,7 +74,7 @@ class Scanned(NamedTuple):
     files: WatchedFiles
     first: Metadata
     """Of each variable the metadata of the first file that has it, and the attributes of the first file."""
-    inputs: list[Input]
+    inputs: list[MergeInput]
     """Files in a row that are alike."""
     held: list[dict[str, Any]]
     """Of each input the values that were wanted at once, by key: (count, *shape) arrays."""
@@ -153,7 +152,7 @@ class _Scanner:
         self._spread: dict[str, list[tuple[int, Entry, Any]]] = {}
         self._constants: dict[str, tuple[str, Entry, Any]] = {}
         self._differing: set[str] = set()
-        self._inputs: list[Input] = []
+        self._inputs: list[MergeInput] = []
         self._held: list[dict[str, Any]] = []
         self._noted: list[Mapping[str, Any]] = []
         self._lengths: list[int] = []
@@ -230,7 +229,7 @@ class _Scanner:
                 if self._constants[key][0] == path:
                     held[key] = self._constants[key][2]
         self._note(piece)
-        self._inputs.append(Input(reduced, count))
+        self._inputs.append(MergeInput(reduced, count))
         self._held.append(held)
         length = size_along(reduced, self._dim) if self._exists else 1
         self._lengths += [length or 0] * count

@@ -6,15 +6,12 @@ not escaped. What does not exist is an empty value, a warning or a `MissingError
 
 from __future__ import annotations
 
-from .attributes import attr, attrs, meta, rm_attr
+from ..base.modes import with_mode
+from .attributes import attr, attrs, find, findall, meta, require, rm_attr
 from .computing import apply, group_by
-from .dimensions import dim, dims, get_dims
-from .joining import merge
-from .mode import with_mode
-from .parts import copy, select, split
+from .parts import copy, merge, select, split
 from .renaming import rename, rename_attr, rename_attr_m, rename_dim, rename_dim_m, rename_m
-from .search import find, findall, require
-from .variables import rm, size, time, type, var, vars
+from .variables import dim, dims, get_dims, rm, size, time, type, var, vars
 
 get_attrs = attrs
 get_meta = meta

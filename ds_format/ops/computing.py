@@ -13,9 +13,8 @@ from ..base.names import escape, unescape
 from ..codec.encode import type_of
 from ..dataset import META, as_array, as_masked
 from ..errors import UnsupportedError
-from .arguments import all_keys, check, check_callable, created_entry, name_list
-from .dimensions import all_sizes, names_of
-from .values import array_of, checked, put, stored
+from .values import all_keys, array_of, check, check_callable, checked, created_entry, name_list, put, stored
+from .variables import all_sizes, names_of
 
 
 def apply(

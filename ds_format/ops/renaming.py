@@ -10,8 +10,8 @@ from ..base import modes
 from ..base.names import escape, unescape
 from ..dataset import META
 from ..model.conventions import follow
-from .arguments import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found
-from .dimensions import names_by_key
+from .values import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found
+from .variables import names_by_key
 
 
 def rename(d: dict[str, Any], old: str, new: str | None) -> None:

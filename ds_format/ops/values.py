@@ -1,17 +1,130 @@
-"""The data of one variable, as the functions on datasets give and take them."""
+"""What the functions on datasets share: checks of arguments, and the data of one variable as they give and take them.
+
+Data of one ds type become those of another by the rules of C for fractions, but nothing wraps around.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..base.dtypes import TYPE_OF_CODE
-from ..base.names import unescape
+from ..base.dtypes import TYPE_OF_CODE, TYPES
+from ..base.names import escape, unescape
 from ..codec.encode import type_of
-from ..dataset import as_array
+from ..dataset import META, as_array
 from ..errors import DsError, UnsupportedError
-from .arguments import entry_of
+
+
+def check(value: object, name: str, *kinds: type) -> None:
+    """Raise if an argument is of none of some types.
+
+    Raises
+    ------
+    ValueError
+        `NAME: invalid type`.
+    """
+    if not isinstance(value, kinds):
+        raise ValueError(f"{name}: invalid type")
+
+
+def check_var(d: object, var: object) -> None:
+    """Raise if the first two arguments are not a dataset and the name of a variable."""
+    if not isinstance(d, dict):
+        raise ValueError("d: invalid type")
+    if not isinstance(var, str):
+        raise ValueError("var: invalid type")
+
+
+def check_var_or_none(d: object, var: object) -> None:
+    """Raise if two arguments are not a dataset, and the name of a variable or None."""
+    check(d, "d", dict)
+    if var is not None:
+        check(var, "var", str)
+
+
+def check_mapping(mapping: object, name: str, *kinds: type) -> None:
+    """Raise if an argument is not a dict from str to some types."""
+    check(mapping, name, dict)
+    if isinstance(mapping, dict) and not all(isinstance(k, str) and isinstance(v, kinds) for k, v in mapping.items()):
+        raise ValueError(f"{name}: invalid type")
+
+
+def check_callable(func: object) -> None:
+    """Raise if an argument cannot be called.
+
+    Raises
+    ------
+    TypeError
+        If not.
+    """
+    if not callable(func):
+        raise TypeError("func must be callable")
+
+
+def only(values: tuple[Any, ...]) -> Any:
+    """Return the one value that a function was given to set.
+
+    Raises
+    ------
+    TypeError
+        If there are more.
+    """
+    if len(values) != 1:
+        raise TypeError("only one value argument is expected")
+    return values[0]
+
+
+def name_list(value: Any, name: str) -> list[str]:
+    """Return one name, or several, as a list of names.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a str nor a list or tuple of str.
+    """
+    if isinstance(value, str):
+        return [value]
+    check(value, name, list, tuple)
+    if not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{name}: invalid type")
+    return list(value)
+
+
+def entry_of(d: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the metadata of a variable as they stand in the dataset, or an empty dict."""
+    entry: dict[str, Any] = d.get(META, {}).get(key, {})
+    return entry
+
+
+def created_entry(d: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the metadata of a variable, made if there are none."""
+    entry: dict[str, Any] = d.setdefault(META, {}).setdefault(key, {})
+    return entry
+
+
+def meta_key(var: str | None) -> str:
+    """Return the key in the metadata of a variable, or of the dataset for no name."""
+    return escape(var) if var else META
+
+
+def all_keys(d: Mapping[str, Any], full: bool = True) -> list[str]:
+    """Return the keys of all variables, also of those that have metadata only if `full`, sorted by key."""
+    keys = {*d, *d.get(META, {})} if full else {*d}
+    return sorted(keys - {META})
+
+
+def exists(d: Mapping[str, Any], key: str, full: bool = True) -> bool:
+    """Whether there is a variable of this key, if only with metadata if `full`; the dataset itself always is."""
+    return key == META or key in d or (full and key in d.get(META, {}))
+
+
+def not_found(d: Mapping[str, Any], key: str, var: str | None, attr: str) -> str:
+    """Return what is to be said of an attribute that does not exist, maybe as its variable does not."""
+    return f"{attr}: attribute not found" if exists(d, key) else f"{var}: variable not found"
+
 
 NUMBERS = {np.dtype(order + code): row.name for code, row in TYPE_OF_CODE.items() for order in ("<", ">")}
 """dtypes of numbers and booleans in both byte orders → name of the ds type."""
@@ -136,3 +249,109 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, bytes):
         return value if value.endswith(b"\0") else np.bytes_(value)
     return value
+
+
+def cast(data: Any, key: str, found: str | None, wanted: str) -> Any:
+    """Return data in another type.
+
+    Parameters
+    ----------
+    data : object
+        Of a variable, not None.
+    key : str
+        Of the variable, for messages.
+    found, wanted : str
+        Names of ds types.
+
+    Returns
+    -------
+    ndarray, MaskedArray or scalar
+        Missing values stay missing.
+
+    Raises
+    ------
+    UnsupportedError
+        If a value does not fit.
+    """
+    if found == wanted:
+        return normal(data, key, found)
+    array = checked(data, key, found)
+    mask = np.ma.getmask(array)
+    present = np.ma.getdata(array)[~mask] if mask is not np.ma.nomask else array.reshape(-1)
+    try:
+        values = _cast(present, wanted)
+    except UnsupportedError as error:
+        raise error.at(variable=unescape(key))
+    if mask is np.ma.nomask:
+        return normal(values.reshape(array.shape), key)
+    out = np.zeros(array.shape, values.dtype)
+    out[~mask] = values
+    return np.ma.MaskedArray(out, mask)
+
+
+def _cast(values: NDArray[Any], wanted: str) -> NDArray[Any]:
+    """Convert the values that are present, as a 1-d array."""
+    row = TYPES[wanted]
+    if row.is_string:
+        return _to_strings(values, wanted)
+    if values.dtype.kind in "OSUT":
+        return _from_strings(values, row.code, wanted)
+    return _fitting(values, row.code, wanted)
+
+
+def _fitting(values: NDArray[Any], code: str, wanted: str) -> NDArray[Any]:
+    """Convert numbers, none of which may be beyond the range of the new type."""
+    kind, dtype = values.dtype.kind, np.dtype(code)
+    if kind == "f" and dtype.kind in "iub":
+        _refuse(values, ~np.isfinite(values), wanted)
+    if dtype.kind in "iu" and kind in "iuf":
+        limits = np.iinfo(dtype)
+        if kind == "f":
+            whole = np.trunc(values)
+            # The largest int64 is no float, but the number behind it is.
+            _refuse(values, (whole < float(limits.min)) | (whole >= float(limits.max) + 1), wanted)
+        elif values.size and (int(values.min()) < limits.min or int(values.max()) > limits.max):
+            _refuse(values, np.array([not limits.min <= value <= limits.max for value in values.tolist()]), wanted)
+    with np.errstate(over="ignore"):
+        out = values.astype(dtype)
+    if kind == dtype.kind == "f":
+        _refuse(values, np.isinf(out) & np.isfinite(values), wanted)
+    return out
+
+
+def _from_strings(values: NDArray[Any], code: str, wanted: str) -> NDArray[Any]:
+    """Read numbers from text, or from bytes of text."""
+    dtype = np.dtype(code)
+    if dtype.kind == "b":
+        return np.array([bool(value) for value in values.tolist()], np.bool_)
+    numbers: list[Any] = []
+    for value in values.tolist():
+        try:
+            numbers.append(float(value) if dtype.kind == "f" else int(value))
+        except ValueError:
+            raise UnsupportedError(f"{value!r} is no number of type {wanted}") from None
+    if dtype.kind == "f":
+        return _fitting(np.array(numbers, np.float64), code, wanted)
+    limits = np.iinfo(dtype)
+    _refuse(values, np.array([not limits.min <= number <= limits.max for number in numbers], np.bool_), wanted)
+    return np.array(numbers, dtype)
+
+
+def _to_strings(values: NDArray[Any], wanted: str) -> NDArray[Any]:
+    """Write numbers as text that reads back to them; text and bytes are UTF-8 of each other."""
+    as_text = wanted == "unicode"
+    strings: list[Any] = []
+    for value in values.tolist() if values.dtype.kind != "f" else map(str, values):
+        try:
+            text = value.decode() if isinstance(value, bytes) else str(value)
+            strings.append(text if as_text else text.encode())
+        except (UnicodeDecodeError, UnicodeEncodeError) as error:
+            raise UnsupportedError(f"{value!r} is not UTF-8: {error.reason}") from None
+    out = np.empty(len(strings), object)
+    out[:] = strings
+    return np.asarray(fixed(out))
+
+
+def _refuse(values: NDArray[Any], bad: NDArray[np.bool_], wanted: str) -> None:
+    if bad.any():
+        raise UnsupportedError(f"{values[int(bad.argmax())]} does not fit {wanted}")

@@ -7,10 +7,8 @@ day stay, as in ds-format 5.0.2. For a date that the other calendar lacks, as 30
 
 ::
 
-    iso         values of an axis ↔ text
-    axes        values of one axis → those of another, as Julian dates are
-    units       attributes of a variable → Axis
-    timestamps  text of a date and a time of day → its numbers
+    axes        values of one axis → those of another, as Julian dates are; values ↔ text
+    units       attributes of a variable → TimeUnits; text of a date and a time of day → its numbers
     calendars   count of days ↔ year, month, day
 
 Sources: CF conventions 1.12, section 4.4; cftime for what may stand in units.
@@ -18,8 +16,7 @@ Sources: CF conventions 1.12, section 4.4; cftime for what may stand in units.
 
 from __future__ import annotations
 
-from .axes import convert, from_julian, to_julian
-from .iso import from_iso, time_dt, to_iso, whole_date
+from .axes import convert, from_iso, from_julian, time_dt, to_iso, to_julian, whole_date
 from .units import JD_CALENDAR, JD_UNITS, calendar_of_its_own, claims_time, is_time
 
 __all__ = [

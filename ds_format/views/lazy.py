@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import shown_as_html
 from ..base.dtypes import TYPES
 from ..base.names import escape, unescape
 from ..base.once import once
 from ..base.wording import hint, on_one_line
 from ..body import Opened
-from ..dataset import META, attrs, dims, display
+from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source
 from ..errors import MissingError
-from ..selection import normalize
+from ..model.index import normalize
 from .subset import Subset
 
 
@@ -145,8 +146,7 @@ class Variable(Opened):
         return on_one_line(f"<ds_format.Variable {self.name!r} ({sizes}) {self.type}>")
 
     def _repr_html_(self) -> str:
-        shown: str = display().html_of_meta("ds_format.Variable", {self._key: self._meta})
-        return shown
+        return shown_as_html({self._key: self._meta}, "ds_format.Variable")
 
 
 class File(Opened, Mapping[str, Variable]):
@@ -233,8 +233,7 @@ class File(Opened, Mapping[str, Variable]):
         return f"<ds_format.File {self.path!r}: {len(self)} variables>"
 
     def _repr_html_(self) -> str:
-        shown: str = display().html_of_meta(f"ds_format.File {self.path}", self.meta)
-        return shown
+        return shown_as_html(self.meta, f"ds_format.File {self.path}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

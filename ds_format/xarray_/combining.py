@@ -1,22 +1,90 @@
-"""Datasets of xarray, one of each file → one dataset."""
+"""Datasets of xarray, one of each file → one dataset; and which files are read by one task."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
+from numpy.typing import NDArray
 from xarray import Dataset, Variable
 from xarray.core.utils import equivalent
 
 from ..base.names import escape, unescape
+from ..base.optional import library
 from ..base.wording import hint
 from ..errors import MissingError, UnsupportedError
 from ..many.scanning import NAMING, JoinOptions
 from ..model.conventions import named
-from .chunks import lengths_of_chunks
-from .refusals import refusal
+from .coders import refusal
+
+DASK = ("ds-format-cython[dask]", "arrays of dask")
+"""What pip installs, and what for."""
+MOST_FILES = 1000
+"""Files that one task reads, if nobody says how many."""
+TEXT_SIZE = 64
+"""Bytes that a string is reckoned to take."""
+
+
+def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chunks: Any) -> Any:
+    """Return chunks as `xarray.Dataset.chunk` takes them, which end where files do.
+
+    Parameters
+    ----------
+    opened : xarray.Dataset
+    dim : str
+        Along which files lie one behind the other.
+    lengths : (n,) ndarray
+        How many positions each has.
+    chunks : dict, int or "auto"
+        See `open_many`.
+    """
+    others = {name: size for name, size in chunks.items() if name != dim} if isinstance(chunks, Mapping) else {}
+    wanted = chunks.get(dim, "auto") if isinstance(chunks, Mapping) else chunks
+    if dim not in opened.dims:
+        return others
+    if isinstance(wanted, (bool, np.bool_)) or not (wanted == "auto" or isinstance(wanted, (int, tuple, np.integer))):
+        raise ValueError(f'chunks: found {wanted!r}, expected a number, lengths of chunks, or "auto"')
+    if isinstance(wanted, tuple) or wanted == -1:
+        return {dim: wanted, **others}
+    if wanted == "auto":
+        found = _groups(lengths, _positions(opened, dim), MOST_FILES)
+    elif wanted < 1:
+        raise ValueError(f"chunks: found {wanted}, expected 1 or more, or -1 for all in one")
+    elif isinstance(chunks, Mapping):
+        found = _groups(lengths, int(wanted), len(lengths))
+    else:
+        found = _groups(lengths, int(lengths.sum()), int(wanted))
+    return {dim: found, **others}
+
+
+def _positions(opened: Dataset, dim: str) -> int:
+    """Return how many positions of a dimension have as many bytes as dask wants in a chunk."""
+    config, utils = (library(name, *DASK) for name in ("dask.config", "dask.utils"))
+    size = 1
+    for variable in opened.variables.values():
+        if dim in variable.dims:
+            item = TEXT_SIZE if variable.dtype.kind == "O" else variable.dtype.itemsize
+            size = max(size, item * variable.size // max(opened.sizes[dim], 1))
+    return max(int(utils.parse_bytes(config.get("array.chunk-size"))) // size, 1)
+
+
+def _groups(lengths: NDArray[np.int64], most: int, most_files: int) -> tuple[int, ...]:
+    """Return how many positions groups of files have; a file that has too many is cut into pieces of its own."""
+    out = []
+    size = files = 0
+    for length in lengths.tolist():
+        if size and (size + length > most or files == most_files):
+            out.append(size)
+            size = files = 0
+        while length > most:
+            out.append(most)
+            length -= most
+        size += length
+        files += 1
+    return tuple([*out, size] if size or not out else out)
+
 
 AS_STORED = ("dtype", "scale_factor", "add_offset", "_FillValue", "missing_value")
 """What an encoding says of the numbers of a file. Where files differ in it, no file says it of the whole."""
@@ -26,14 +94,14 @@ OF_ONE_FILE = ("source", "original_shape", "preferred_chunks", "chunksizes")
 """What an encoding says of one file alone."""
 
 
-class Part(NamedTuple):
+class OpenedFile(NamedTuple):
     """What one file is to the whole."""
 
     path: str
     dataset: Dataset
 
 
-def combined(parts: Sequence[Part], wanted: JoinOptions, join: str, sortby: str | None, chunks: Any) -> Dataset:
+def combined(parts: Sequence[OpenedFile], wanted: JoinOptions, join: str, sortby: str | None, chunks: Any) -> Dataset:
     """Put the datasets of files together, as `xarray.open_mfdataset` does with `combine="nested"`.
 
     Parameters
@@ -92,7 +160,7 @@ def combined(parts: Sequence[Part], wanted: JoinOptions, join: str, sortby: str 
     return whole
 
 
-def _least(part: Part, name: str) -> tuple[bool, Any]:
+def _least(part: OpenedFile, name: str) -> tuple[bool, Any]:
     """Return what puts a dataset in order; those without values come last."""
     if name not in part.dataset.variables:
         raise MissingError("variable not found, expected it for sortby", path=part.path, variable=name)
@@ -100,7 +168,7 @@ def _least(part: Part, name: str) -> tuple[bool, Any]:
     return (False, values.min()) if values.size else (True, 0)
 
 
-def _check_variables(parts: Sequence[Part]) -> None:
+def _check_variables(parts: Sequence[OpenedFile]) -> None:
     """Check that all have the same variables."""
     first = parts[0]
     for part in parts[1:]:
@@ -112,7 +180,7 @@ def _check_variables(parts: Sequence[Part]) -> None:
                 raise MissingError(message, path=given.path, variable=str(absent))
 
 
-def _check_units(parts: Sequence[Part]) -> None:
+def _check_units(parts: Sequence[OpenedFile]) -> None:
     """Check that values of a variable mean the same. Times and packed numbers that were decoded do."""
     for part, name, variable, first in _pairs(parts):
         for attribute in OF_VALUES:
@@ -124,9 +192,9 @@ def _check_units(parts: Sequence[Part]) -> None:
                 raise UnsupportedError(message, path=part.path, variable=str(name))
 
 
-def _pairs(parts: Sequence[Part]) -> Iterator[tuple[Part, Hashable, Variable, Part]]:
+def _pairs(parts: Sequence[OpenedFile]) -> Iterator[tuple[OpenedFile, Hashable, Variable, OpenedFile]]:
     """Yield the variables of each part, with the first part that has one of the same name, unless that is the same."""
-    firsts: dict[Hashable, Part] = {}
+    firsts: dict[Hashable, OpenedFile] = {}
     for part in parts:
         for name, variable in part.dataset.variables.items():
             first = firsts.setdefault(name, part)
@@ -150,7 +218,7 @@ def _with_attributes(path: str, dataset: Dataset, wanted: JoinOptions) -> Datase
     return dataset
 
 
-def _aligned(parts: Sequence[Part], dim: str, join: str) -> list[Part]:
+def _aligned(parts: Sequence[OpenedFile], dim: str, join: str) -> list[OpenedFile]:
     """Return parts whose index coordinates are the same, but for that of the dimension."""
     datasets = [part.dataset for part in parts]
     try:
@@ -159,10 +227,10 @@ def _aligned(parts: Sequence[Part], dim: str, join: str) -> list[Part]:
         raise UnsupportedError(
             f'index coordinates: {refusal(error)} (join="{join}")', path=_unaligned(parts, dim, join)
         ) from error
-    return [Part(part.path, dataset) for part, dataset in zip(parts, aligned, strict=True)]
+    return [OpenedFile(part.path, dataset) for part, dataset in zip(parts, aligned, strict=True)]
 
 
-def _unaligned(parts: Sequence[Part], dim: str, join: str) -> str:
+def _unaligned(parts: Sequence[OpenedFile], dim: str, join: str) -> str:
     """Return the path of the first file that does not fit to the first one."""
     for part in parts[1:]:
         try:
@@ -172,7 +240,7 @@ def _unaligned(parts: Sequence[Part], dim: str, join: str) -> str:
     return parts[0].path
 
 
-def _names_along(parts: Sequence[Part], wanted: JoinOptions) -> set[Hashable]:
+def _names_along(parts: Sequence[OpenedFile], wanted: JoinOptions) -> set[Hashable]:
     """Return the names of variables without the dimension that get it."""
     exists = any(wanted.dim in part.dataset.dims for part in parts)
     found: set[Hashable] = set()
@@ -188,7 +256,7 @@ def _names_along(parts: Sequence[Part], wanted: JoinOptions) -> set[Hashable]:
     return found
 
 
-def _of_coordinates(parts: Sequence[Part]) -> set[Hashable]:
+def _of_coordinates(parts: Sequence[OpenedFile]) -> set[Hashable]:
     """Return the names of bounds and grid mappings, which do not get a new dimension."""
     found: set[Hashable] = set()
     for part in parts:
@@ -204,7 +272,7 @@ def _named(variable: Variable, attributes: Sequence[str]) -> set[Hashable]:
     return set(map(unescape, named("", {**variable.encoding, **variable.attrs}, attributes)))
 
 
-def _check_constants(parts: Sequence[Part], dim: str, along: set[Hashable]) -> None:
+def _check_constants(parts: Sequence[OpenedFile], dim: str, along: set[Hashable]) -> None:
     """Check that variables which do not get longer have the same values in each part."""
     for part, name, variable, first in _pairs(parts):
         expected = first.dataset.variables[name]
@@ -233,7 +301,7 @@ def _along(dataset: Dataset, dim: str, names: set[Hashable]) -> Dataset:
     return dataset.assign(longer) if longer else dataset
 
 
-def _settle_encodings(whole: Dataset, parts: Sequence[Part], has_gaps: bool) -> None:
+def _settle_encodings(whole: Dataset, parts: Sequence[OpenedFile], has_gaps: bool) -> None:
     """Leave out of encodings what does not hold for all files."""
     different: set[Hashable] = set()
     for _, name, variable, first in _pairs(parts):

@@ -13,12 +13,12 @@ from xarray import Dataset, DataTree
 from xarray.namedarray.daskmanager import DaskManager
 from xarray.namedarray.parallelcompat import list_chunkmanagers
 
+from ..body import path_text
 from ..drivers.ds.source import DsSource
 from ..errors import DsError, UnsupportedError
-from ..views import groups
+from ..views import subset
 from . import reading
-from .missing import OBJECTS
-from .refusals import refusal
+from .coders import OBJECTS, refusal
 
 MIN_CHUNKED = 8 << 20
 """Bytes up to which a variable is one chunk."""
@@ -59,7 +59,7 @@ if type(list_chunkmanagers().get("dask")) is DaskManager:
     list_chunkmanagers()["dask"] = ObjectChunks()
 
 
-def open_dataset(path: Any, options: reading.Options, group: str | None = None) -> Dataset:
+def open_dataset(path: Any, options: reading.DecodingOptions, group: str | None = None) -> Dataset:
     """Open one group of a file.
 
     Parameters
@@ -82,16 +82,16 @@ def open_dataset(path: Any, options: reading.Options, group: str | None = None) 
         return _dataset(source, options, group)
 
 
-def open_groups(path: Any, options: reading.Options, group: str | None = None) -> dict[str, Dataset]:
+def open_groups(path: Any, options: reading.DecodingOptions, group: str | None = None) -> dict[str, Dataset]:
     """Open all groups of a file, or those in one group, each by its path; see `open_dataset`."""
     with _opened(path) as source:
         top = "/" + (group or "").strip("/")
         below = top.rstrip("/") + "/"
-        wanted = [name for name in groups.paths(source.meta) if name == top or name.startswith(below)] or [top]
+        wanted = [name for name in subset.group_paths(source.meta) if name == top or name.startswith(below)] or [top]
         return {"/" + name[len(below) :]: _dataset(source, options, name) for name in wanted}
 
 
-def open_datatree(path: Any, options: reading.Options, group: str | None = None) -> DataTree:
+def open_datatree(path: Any, options: reading.DecodingOptions, group: str | None = None) -> DataTree:
     """Open all groups of a file as a tree; see `open_groups`.
 
     Raises
@@ -104,7 +104,7 @@ def open_datatree(path: Any, options: reading.Options, group: str | None = None)
         tree = DataTree.from_dict(found)
     except (LookupError, ValueError) as error:
         message = f"its groups make no tree: {refusal(error)}; `open_groups` has them without one"
-        refused = UnsupportedError(message, path=os.fsdecode(path))
+        refused = UnsupportedError(message, path=path_text(path))
         refused.keeps_lines = True
         raise refused from error
     for name, dataset in found.items():
@@ -125,9 +125,9 @@ def _opened(path: Any) -> Iterator[DsSource]:
         source.close()
 
 
-def _dataset(source: DsSource, options: reading.Options, path: str | None) -> Dataset:
-    found = groups.group(source.meta, path, source.path)
-    opened = reading.dataset(found, source.handle, options, os.path.abspath(source.path))
+def _dataset(source: DsSource, options: reading.DecodingOptions, path: str | None) -> Dataset:
+    found = subset.group_of(source.meta, path, source.path)
+    opened = reading.opened_dataset(found, source.handle, options, os.path.abspath(source.path))
     opened.encoding["source"] = source.path
     for variable in opened.variables.values():
         chunks = preferred_chunks(variable.shape, variable.dtype)

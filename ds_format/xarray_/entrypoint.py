@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import stat
 from typing import Any
@@ -58,20 +57,18 @@ class DsBackendEntrypoint(BackendEntrypoint):
 
     def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> Any:
         """Open one group of a file as a dataset; see `ds_format.xarray_.engine.open_dataset`."""
-        engine = _engine()
-        return engine.open_dataset(filename_or_obj, engine.reading.asked(OPENED_BY, options), group)
+        from . import engine, reading
+
+        return engine.open_dataset(filename_or_obj, reading.asked(OPENED_BY, options), group)
 
     def open_groups_as_dict(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> dict[str, Any]:
         """Open all groups of a file, each as a dataset; see `ds_format.xarray_.engine.open_groups`."""
-        engine = _engine()
-        groups: dict[str, Any] = engine.open_groups(filename_or_obj, engine.reading.asked(OPENED_BY, options), group)
-        return groups
+        from . import engine, reading
+
+        return engine.open_groups(filename_or_obj, reading.asked(OPENED_BY, options), group)
 
     def open_datatree(self, filename_or_obj: Any, *, group: str | None = None, **options: Any) -> Any:
         """Open all groups of a file as a tree; see `ds_format.xarray_.engine.open_datatree`."""
-        engine = _engine()
-        return engine.open_datatree(filename_or_obj, engine.reading.asked(OPENED_BY, options), group)
+        from . import engine, reading
 
-
-def _engine() -> Any:
-    return importlib.import_module("ds_format.xarray_.engine")
+        return engine.open_datatree(filename_or_obj, reading.asked(OPENED_BY, options), group)

@@ -16,18 +16,18 @@ from xarray.core import indexing
 from ..base.names import escape, keys_of, unescape
 from ..base.optional import library
 from ..base.wording import hint
+from ..body import path_text
 from ..dataset import META
 from ..drivers.base import Readable
 from ..errors import DsError, MissingError, is_address
 from ..many.opening import ManyFiles, open_files
 from ..many.scanning import JoinOptions
-from ..views import groups
+from ..views import subset
 from ..views.subset import Path
 from . import combining
-from .arrays import Held
-from .chunks import DASK, lengths_of_chunks
+from .combining import DASK, lengths_of_chunks
 from .engine import preferred_chunks
-from .reading import Options, dataset, with_indexes
+from .reading import DecodingOptions, HeldArray, opened_dataset, with_indexes
 
 JOINS = ("exact", "override", "outer", "inner", "left", "right")
 ALIGNING = JOINS[2:]
@@ -217,7 +217,7 @@ def _path_of(group: Any) -> str | None:
     """Return the path of a group without slashes around it; None: the root."""
     if not (group is None or isinstance(group, str)):
         raise TypeError(f"group: found {group!r}, expected the path of a group")
-    return (group or "").strip(groups.SEPARATOR) or None
+    return (group or "").strip(subset.SEPARATOR) or None
 
 
 def _check_names(wanted: JoinOptions, keys: Collection[str]) -> None:
@@ -230,12 +230,12 @@ def _check_names(wanted: JoinOptions, keys: Collection[str]) -> None:
             raise MissingError(f"in none of the files, but in `{name}`{hint(variable, known)}", variable=variable)
 
 
-def _options(decoding: Mapping[str, Any]) -> Options:
-    known = [name for name in Options.__dataclass_fields__ if name != "drop_variables"]
+def _options(decoding: Mapping[str, Any]) -> DecodingOptions:
+    known = [name for name in DecodingOptions.__dataclass_fields__ if name != "drop_variables"]
     for name in decoding:
         if name not in known:
             raise TypeError(f"open_many() has no parameter {name!r}{hint(name, known)}")
-    return Options(**decoding)
+    return DecodingOptions(**decoding)
 
 
 def _found(paths: Path | Iterable[Path]) -> list[str]:
@@ -247,7 +247,7 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
         If there is none.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
-        pattern = os.path.expanduser(os.fsdecode(paths))
+        pattern = os.path.expanduser(path_text(paths))
         names = [pattern]
         if glob.has_magic(pattern) and not os.path.exists(pattern):
             names = sorted(glob.glob(pattern, recursive=True))
@@ -255,7 +255,7 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
                 reason = "addresses are not read yet" if is_address(pattern) else "no file matches the pattern"
                 raise FileNotFoundError(errno.ENOENT, reason, pattern)
     else:
-        names = [os.fsdecode(path) for path in paths]
+        names = [path_text(path) for path in paths]
         if not names:
             raise FileNotFoundError(errno.ENOENT, "paths: found none, expected at least one file")
     folder = os.getcwd()
@@ -265,10 +265,10 @@ def _found(paths: Path | Iterable[Path]) -> list[str]:
 def _parts(
     paths: Sequence[str],
     wanted: JoinOptions,
-    options: Options,
+    options: DecodingOptions,
     preprocess: Callable[[Dataset], Dataset] | None,
     load: bool,
-) -> list[combining.Part]:
+) -> list[combining.OpenedFile]:
     """Return a dataset for each file, with its values, or as arrays of dask."""
     alone = replace(
         wanted,
@@ -296,7 +296,7 @@ def _parts(
             opened = preprocess(opened)
             if not isinstance(opened, Dataset):
                 raise TypeError(f"preprocess: it returned {type(opened).__name__}, expected an xarray.Dataset: {path}")
-        parts.append(combining.Part(path, opened.load() if load else opened))
+        parts.append(combining.OpenedFile(path, opened.load() if load else opened))
     _check_names(wanted, names)
     return parts
 
@@ -312,18 +312,18 @@ def _chunked(opened: Dataset, token: str) -> Dataset:
     return chunked
 
 
-def _dataset(many: ManyFiles, options: Options, path: str, group: str | None) -> Dataset:
-    root = groups.group(many.meta, None, path)
+def _dataset(many: ManyFiles, options: DecodingOptions, path: str, group: str | None) -> Dataset:
+    root = subset.group_of(many.meta, None, path)
     if group is not None:
-        root = root._replace(prefix=group + groups.SEPARATOR)
+        root = root._replace(prefix=group + subset.SEPARATOR)
 
     def readable(name: str) -> Readable | None:
         if name in many.held:
-            return Held(many.held[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
+            return HeldArray(many.held[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
         return many.lazy.get(name)
 
     try:
-        return with_indexes(dataset(root, readable, options))
+        return with_indexes(opened_dataset(root, readable, options))
     except DsError as error:
         raise error.at(path=path)  # whose attributes they are
 
@@ -345,10 +345,10 @@ def _cached(opened: Dataset) -> Dataset:
     return opened
 
 
-def _token(many: ManyFiles, wanted: JoinOptions, options: Options, sortby: str | None) -> str:
+def _token(many: ManyFiles, wanted: JoinOptions, options: DecodingOptions, sortby: str | None) -> str:
     """Return what makes the names of tasks: the same if the same files are opened in the same way."""
     tokenize = library("dask.base", *DASK).tokenize
     asked = [sorted(value) if isinstance(value, frozenset) else value for value in vars(wanted).values()]
-    decoding = [getattr(options, field) for field in Options.__dataclass_fields__]
+    decoding = [getattr(options, field) for field in DecodingOptions.__dataclass_fields__]
     token: str = tokenize(many.files.token(), asked, decoding, sortby, np.__version__)
     return token

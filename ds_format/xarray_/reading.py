@@ -1,15 +1,17 @@
-"""Metadata and what reads variables → a dataset of xarray."""
+"""Metadata and what reads variables → a dataset of xarray, whose variables are read when they are indexed."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from xarray import Coordinates, Dataset, Variable, conventions
-from xarray.backends import AbstractDataStore, StoreBackendEntrypoint
+from xarray.backends import AbstractDataStore, BackendArray, StoreBackendEntrypoint
 from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
@@ -17,20 +19,107 @@ from ..base.dtypes import TYPES
 from ..base.names import escape, unescape
 from ..base.wording import hint
 from ..codec.encode import describe
-from ..dataset import META, attrs, checked, dims
+from ..dataset import META, as_array, attrs, checked, dims
 from ..drivers.base import Metadata, Readable
 from ..drivers.library.missing import FILL_ATTRIBUTE
 from ..drivers.settings import setting
-from ..errors import DsError, UnsupportedError
+from ..errors import DsError, FormatError, UnsupportedError
+from ..model.index import normalize, take
 from ..model.packing import RECORDS
-from ..views.groups import Group, group
-from . import records
-from .arrays import Characters, Held, LazyArray
-from .missing import MARK, view
-from .refusals import REFUSALS, Unscalable, refusal, unscalable
+from ..views.subset import Group, group_of
+from . import storage
+from .coders import MARK, NO_DATA, REFUSALS, Unscalable, masked_view, refusal, unscalable
 
-NO_DATA = "ds_no_data"
-"""Key of the encoding of a scalar that stands for a variable without data: properties of that."""
+
+class LazyArray(BackendArray):
+    """An array that is read when it is indexed, by any number of threads at a time.
+
+    Parameters
+    ----------
+    readable : Readable
+        With data.
+    shown : callable
+        Values as they are read → as xarray gets them, of the same shape, or with one more dimension.
+    dtype : dtype
+        Of the latter.
+    length : int, optional
+        Size of that dimension.
+    """
+
+    def __init__(
+        self, readable: Readable, shown: Callable[[Any], Any], dtype: np.dtype[Any], length: int | None = None
+    ):
+        self.readable = readable
+        self.shown = shown
+        self.dtype = dtype
+        self.shape = (readable.shape or ()) + (() if length is None else (length,))
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if not isinstance(key, indexing.VectorizedIndexer):
+            return self._read(key.tuple)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """Return what an index selects, read by another thread."""
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _read(self, key: tuple[Any, ...]) -> Any:
+        shape = self.readable.shape or ()
+        index = normalize(key[: len(shape)], shape)
+        read = self.readable.read(index)
+        try:
+            values = self.shown(read)
+        except DsError as error:
+            raise error.at(path=getattr(self.readable, "path", None))
+        return values[(..., *key[len(shape) :])] if len(key) > len(shape) else values
+
+
+@dataclass(frozen=True)
+class HeldArray:
+    """A variable in memory; see `drivers.base.Readable`."""
+
+    array: Any
+    type: str | None
+    missing: bool
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """None: no data."""
+        return None if self.array is None else self.array.shape
+
+    def read(self, index: tuple[Any, ...] | None = None) -> Any:
+        """Return the variable or a part of it; a copy where values are missing."""
+        part = self.array if index is None or not self.array.ndim else take(self.array, index)
+        return part.copy() if isinstance(part, np.ma.MaskedArray) else part
+
+
+@dataclass(frozen=True)
+class Characters:
+    """Byte strings → characters, padded with NUL.
+
+    Attributes
+    ----------
+    name : str
+        Of the variable, for messages.
+    length : int or None
+        Of the strings that are shown as arrays of characters; None: strings are single characters.
+    """
+
+    name: str
+    length: int | None
+
+    def __call__(self, values: Any) -> NDArray[Any]:
+        """Return an array of S1, with one more dimension unless strings are single characters."""
+        strings = as_array(values)
+        length = 1 if self.length is None else self.length
+        longest = max(map(len, strings.flat), default=0)
+        if longest > length:
+            message = f"found a byte string of {longest} bytes, expected at most {length}, as `.char` of `.netcdf` says"
+            raise FormatError(message, variable=self.name)
+        shape = strings.shape if self.length is None else (*strings.shape, length)
+        padded: NDArray[Any] = strings.astype(f"S{max(length, 1)}").reshape(-1).view("S1")
+        return padded[: strings.size * length].reshape(shape)
+
 
 DEFAULT_FILLS = ("value", "missing")
 DECODING = (
@@ -47,7 +136,7 @@ FOR_EACH = ("mask_and_scale", "decode_times", "concat_characters", "decode_timed
 
 
 @dataclass(frozen=True)
-class Options:
+class DecodingOptions:
     """How variables are decoded; all but the last are those of `xarray.open_dataset`."""
 
     mask_and_scale: Any = True
@@ -64,7 +153,7 @@ class Options:
         if self.default_fill not in DEFAULT_FILLS:
             raise ValueError(f'default_fill: found {self.default_fill!r}, expected "value" or "missing"')
 
-    def of(self, name: str) -> Options:
+    def of(self, name: str) -> DecodingOptions:
         """Return those of one variable, where they are given for each."""
         if not self._is_for_each:
             return self
@@ -83,7 +172,7 @@ class Options:
         return [self.drop_variables] if isinstance(self.drop_variables, str) else list(self.drop_variables or ())
 
 
-def asked(who: str, options: Mapping[str, Any]) -> Options:
+def asked(who: str, options: Mapping[str, Any]) -> DecodingOptions:
     """Return options that somebody has given by their names.
 
     Raises
@@ -92,18 +181,18 @@ def asked(who: str, options: Mapping[str, Any]) -> Options:
         If there is no such option; the message says who does not know it.
     """
     for name in options:
-        if name not in Options.__dataclass_fields__:
-            known = [*Options.__dataclass_fields__]
+        if name not in DecodingOptions.__dataclass_fields__:
+            known = [*DecodingOptions.__dataclass_fields__]
             raise TypeError(f"{who} has no option {name!r}, expected one of {', '.join(known)}{hint(name, known)}")
-    return Options(**options)
+    return DecodingOptions(**options)
 
 
 def _item(option: Any, name: str, default: Any) -> Any:
     return option.get(name, default) if isinstance(option, Mapping) else option
 
 
-def dataset(
-    found: Group, readable: Callable[[str], Readable | None], options: Options, source: str | None = None
+def opened_dataset(
+    found: Group, readable: Callable[[str], Readable | None], options: DecodingOptions, source: str | None = None
 ) -> Dataset:
     """Return a dataset whose variables are read when they are indexed.
 
@@ -129,7 +218,7 @@ def dataset(
         if FILL_ATTRIBUTE not in meta[escape(NONE_VAR_NAME if name is None else str(name))]:
             variable.encoding.pop(FILL_ATTRIBUTE, None)  # for the coders of xarray alone
     opened.encoding |= {name: root[name] for name in RECORDS if name in root}
-    opened.encoding["unlimited_dims"] = records.unlimited(root, found.prefix)
+    opened.encoding["unlimited_dims"] = storage.unlimited(root, found.prefix)
     return opened
 
 
@@ -137,7 +226,7 @@ def _close_nothing() -> None:
     """Close a dataset that holds no file open. xarray calls it, and `open_mfdataset` pickles it."""
 
 
-def _decoded(store: _Store, options: Options, source: str | None) -> Dataset:
+def _decoded(store: _Store, options: DecodingOptions, source: str | None) -> Dataset:
     """Let xarray decode raw variables."""
     asked = {field: getattr(options, field) for field in DECODING}
     try:
@@ -169,7 +258,7 @@ class _Store(AbstractDataStore):
     """Raw variables, for xarray to decode."""
 
     def __init__(
-        self, meta: Metadata, readable: Callable[[str], Readable | None], options: Options, source: str | None
+        self, meta: Metadata, readable: Callable[[str], Readable | None], options: DecodingOptions, source: str | None
     ):
         self._meta = meta
         self._readable = readable
@@ -191,12 +280,12 @@ class _Store(AbstractDataStore):
             return _without_data(entry, attributes)
         shape = readable.shape
         names = dims(key, entry, len(shape))
-        record = records.record_of(entry)
+        record = storage.record_of(entry)
         characters = setting(record, "char", dict)
         if characters is not None and entry.get(".type") == "str" and not readable.missing:
             return self._characters(name, names, characters, entry, readable, attributes)
         times = bool(options.decode_times)
-        found = view(
+        found = masked_view(
             name,
             entry,
             attributes,
@@ -206,9 +295,9 @@ class _Store(AbstractDataStore):
             timedeltas=times if options.decode_timedelta is None else bool(options.decode_timedelta),
             default_is_missing=options.default_fill == "missing",
         )
-        encoding = {**found.encoding, **records.encoding_of(entry, shape), **self._source}
+        encoding = {**found.encoding, **storage.encoding_of(entry, shape), **self._source}
         if found.encoding.get("dtype") == TYPES[entry[".type"]].code and MARK not in encoding:
-            encoding["dtype"] = records.stored_dtype(entry, encoding["dtype"])
+            encoding["dtype"] = storage.stored_dtype(entry, encoding["dtype"])
         shown = found.shown
         wrong = unscalable(attributes, entry[".type"]) if options.mask_and_scale else None
         if wrong is not None:
@@ -229,7 +318,7 @@ class _Store(AbstractDataStore):
         length = setting(record, "size", int) if isinstance(dim, str) else None
         names = [*names, str(dim)] if length is not None else names
         array = LazyArray(readable, Characters(name, length), np.dtype("S1"), length)
-        encoding = {"dtype": array.dtype, **records.encoding_of(entry, array.shape), **self._source}
+        encoding = {"dtype": array.dtype, **storage.encoding_of(entry, array.shape), **self._source}
         return _lazy(names, array, attributes, encoding)
 
     def get_attrs(self) -> dict[str, Any]:
@@ -288,6 +377,8 @@ def to_xarray(d: Mapping[str, Any], **options: Any) -> Dataset:
     """
     arrays, given = checked(d)
     meta: Metadata = {META: {}, **describe(arrays, given)}
-    whole = group(meta, None, "dataset")
-    held = {key: Held(array, meta[key].get(".type"), bool(meta[key].get(".missing"))) for key, array in arrays.items()}
-    return with_indexes(dataset(whole, held.__getitem__, asked("to_xarray()", options)).load())
+    whole = group_of(meta, None, "dataset")
+    held = {
+        key: HeldArray(array, meta[key].get(".type"), bool(meta[key].get(".missing"))) for key, array in arrays.items()
+    }
+    return with_indexes(opened_dataset(whole, held.__getitem__, asked("to_xarray()", options)).load())

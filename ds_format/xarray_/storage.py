@@ -1,6 +1,8 @@
-"""The keys of `encoding` that say how a file stores a variable → the records `.netcdf` and `.hdf5`.
+"""How a file of NetCDF or HDF5 stored a variable: the properties `.netcdf` and `.hdf5` ↔ encoding of xarray.
 
-They are those of xarray's engines: `netcdf4`, `h5netcdf`, and of `zarr` what the others have, too.
+The properties are in the encoding as they are, under their own names. What xarray has words for is there in these, too,
+and counts when it is written. The keys of an encoding are those of xarray's engines: `netcdf4`, `h5netcdf`, and of
+`zarr` what the others have, too.
 """
 
 from __future__ import annotations
@@ -11,10 +13,86 @@ from typing import Any
 import numpy as np
 
 from ..base.dtypes import PACKED
-from ..drivers.settings import COMPRESSIONS, HDF5, NETCDF
-from ..model.packing import is_packed
-from .missing import MARK
-from .reading import NO_DATA
+from ..drivers.settings import COMPRESSIONS, HDF5, NETCDF, names, setting
+from ..model.packing import RECORDS, is_packed
+from .coders import MARK, NO_DATA
+
+XARRAY_COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "zstd", "bzip2": "bzip2", "lzf": "lzf"}
+"""Name in a record → in an encoding, where the engine netcdf4 has a flag of this name, or h5netcdf a `compression`."""
+
+KINDS = frozenset({*XARRAY_COMPRESSIONS.values(), "blosc", "compression"})
+"""Keys of an encoding that say how values are compressed."""
+
+
+def record_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what one of the properties says, the first that is there."""
+    return next((entry[name] for name in RECORDS if isinstance(entry.get(name), dict)), {})
+
+
+def encoding_of(entry: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the encoding of a variable that tells how a file stored it.
+
+    Parameters
+    ----------
+    entry : dict
+        Its metadata.
+    shape : tuple of int
+        Of what xarray gets, with the dimension of characters.
+    """
+    encoding = {name: entry[name] for name in RECORDS if name in entry}
+    if not encoding:
+        return {}
+    record = record_of(entry)
+    chunks = setting(record, "chunks", list)
+    if chunks is not None and len(chunks) == len(shape):
+        encoding |= {"contiguous": False, "chunksizes": tuple(chunks), "original_shape": shape}
+    compression = setting(record, "compression", str)
+    if compression is not None and compression in XARRAY_COMPRESSIONS:
+        encoding["compression" if compression == "lzf" else XARRAY_COMPRESSIONS[compression]] = True
+        if compression == "lzf":
+            encoding["compression"] = compression
+    if compression is not None and compression.startswith("blosc"):
+        encoding["blosc"] = {"compressor": compression, "shuffle": setting(record, "shuffle", int) or 0}
+    level = setting(record, "level", int)
+    if level is not None and not encoding.keys().isdisjoint(KINDS):
+        encoding["complevel"] = level
+    pixels = setting(record, "szip", list)
+    if compression == "szip" and pixels is not None and len(pixels) == 2:
+        encoding["szip"] = {"coding": pixels[0], "pixels_per_block": pixels[1]}
+    filters = ("shuffle", "fletcher32")
+    encoding |= {name: record[name] for name in filters if isinstance(record.get(name), bool)}
+    if "chunksizes" in encoding and (compression is None or not encoding.keys().isdisjoint(KINDS)):
+        encoding = {**dict.fromkeys(filters, False), **encoding}  # a record has the filters that are used
+    return encoding
+
+
+def stored_dtype(entry: Mapping[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that a file stored numbers in: of its byte order, and with the names of an enumeration."""
+    record = record_of(entry)
+    if not record:
+        return dtype
+    if setting(record, "endian", str) == "big":
+        dtype = dtype.newbyteorder(">")
+    enum = setting(record, "enum", dict)
+    if enum is not None and isinstance(enum.get("members"), dict) and isinstance(enum.get("name"), str):
+        name = enum["name"].rpartition("/")[2]
+        dtype = np.dtype(dtype, metadata={"enum": enum["members"], "enum_name": name})
+    return dtype
+
+
+def unlimited(entry: Mapping[str, Any], prefix: str) -> set[str]:
+    """Return the names of the unlimited dimensions of one group, from the attributes of the dataset.
+
+    Parameters
+    ----------
+    entry : dict
+        The entry `"."` of the metadata.
+    prefix : str
+        What the names of the group begin with.
+    """
+    found = (name for record in RECORDS for name in names(entry.get(record), "unlimited"))
+    return {name[len(prefix) :] for name in found if name.startswith(prefix) and "/" not in name[len(prefix) :]}
+
 
 FILTERS = ("zlib", "zstd", "bzip2", "blosc", "szip")
 COMPRESSING = frozenset({*FILTERS, "compression", "complevel", "compression_opts", "shuffle"})
@@ -29,7 +107,7 @@ POSSIBLE = frozenset({
 """Keys of `encoding` that are no words of the CF conventions, and which may be asked for."""
 
 
-def records(
+def records_of(
     encoding: Mapping[str, Any],
     shape: Sequence[int],
     growing: Sequence[bool],

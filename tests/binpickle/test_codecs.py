@@ -21,9 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ds_format import binpickle
-from ds_format.binpickle.codecs import GZ, NC, Blosc, Chain, Null, decoders, make_codec
-from ds_format.binpickle.codecs.decoders import GROWTH, SLACK, decode
-from ds_format.binpickle.codecs.steps import FRAMES, Step, parse
+from ds_format.binpickle import decoding
+from ds_format.binpickle.codecs import GZ, NC, Blosc, Chain, Null, make_codec
+from ds_format.binpickle.decoding import FRAMES, GROWTH, SLACK, CodecStep, decode, parse
 from ds_format.errors import DsError, FormatError, IntegrityError, UnsafeError, UnsupportedError
 
 numcodecs = pytest.importorskip("numcodecs")
@@ -65,7 +65,7 @@ def encoded(config: dict[str, Any], data: Any = DATA) -> bytes:
     return bytes(memoryview(numcodecs.get_codec(dict(config)).encode(np.frombuffer(data, "<f8"))).cast("B"))
 
 
-def outcome(step: Step, data: bytes | bytearray, size: int) -> str:
+def outcome(step: CodecStep, data: bytes | bytearray, size: int) -> str:
     """Return whether data were decoded to as many bytes, or refused by an error that names the codec."""
     try:
         found = decode([step], data, size)
@@ -84,7 +84,7 @@ def name(config: dict[str, Any]) -> str:
 
 
 def test_every_decoder_is_tried() -> None:
-    assert {config["id"] for config in EXACT} | {FRAMES, "packbits"} == set(decoders.DECODERS)
+    assert {config["id"] for config in EXACT} | {FRAMES, "packbits"} == set(decoding.DECODERS)
 
 
 @pytest.mark.parametrize("config", EXACT, ids=name)
@@ -123,7 +123,7 @@ def test_bombs(config: dict[str, Any]) -> None:
     data = encoded(config, bytes(8 << 20))
     with pytest.raises(FormatError, match="decodes to"):
         decode([step], data, 40)
-    inner = Step("zlib", {})
+    inner = CodecStep("zlib", {})
     with pytest.raises(FormatError, match="decodes to"):
         decode([inner, step], data, ((8 << 20) - SLACK) // GROWTH - 1)
 
@@ -131,10 +131,10 @@ def test_bombs(config: dict[str, Any]) -> None:
 def test_bits() -> None:
     bits = np.arange(11) % 3 == 0
     data = bytes(numcodecs.PackBits().encode(bits))
-    assert decode([Step("packbits", {})], data, 11) == bits.tobytes()
+    assert decode([CodecStep("packbits", {})], data, 11) == bits.tobytes()
     for wrong in (b"", b"\x08\xff", data + b"\0"):
         with pytest.raises(FormatError, match="packbits"):
-            decode([Step("packbits", {})], wrong, 11)
+            decode([CodecStep("packbits", {})], wrong, 11)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_bits() -> None:
 )
 def test_streams_that_are_wrong(id_: str, data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        decode([Step(id_, {})], data, len(DATA))
+        decode([CodecStep(id_, {})], data, len(DATA))
 
 
 def test_lzma_that_wants_much_memory() -> None:
@@ -169,37 +169,37 @@ def test_lzma_that_wants_much_memory() -> None:
     start = at - 4
     data[start + 8 : start + 12] = struct.pack("<I", zlib.crc32(data[start : start + 8]))
     with pytest.raises(FormatError, match=r"codec 'lzma': Memory usage limit"):
-        decode([Step("lzma", {})], data, 1)
+        decode([CodecStep("lzma", {})], data, 1)
 
 
 def test_own_checksums() -> None:
     for id_ in ("crc32", "adler32"):
         with pytest.raises(IntegrityError, match=f"codec '{id_}': checksum: found .*, expected 0"):
-            decode([Step(id_, {})], bytes(4) + DATA, len(DATA))
+            decode([CodecStep(id_, {})], bytes(4) + DATA, len(DATA))
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        Step("delta", {"dtype": "O"}),
-        Step("delta", {"dtype": "<f8", "astype": "S8"}),
-        Step("delta", {}),
-        Step("astype", {"encode_dtype": "V8", "decode_dtype": "<f8"}),
-        Step("astype", {"encode_dtype": "<f8", "decode_dtype": [["a", "<f8"]]}),
-        Step("quantize", {"dtype": "M8[s]"}),
-        Step("fixedscaleoffset", {"dtype": "<f8", "scale": "1", "offset": 0}),
-        Step("fixedscaleoffset", {"dtype": "<f8", "scale": 0, "offset": 0}),
-        Step("shuffle", {"elementsize": 7}),
-        Step("shuffle", {"elementsize": "8"}),
-        Step("shuffle", {"elementsize": -8}),
-        Step("crc32", {"location": "middle"}),
-        Step("jenkins_lookup3", {"initval": -1}),
-        Step("jenkins_lookup3", {"prefix": "text"}),
-        Step("lzma", {"format": 3}),
+        CodecStep("delta", {"dtype": "O"}),
+        CodecStep("delta", {"dtype": "<f8", "astype": "S8"}),
+        CodecStep("delta", {}),
+        CodecStep("astype", {"encode_dtype": "V8", "decode_dtype": "<f8"}),
+        CodecStep("astype", {"encode_dtype": "<f8", "decode_dtype": [["a", "<f8"]]}),
+        CodecStep("quantize", {"dtype": "M8[s]"}),
+        CodecStep("fixedscaleoffset", {"dtype": "<f8", "scale": "1", "offset": 0}),
+        CodecStep("fixedscaleoffset", {"dtype": "<f8", "scale": 0, "offset": 0}),
+        CodecStep("shuffle", {"elementsize": 7}),
+        CodecStep("shuffle", {"elementsize": "8"}),
+        CodecStep("shuffle", {"elementsize": -8}),
+        CodecStep("crc32", {"location": "middle"}),
+        CodecStep("jenkins_lookup3", {"initval": -1}),
+        CodecStep("jenkins_lookup3", {"prefix": "text"}),
+        CodecStep("lzma", {"format": 3}),
     ],
     ids=str,
 )
-def test_options_are_checked(step: Step) -> None:
+def test_options_are_checked(step: CodecStep) -> None:
     with pytest.raises((FormatError, UnsupportedError), match=f"codec '{step.id}': "):
         decode([step], DATA, len(DATA))
 
@@ -207,7 +207,7 @@ def test_options_are_checked(step: Step) -> None:
 @pytest.mark.parametrize("id_", ["vlen-utf8", "vlen-bytes", "vlen-array", "categorize", "x" * 999])
 def test_ids_that_are_not_in_the_table(id_: str) -> None:
     with pytest.raises(UnsupportedError, match="found no such one, expected one of adler32, astype") as caught:
-        decode([Step(id_, {})], DATA, len(DATA))
+        decode([CodecStep(id_, {})], DATA, len(DATA))
     assert len(str(caught.value)) < 400
 
 
@@ -276,13 +276,13 @@ def test_byte_strings_as_lists(tmp_path: Path) -> None:
 def test_wrong_lists(value: Any, message: str) -> None:
     for id_, data in (("json2", json.dumps(value).encode()), ("msgpack2", msgpack.packb(value))):
         with pytest.raises(FormatError, match=f"codec '{id_}': .*{re.escape(message)}"):
-            decode([Step(id_, {})], data, 8)
+            decode([CodecStep(id_, {})], data, 8)
 
 
 def test_lists_are_not_followed_without_end() -> None:
     for id_, data in (("json2", b"[" * 100_000), ("msgpack2", b"\x91" * 100_000), ("json2", b"1" * 5000)):
         with pytest.raises(FormatError, match=f"codec '{id_}'"):
-            decode([Step(id_, {})], data, 100)
+            decode([CodecStep(id_, {})], data, 100)
 
 
 def test_no_bytes_are_encoded_as_binpickle_does(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_no_bytes_are_encoded_as_binpickle_does(tmp_path: Path) -> None:
 
 def test_the_codec_pickle_is_never_used(tmp_path: Path) -> None:
     with pytest.raises(UnsafeError, match="codec 'pickle': decoding it could run code"):
-        decode([Step("pickle", {})], DATA, len(DATA))
+        decode([CodecStep("pickle", {})], DATA, len(DATA))
     with pytest.raises(UnsafeError, match="codec 'pickle'"):
         binpickle.dump([1], tmp_path / "x", codec={"id": "pickle"})
     with pytest.raises(UnsupportedError, match="codec 'vlen-utf8'"):
@@ -389,7 +389,7 @@ def test_frames_of_blosc() -> None:
     data = np.arange(1000.0)
     frames = Blosc("lz4", 5, 1, 1000).encode(data)
     assert len(msgpack.unpackb(frames)) == 8
-    assert decode([Step(FRAMES, {})], frames, 8000) == data.tobytes()
+    assert decode([CodecStep(FRAMES, {})], frames, 8000) == data.tobytes()
 
 
 def test_without_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,11 +414,11 @@ def test_blosc_without_numcodecs(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     frame = Blosc(name).encode(data, 2)
     for module in ("numcodecs", "numcodecs.blosc"):
         monkeypatch.setitem(sys.modules, module, None)
-    assert decode([Step("blosc", {})], frame, 800) == data.tobytes()
-    assert decode([Step("blosc", {})], Blosc(name).encode(data, 2), 800) == data.tobytes()
+    assert decode([CodecStep("blosc", {})], frame, 800) == data.tobytes()
+    assert decode([CodecStep("blosc", {})], Blosc(name).encode(data, 2), 800) == data.tobytes()
 
 
-@given(st.sampled_from(sorted(decoders.DECODERS)), st.binary(max_size=60), st.integers(0, 100))
+@given(st.sampled_from(sorted(decoding.DECODERS)), st.binary(max_size=60), st.integers(0, 100))
 def test_any_bytes_are_refused_or_decoded(id_: str, data: bytes, size: int) -> None:
     config = {"dtype": "<i2", "encode_dtype": "<i4", "decode_dtype": "<i8", "scale": 3, "offset": 1, "elementsize": 2}
-    assert outcome(Step(id_, config), data, size) in {"decoded", "refused"}
+    assert outcome(CodecStep(id_, config), data, size) in {"decoded", "refused"}

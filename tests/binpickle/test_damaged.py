@@ -21,7 +21,7 @@ PROGRAM = """
 import json, os, resource, sys, time, tracemalloc
 import numpy, numcodecs.blosc, scipy.sparse
 from ds_format import binpickle
-from ds_format.binpickle import file_bytes
+from ds_format.binpickle.buffers import BLOCK, SMALL
 from ds_format.errors import DsError
 
 events = []

@@ -13,7 +13,7 @@ import pytest
 
 from ds_format import binpickle
 from ds_format.binpickle import machine
-from ds_format.binpickle.machine import nodes
+from ds_format.binpickle.machine import outline
 from ds_format.errors import FormatError, UnsafeError
 
 from . import golden
@@ -78,7 +78,7 @@ def test_bounds() -> None:
     assert str(tree(list(range(5)), width=2)) == "list 5 items\n  0: int 0\n  1: int 1\n  ... 3 more"
     assert str(tree([[1]], depth=1)) == "list 1 item\n  0: list 1 item\n    ... 1 more"
     wide = tree([[0] * 100 for _ in range(100)])
-    assert len(str(wide).splitlines()) < 2 * nodes.MOST
+    assert len(str(wide).splitlines()) < 2 * outline.MOST
     laughs = plain(()) + b"\x94" + b"".join(get(i) + b"\x86\x94" for i in range(60))
     assert len(str(machine.tree(whole(laughs)))) < 10_000
 

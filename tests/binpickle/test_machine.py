@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ds_format.binpickle import machine
-from ds_format.binpickle.machine import opcodes, registry
+from ds_format.binpickle.machine import loading
 from ds_format.errors import DsError, FormatError, TruncatedError, UnsafeError
 from ds_format.kernels.pickle.machine import Global
 
@@ -137,11 +137,11 @@ def test_what_is_wrong(case: str) -> None:
 
 
 def test_every_opcode_is_known_or_named_in_its_refusal() -> None:
-    executed = bytes(ord(op.code) for op in pickletools.opcodes if ord(op.code) not in opcodes.RUN_CODE | opcodes.OLD)
+    executed = bytes(ord(op.code) for op in pickletools.opcodes if ord(op.code) not in loading.RUN_CODE | loading.OLD)
     for op in range(256):
         with pytest.raises(DsError) as caught:
             machine.load(bytes([op]))
-        refused = {**opcodes.RUN_CODE, **opcodes.OLD}.get(op, "which is no opcode")
+        refused = {**loading.RUN_CODE, **loading.OLD}.get(op, "which is no opcode")
         assert (refused in str(caught.value)) is (op not in executed)
 
 
@@ -265,7 +265,7 @@ class Shape:
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_own", {})
+    monkeypatch.setattr(loading, "_registered", {})
 
 
 @pytest.mark.usefixtures("own")
@@ -326,11 +326,11 @@ def test_registering_from_many_threads_loses_none() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(registry.own()) == 50
+    assert len(loading.registered()) == 50
 
 
 def test_the_table_has_no_dotted_names_and_nothing_that_runs_code() -> None:
-    for (module, own_name), symbol in registry.SYMBOLS.items():
+    for (module, own_name), symbol in loading.SYMBOLS.items():
         assert "." not in own_name and own_name not in ("eval", "exec", "system", "load", "open", "import")
         assert isinstance(symbol, (type, Global)) or symbol in (Ellipsis, NotImplemented)
         assert module.partition(".")[0] not in (

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from ds_format import binpickle
-from ds_format.binpickle import body
+from ds_format.binpickle import buffers
 from ds_format.errors import VersionError
 
 from . import golden
@@ -98,9 +98,9 @@ def test_importing_loads_nothing() -> None:
 
 def test_large_and_small_buffers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    sizes = [0, 1, body.GATHERED - 1, body.GATHERED, 5, body.GATHERED + 1, 3 * body.GATHERED, 7]
+    sizes = [0, 1, buffers.GATHERED - 1, buffers.GATHERED, 5, buffers.GATHERED + 1, 3 * buffers.GATHERED, 7]
     arrays = [rng.integers(0, 256, size, np.uint8) for size in sizes]
-    monkeypatch.setattr(body, "BLOCK", 1000)
+    monkeypatch.setattr(buffers, "BLOCK", 1000)
     for version in (1, 2):
         binpickle.dump(arrays, tmp_path / "x", version=version)
         for trusted in (True, False):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format import display
 from ds_format.base import messages
 from ds_format.base.wording import visible
 from ds_format.cli import pst
+from ds_format.show import overview
 
 ROOT = Path(__file__).parents[2]
 DS = [sys.executable, "-m", "ds_format"]
@@ -175,7 +175,7 @@ def test_what_python_shows(bad: str) -> None:
                 views += [repr(variable), variable._repr_html_()]
     names = {name: {".dims": [name], ".type": name, "units": name, name: name} for name in (NAME, "b")}
     dataset = ds.Dataset({NAME: None, "b": [EVERY], ".": {**names, ".": {NAME: NAME}}})
-    views += [repr(dataset), str(dataset), display.html(dataset)]
+    views += [repr(dataset), str(dataset), overview.html(dataset)]
     for view in views:
         assert is_safe(view.replace("\n", ""))
     assert sum("\\x1b[31m" in view for view in views) >= len(views) - 1

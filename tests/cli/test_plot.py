@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ds_format import write
-from ds_format.plotting.scene import Line, Look, Map
+from ds_format.show.scene import Line, Look, Map
 
 if TYPE_CHECKING:
     from .conftest import Run
@@ -86,7 +86,7 @@ def test_a_picture(words: list[str], ds: Run, sample: str, folder: Path) -> None
 def picture(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, Look]]:
     """What would go into a picture."""
     found: list[tuple[object, Look]] = []
-    monkeypatch.setattr("ds_format.plotting.picture.save", lambda scene, path, look: found.append((scene, look)))
+    monkeypatch.setattr("ds_format.show.picture.save", lambda scene, path, look: found.append((scene, look)))
     return found
 
 

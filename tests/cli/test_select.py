@@ -15,7 +15,7 @@ import pytest
 from ds_format import drivers
 from ds_format.api import files
 from ds_format.cli import select_
-from ds_format.selection import Selection
+from ds_format.model.selection import Selection
 
 if TYPE_CHECKING:
     from .conftest import Run

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ds_format as ds
+from ds_format.body.body import Body
 from ds_format.codec.encode import properties_of
 from ds_format.dataset import as_array
 from ds_format.drivers import csv_
 from ds_format.drivers.base import LossWarning
-from ds_format.drivers.csv_ import rows, sink, source
+from ds_format.drivers.csv_ import sink, source
 
 from .. import golden_ds, golden_text
 from ..same import same_data
@@ -80,9 +81,9 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 def test_a_table_comes_back(dataset: dict[str, Any], suffix: str, n_cells: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / f"a{suffix}"
-        patch.setattr(rows, "CELLS", n_cells)
-        patch.setattr(rows, "ROWS", 1)
-        patch.setattr(sink, "CELLS", n_cells)
+        patch.setattr(source, "CELLS_AT_ONCE", n_cells)
+        patch.setattr(source, "ROWS", 1)
+        patch.setattr(sink, "CELLS_IN_MEMORY", n_cells)
         patch.setattr(source, "HELD_SIZE", 8 * n_cells)
         ds.write(path, dataset)
         found = ds.read(path)
@@ -156,10 +157,11 @@ def test_one_pass_serves_several_columns(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "a.csv"
     path.write_text("a,b,c,d\n" + "1,2,3,4\n" * 10)
     passes: list[str] = []
+    read_rows = source.read_rows
 
-    def counted(fd: int, delimiter: str) -> Any:
+    def counted(body: Body, delimiter: str) -> Any:
         passes.append(delimiter)
-        return rows.read_rows(fd, delimiter)
+        return read_rows(body, delimiter)
 
     monkeypatch.setattr(source, "read_rows", counted)
     ds.read(path)
@@ -254,7 +256,7 @@ def test_single_precision_is_written_short(tmp_path: Path) -> None:
 
 
 def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink, "CELLS", 8)
+    monkeypatch.setattr(sink, "CELLS_IN_MEMORY", 8)
     arrays = {"a": np.arange(11), "b": np.arange(11) / 2}
     created = csv_.create(tmp_path / "a.csv", {key: properties_of(array, None) for key, array in arrays.items()})
     created.write("b", [arrays["b"][:5], arrays["b"][5:6], arrays["b"][6:]])

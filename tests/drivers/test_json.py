@@ -17,7 +17,7 @@ import ds_format as ds
 from ds_format.codec.encode import properties_of
 from ds_format.dataset import as_array
 from ds_format.drivers import json_
-from ds_format.drivers.json_.sink import nested
+from ds_format.drivers.json_ import nested
 
 from .. import golden_text
 from ..same import same_data, same_metadata
@@ -71,7 +71,7 @@ def test_a_variable_comes_back_from_blocks(array: Any, budget: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, again = Path(folder) / "a.json", Path(folder) / "b.json"
         ds.write(path, {"x": array})
-        sink = json_.create(again, {"w": {".size": None}, "x": properties_of(array, None), "y": {".size": [0, 2]}})
+        sink = json_.JsonSink(again, {"w": {".size": None}, "x": properties_of(array, None), "y": {".size": [0, 2]}})
         with ds.open(path) as file:
             sink.write("x", file["x"].blocks(budget))
         sink.commit()
@@ -257,11 +257,11 @@ def test_what_cannot_be_written(data: Any, message: str, tmp_path: Path) -> None
 
 def test_too_few_and_too_many_values(tmp_path: Path) -> None:
     for blocks, message in (([], "found 0 values, expected 3"), ([np.zeros(4)], "found more values than .size")):
-        sink = json_.create(tmp_path / "a.json", {"x": {".size": [3]}})
+        sink = json_.JsonSink(tmp_path / "a.json", {"x": {".size": [3]}})
         with pytest.raises(ds.DsError, match=f'variable "x": {message}'):
             sink.write("x", blocks)
         sink.abort()
-    sink = json_.create(tmp_path / "a.json", {"x": {".size": [3]}, "z": {".size": [1]}})
+    sink = json_.JsonSink(tmp_path / "a.json", {"x": {".size": [3]}, "z": {".size": [1]}})
     sink.write("z", [np.zeros(1)])
     with pytest.raises(ds.DsError, match='variable "z": written for the second time'):
         sink.write("z", [np.zeros(1)])

@@ -11,7 +11,7 @@ import numpy as np
 import ds_format as ds
 from ds_format.many.opening import ManyFiles, open_files
 from ds_format.many.scanning import JoinOptions
-from ds_format.selection import take
+from ds_format.model.index import take
 
 from ..same import same_data
 

@@ -19,7 +19,7 @@ from ds_format.drivers.ds import alike
 from ds_format.errors import DsError, FormatError, MissingError, ReplacedError, UnsupportedError
 from ds_format.many import opening, pieces, reading
 from ds_format.many.opening import ManyFiles
-from ds_format.selection import normalize, shape_of
+from ds_format.model.index import normalize, shape_of
 from tests.descriptors import n_open
 
 from .files_as_one import NAMES, SIZES, expected, make, opened, read_all, same, values, write

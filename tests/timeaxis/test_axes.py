@@ -402,7 +402,7 @@ def test_datetimes() -> None:
 
 
 def test_examples() -> None:
-    for name in ("units", "axes", "iso"):
+    for name in ("units", "axes"):
         done = doctest.testmod(sys.modules[f"ds_format.timeaxis.{name}"])
         assert done.attempted and not done.failed
 

@@ -16,7 +16,7 @@ from ds_format.drivers import BUILT_IN, BY_SUFFIX
 xr = pytest.importorskip("xarray", reason="needs xarray (extra xarray)")
 dask_array = pytest.importorskip("dask.array", reason="needs dask (extra dask)")
 
-from ds_format.xarray_.chunked import rows  # noqa: E402
+from ds_format.xarray_.parallel import rows_of  # noqa: E402
 
 HOLDS_ALL = [".ds", ".nc", ".h5", ".json", ".bpk"]
 RECORDS = [".csv", ".zds", ".msgpack"]
@@ -249,18 +249,18 @@ class TestBlocks:
             return block
 
         array = dask_array.arange(24, chunks=4).reshape(6, 4).map_blocks(count, dtype=int, meta=np.empty((0, 0), int))
-        blocks = rows(array)
+        blocks = rows_of(array)
         first = next(blocks)
         assert sum(seen) == first.nbytes < array.nbytes
         assert np.array_equal(np.concatenate([first, *blocks]), np.arange(24).reshape(6, 4))
 
     def test_leading_chunks_of_one(self) -> None:
         values = np.arange(24).reshape(2, 3, 4)
-        found = list(rows(dask_array.from_array(values, chunks=(1, 2, 2))))
+        found = list(rows_of(dask_array.from_array(values, chunks=(1, 2, 2))))
         assert [block.shape for block in found] == [(1, 2, 4), (1, 1, 4)] * 2
         assert np.concatenate([block.ravel() for block in found]).tolist() == list(range(24))
-        assert [block.item() for block in rows(dask_array.from_array(np.array(5), chunks=()))] == [5]
-        assert list(rows(dask_array.zeros((0, 3)))) == []
+        assert [block.item() for block in rows_of(dask_array.from_array(np.array(5), chunks=()))] == [5]
+        assert list(rows_of(dask_array.zeros((0, 3)))) == []
 
 
 def test_what_is_told_to_be_of_xarray() -> None:

@@ -2,23 +2,15 @@
 
 From low to high::
 
-    known       a row of the table of what a pickle may name; checks for handlers
-    opcodes     what is never executed, and why
-    postponed   what stands for arrays that are read later
-    dtypes      NumPy dtypes, rebuilt
-    containers, stdlib_, numpy_, scipy_, pandas_arrays, pandas_    checked arguments → objects; a table of each
-    registry    all tables, and what users have registered
-    host        what the kernel asks of its surroundings while it makes objects
-    loading     pickle and buffers → object
-    outline     what the kernel asks while nothing is made
-    postponing  which arrays can be read later
-    nodes       the tree of an object, for people
+    known       a row of the table of what a pickle may name; checks for handlers; what stands for postponed arrays
+    stdlib_, numpy_, pandas_    checked arguments → objects; a table of each
+    loading     pickle and buffers → object: all tables, what users have registered, and what the kernel asks
+    outline     a pickle while nothing is made: which arrays can be read later, and the tree of an object
 
-The opcodes themselves are read by the kernel `pickle_machine`.
+The opcodes themselves are read by the kernel `pickle.machine`.
 """
 
-from .loading import load
-from .nodes import Node, tree
-from .registry import register
+from .loading import load, register
+from .outline import Node, tree
 
 __all__ = ["Node", "load", "register", "tree"]

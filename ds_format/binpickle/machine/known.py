@@ -1,10 +1,16 @@
-"""A row of the table of what a pickle may name, and the checks that all handlers share."""
+"""What the handlers share: a row of the table of what a pickle may name, checks, and what stands for postponed arrays.
+
+The bytes of a postponed array stay in the file until they are needed.
+"""
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from ...errors import FormatError, UnsafeError
 from ...kernels.pickle.machine import Global
@@ -88,3 +94,61 @@ def check_state(what: str, state: Any, known: Sequence[str], needed: Sequence[st
         if key not in state:
             raise FormatError(f'{what}: has no "{key}"')
     return dict(state)
+
+
+class Postponed(NamedTuple):
+    """Stands for a buffer."""
+
+    number: int
+    """Of its entry in the index."""
+    size: int
+    """Bytes, more than 0."""
+
+
+class PostponedArray(NamedTuple):
+    """Stands for an array over a buffer."""
+
+    number: int
+    """Of the entry in the index."""
+    dtype: np.dtype[Any]
+    stored: tuple[int, ...]
+    """Shape in the buffer, in C order."""
+    axes: tuple[int, ...]
+    """For each axis of the array, which one it is in the buffer."""
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable, as arrays are")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return tuple(self.stored[axis] for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Values."""
+        return math.prod(self.stored)
+
+    def over(self, buffer: Any) -> np.ndarray[Any, Any]:
+        """Return the array over the bytes of the buffer."""
+        return np.ndarray(self.stored, self.dtype, buffer).transpose(self.axes)
+
+
+class PostponedMasked(NamedTuple):
+    """Stands for a masked array of two arrays."""
+
+    data: PostponedArray
+    mask: PostponedArray
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable, as arrays are")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of both."""
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the data."""
+        return self.data.dtype

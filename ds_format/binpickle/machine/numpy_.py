@@ -1,21 +1,173 @@
-"""NumPy arrays and scalars, made of checked parts: never by `__setstate__`, which believes its argument.
+"""NumPy arrays, scalars and dtypes, and SciPy's sparse matrices, made of checked parts.
 
-Sources: `__reduce_ex__` of arrays, masked arrays and scalars in NumPy 1.17 to 2.4.
+`__setstate__` of a dtype or an array believes what it is given, such as offsets that lead to other memory, so it is
+never called. Each dtype is made by `numpy.dtype` from checked parts, and has to come out as the pickle says. Sparse
+matrices are made by their public constructors. Their unpickling believes the indices, and products with wrong ones
+crash, so every index is checked here.
+
+Sources: `__reduce_ex__` of arrays, masked arrays and scalars in NumPy 1.17 to 2.4; `__getstate__` of `scipy.sparse` in
+SciPy 1.7 to 1.17.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...base.optional import library
 from ...errors import DriverError, FormatError
 from ...kernels.pickle.machine import Pending
-from . import dtypes
-from .known import Known, check, check_buffer, check_ints, wrong
-from .postponed import Postponed, PostponedArray, PostponedMasked
+from .known import (
+    Known,
+    Postponed,
+    PostponedArray,
+    PostponedMasked,
+    check,
+    check_buffer,
+    check_ints,
+    check_state,
+    wrong,
+)
+
+SIMPLE = re.compile(r"[biufcSUVOMm][0-9]{1,9}")
+"""Kind and size in bytes (of U in characters)."""
+ORDERS = {"<", ">", "|", "="}
+UNIT = re.compile(rb"generic|Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as")
+N_VERSIONS = {3: 8, 4: 9}
+"""Items of a state, by the version in its first one."""
+MAX_PARTS = 1000
+"""Dtypes inside of the fields of a dtype; each could hold the one before it twice, and NumPy walks over all of them."""
+
+
+def dtype(text: Any, align: Any = False, copy: Any = False) -> Pending:
+    """Stand for `numpy.dtype(text, False, True)`, which a state follows."""
+    if text is not np.record and (type(text) is not str or not SIMPLE.fullmatch(text)):
+        raise wrong("numpy.dtype", text, "a kind and a size")
+    return Pending(partial(rebuild, text))
+
+
+def rebuild(text: Any, state: Any) -> np.dtype[Any]:
+    """Return the dtype of a text and a state.
+
+    Raises
+    ------
+    FormatError, TypeError, ValueError
+        If they do not fit each other, or make no dtype.
+    """
+    check("numpy.dtype: state", state, tuple)
+    if not state or type(state[0]) is not int or N_VERSIONS.get(state[0]) != len(state):
+        raise FormatError("numpy.dtype: found a state of an unknown version")
+    order, subarray, names, fields, size, align, flags = state[1:8]
+    if type(order) is not str or order not in ORDERS:
+        raise wrong("numpy.dtype: byte order", order, "<, > or |")
+    check_ints("numpy.dtype: size, alignment and flags", (size, align, flags), 3)
+    metadata, unit = _metadata(text, state)
+    if subarray is not None:
+        made = _subarray(subarray)
+    elif names is not None:
+        made = _structure(names, fields, size, is_aligned=bool(flags & 0x80))
+    elif text is np.record or fields is not None:
+        raise FormatError("numpy.dtype: has no names of fields")
+    elif unit is not None:
+        made = np.dtype(f"{order}{text}{unit}")
+    else:
+        made = np.dtype(text) if order == "|" else np.dtype(order + text)
+    if text is np.record:
+        made = np.dtype((np.record, made))
+    elif (made.kind != text[0] and subarray is None) or (names is not None and text != f"V{size}"):
+        raise FormatError(f"numpy.dtype: found {_shown(made)}, expected {text}")
+    if size not in (-1, made.itemsize) or (size == -1 and made.names is not None):
+        raise FormatError(f"numpy.dtype: found {size} bytes, expected {made.itemsize} of {_shown(made)}")
+    if flags & 0xFF != made.flags & 0xFF:
+        raise FormatError(f"numpy.dtype: found the flags {flags}, expected {made.flags} of {_shown(made)}")
+    return np.dtype(made, metadata=metadata) if metadata else made
+
+
+def _metadata(text: Any, state: tuple[Any, ...]) -> tuple[dict[Any, Any] | None, str | None]:
+    """Return what the writer added, and the unit of a time, in brackets."""
+    if type(text) is not str or text[0] not in "mM":
+        return (None if len(state) == 8 else check("numpy.dtype: metadata", state[8], dict)), None
+    own, unit = check("numpy.dtype: unit", state[8] if len(state) == 9 else None, tuple)
+    if type(unit) is not tuple or len(unit) != 4 or type(unit[0]) is not bytes or not UNIT.fullmatch(unit[0]):
+        raise wrong("numpy.dtype: unit", unit, "a unit of time")
+    n, parts, event = check_ints("numpy.dtype: unit", unit[1:], 3)
+    if not 0 < n < 1 << 31 or parts != 1 or event not in (0, 1):
+        raise FormatError(f"numpy.dtype: found a unit of {n} / {parts}, expected a positive number")
+    metadata = None if own is None else check("numpy.dtype: metadata", own, dict)
+    return metadata, "" if unit[0] == b"generic" else f"[{n}{unit[0].decode()}]"
+
+
+def _subarray(subarray: Any) -> np.dtype[Any]:
+    base, shape = check("numpy.dtype: subarray", subarray, tuple)
+    base, shape = _part(base), shape if type(shape) is tuple else (shape,)
+    _check_parts([base])
+    if any(n < 0 for n in check_ints("numpy.dtype: shape of a subarray", shape)):
+        raise FormatError("numpy.dtype: has a subarray of negative shape")
+    if not base.itemsize and math.prod(shape) > MAX_PARTS:
+        raise FormatError(f"numpy.dtype: found a subarray of {math.prod(shape)} values of no bytes")
+    return np.dtype((base, shape))
+
+
+def _part(value: Any) -> np.dtype[Any]:
+    if not isinstance(value, np.dtype):
+        raise wrong("numpy.dtype: part", value, "a dtype")
+    return value
+
+
+def _check_parts(parts: list[np.dtype[Any]]) -> None:
+    todo, n = [part for part in parts if part.names is not None or part.subdtype is not None], 0
+    while todo:
+        part = todo.pop()
+        inner = [part.base] if part.subdtype is not None else [field for field, *_ in (part.fields or {}).values()]
+        todo += inner
+        n += len(inner)
+        if n > MAX_PARTS:
+            raise FormatError(f"numpy.dtype: found more than {MAX_PARTS} dtypes inside of fields")
+
+
+def _structure(names: Any, fields: Any, size: int, *, is_aligned: bool) -> np.dtype[Any]:
+    """Return a dtype of fields that lie inside of it; NumPy refuses objects that overlap with anything."""
+    check("numpy.dtype: names", names, tuple)
+    check("numpy.dtype: fields", fields, dict)
+    formats, offsets, titles = [], [], []
+    for name in names:
+        field = check("numpy.dtype: field", fields.get(check("numpy.dtype: name", name, str)), tuple)
+        if len(field) not in (2, 3):
+            raise FormatError("numpy.dtype: found a field of another form than dtype, offset and title")
+        part, offset = _part(field[0]), check("numpy.dtype: offset", field[1], int)
+        if offset < 0 or offset + part.itemsize > size:
+            raise FormatError(f"numpy.dtype: found a field at bytes {offset} to {offset + part.itemsize} of {size}")
+        formats.append(part)
+        offsets.append(offset)
+        titles.append(None if len(field) == 2 else check("numpy.dtype: title", field[2], str))
+    _check_parts(formats)
+    if len(fields) != len(names) + sum(title is not None for title in titles):
+        raise FormatError(f"numpy.dtype: found {len(fields)} fields, expected those of {len(names)} names")
+    parts: Any = {"names": list(names), "formats": formats, "offsets": offsets, "itemsize": size}
+    if any(titles):
+        parts["titles"] = titles
+    made: np.dtype[Any] = np.dtype(parts, align=is_aligned)
+    return made
+
+
+def _shown(value: np.dtype[Any]) -> str:
+    return f"{value!s:.100}"
+
+
+def string_dtype(coerce: Any = True, *na_object: Any) -> np.dtype[Any]:
+    """Stand for `numpy._core._internal._convert_to_stringdtype_kwargs`."""
+    if type(coerce) not in (bool, int):
+        raise wrong("numpy.dtypes.StringDType: coerce", coerce, "a flag")
+    if len(na_object) > 1 or (na_object and type(na_object[0]) not in (str, float, type(None))):
+        raise wrong("numpy.dtypes.StringDType: na_object", na_object, "None, nan or a text")
+    if na_object:
+        return np.dtypes.StringDType(coerce=bool(coerce), na_object=na_object[0])
+    return np.dtypes.StringDType(coerce=bool(coerce))
+
 
 SUBCLASSES: set[type[np.ndarray[Any, Any]]] = {np.ndarray, np.matrix, np.recarray, np.memmap}
 """Of arrays, that a pickle may name; `characters` adds the one that NumPy will not have for ever."""
@@ -217,8 +369,8 @@ TABLE: dict[str, Known] = {
     **dict.fromkeys(both("numeric:_frombuffer"), Known(from_buffer)),
     **dict.fromkeys(both("multiarray:_reconstruct"), Known(reconstruct)),
     **dict.fromkeys(both("multiarray:scalar"), Known(scalar)),
-    **dict.fromkeys(both("_internal:_convert_to_stringdtype_kwargs"), Known(dtypes.string_dtype)),
-    "numpy:dtype": Known(dtypes.dtype, np.dtype),
+    **dict.fromkeys(both("_internal:_convert_to_stringdtype_kwargs"), Known(string_dtype)),
+    "numpy:dtype": Known(dtype, np.dtype),
     "numpy:ndarray": Known(value=np.ndarray),
     "numpy:matrix": Known(value=np.matrix),
     "numpy:memmap": Known(value=np.memmap),
@@ -232,3 +384,119 @@ TABLE: dict[str, Known] = {
     "numpy:bool_": Known(value=np.bool),
 }
 """What pickles of arrays name."""
+
+
+COMPRESSED = ("csr", "csc", "bsr")
+COMMON = ("_shape", "maxprint", "data", "dtype", "format")
+"""Keys that every state may have."""
+NEEDED = {
+    **dict.fromkeys(COMPRESSED, ("_shape", "data", "indices", "indptr")),
+    "coo": ("_shape", "data"),
+    "dia": ("_shape", "data", "offsets"),
+    "lil": ("_shape", "dtype", "rows", "data"),
+}
+FLAGS = ("_has_sorted_indices", "_has_canonical_format", "has_canonical_format", "_blocksize")
+"""What can be found out from the values, and is."""
+
+
+def _scipy() -> Any:
+    return library("scipy.sparse", "scipy", "a sparse matrix of SciPy")
+
+
+def make(kind: str, layout: str) -> Pending:
+    """Stand for a type of `scipy.sparse`, which a state follows."""
+    return Pending(partial(_finish_sparse, kind, layout))
+
+
+def _finish_sparse(kind: str, layout: str, state: Any) -> Any:
+    known = (*COMMON, *NEEDED[layout], *FLAGS, *(("coords", "row", "col") if layout == "coo" else ()))
+    parts = check_state(kind, state, known, NEEDED[layout])
+    shape = check_ints(f"{kind}: shape", parts["_shape"])
+    if any(n < 0 or n > np.iinfo(np.int64).max for n in shape):
+        raise FormatError(f"{kind}: found a shape that no matrix can have")
+    new = partial(getattr(_scipy(), kind), shape=shape)
+    if layout in COMPRESSED:
+        _check_room(kind, parts, shape)
+        made = new((_numbers(kind, parts["data"]), _indices(kind, parts["indices"]), _indices(kind, parts["indptr"])))
+        made.check_format(full_check=True)
+        return made
+    if layout == "coo":
+        coordinates = parts["coords"] if "coords" in parts else (parts.get("row"), parts.get("col"))
+        coordinates = tuple(_indices(kind, axis) for axis in check(f"{kind}: coordinates", coordinates, tuple))
+        return new((_numbers(kind, parts["data"]), coordinates))
+    if layout == "dia":
+        return new((_numbers(kind, parts["data"]), _offsets(kind, parts["offsets"], shape)))
+    return _lists(kind, parts, shape)
+
+
+def _numbers(kind: str, array: Any) -> Any:
+    if type(array) is not np.ndarray or array.dtype.kind not in "biufc":
+        raise wrong(f"{kind}: data", array, "an array of numbers")
+    return array
+
+
+def _indices(kind: str, array: Any) -> Any:
+    if type(array) is not np.ndarray or array.dtype.kind not in "iu" or array.ndim != 1:
+        raise wrong(f"{kind}: indices", array, "an array of integers with one dimension")
+    return array
+
+
+def _offsets(kind: str, array: Any, shape: tuple[int, ...]) -> Any:
+    """Return which diagonals these are; SciPy adds them to the shape, unchecked, in 32 bits."""
+    offsets = _indices(kind, array)
+    if len(shape) != 2 or (offsets.size and not -shape[0] < int(offsets.min()) <= int(offsets.max()) < shape[1]):
+        raise FormatError(f"{kind}: found a diagonal that the shape {shape} does not have")
+    return offsets
+
+
+def _check_room(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> None:
+    """Refuse a shape before the constructor could allocate for it; and pointers, which it believes if the last is 0."""
+    pointers = _indices(kind, parts["indptr"])
+    if len(pointers) - 1 > max(shape, default=0) or len(shape) not in (1, 2):
+        raise FormatError(f"{kind}: found {len(pointers)} index pointers for the shape {shape}")
+    if (pointers[1:] < pointers[:-1]).any():
+        raise FormatError(f"{kind}: found index pointers that do not ascend")
+
+
+def _lists(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> Any:
+    """Return a matrix of lists: for each row one of columns, and one of values."""
+    dtype, rows, data = parts["dtype"], parts["rows"], parts["data"]
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "biufc":
+        raise wrong(f"{kind}: dtype", dtype, "a dtype of numbers")
+    if len(shape) != 2 or not all(type(part) is np.ndarray and part.shape == shape[:1] for part in (rows, data)):
+        raise FormatError(f"{kind}: found other rows than those of the shape {shape}")
+    for lists in (rows, data):
+        if len({id(one) for one in lists.tolist()}) != len(lists):
+            raise FormatError(f"{kind}: found rows that share a list")
+    pointers: list[int] = [0]
+    columns: list[Any] = []
+    values: list[Any] = []
+    for row, items in zip(rows.tolist(), data.tolist(), strict=True):
+        columns += check(f"{kind}: row", row, list)
+        values += check(f"{kind}: row", items, list)
+        if len(row) != len(items):
+            raise FormatError(f"{kind}: found {len(items)} values for {len(row)} columns")
+        pointers.append(len(columns))
+    if not all(isinstance(column, (int, np.integer)) for column in columns):
+        raise FormatError(f"{kind}: found a column that is no integer")
+    if not all(isinstance(value, (bool, int, float, complex, np.number, np.bool)) for value in values):
+        raise FormatError(f"{kind}: found a value that is no number")
+    scipy = _scipy()
+    compressed = getattr(scipy, kind.replace("lil", "csr"))
+    made = compressed((np.array(values, dtype), np.array(columns, np.int64), np.array(pointers, np.int64)), shape=shape)
+    made.check_format(full_check=True)
+    return made.tolil()
+
+
+def _rows() -> dict[str, Known]:
+    """Return the table: since SciPy 1.8 the modules have an underscore."""
+    table: dict[str, Known] = {}
+    for layout in NEEDED:
+        for kind in (f"{layout}_matrix", f"{layout}_array"):
+            known = Known(partial(make, kind, layout))
+            table |= dict.fromkeys((f"scipy.sparse._{layout}:{kind}", f"scipy.sparse.{layout}:{kind}"), known)
+    return table
+
+
+TABLE.update(_rows())
+"""What pickles of sparse matrices name."""

@@ -15,21 +15,15 @@ Any program with Python and NumPy has the same from `pickle`, which knows nothin
 
 All files are read by the machine that runs no code::
 
-    pickling.py   an object whose arrays are in the file already, and whose texts are not in memory → its pickle
-    pool.py       texts that wait for their pickle
     sink.py
-    foreign.py    objects of other programs → variables
-    frames.py     those of pandas
-    bounds.py     how much nested lists hold
-    reading.py    arrays that stay in the file until they are wanted
-    source.py
-    check.py      what is wrong with a file beyond its variables
+    foreign.py    objects of other programs, pandas among them → variables
+    source.py     also what is wrong with a file beyond its variables
 """
 
 from __future__ import annotations
 
-from .check import check
 from .sink import BinPickleSink as create
 from .source import BinPickleSource as open
+from .source import check
 
 __all__ = ["check", "create", "open"]

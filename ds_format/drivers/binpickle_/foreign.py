@@ -1,18 +1,24 @@
 """Objects → variables.
 
-A dictionary with metadata under `"."` is a dataset as this package writes it. In all else dictionaries, and lists of
-what is no plain value, are groups; whatever can be an array is a variable; frames of pandas are groups of columns.
+A dictionary with metadata under `"."` is a dataset as this package writes it. Otherwise dictionaries, and lists of
+what is no plain value, are groups; whatever can be an array is a variable. Frames of pandas are groups of columns;
+pandas is not imported: a program that has such an object has it.
+
+How much an object holds is counted, since a small pickle can have one list in another ten times, and that in the next.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base.dtypes import TYPES
 from ...base.names import escape, unescape
-from ...binpickle.machine.postponed import PostponedMasked
+from ...base.nesting import CONTAINERS, DEPTH
+from ...binpickle.machine.known import PostponedArray, PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
 from ...codec.header import PRIVATE, check_dims
@@ -20,8 +26,166 @@ from ...dataset import META, as_array
 from ...errors import DsError, FormatError, UnsupportedError
 from ..base import Metadata
 from ..strings import check_kind
-from .bounds import POSTPONED, Measure
-from .frames import VALUES, array_of, columns, is_frame
+
+REPEATED = 1 << 20
+"""Values that may come of repeated parts, in all."""
+TIMES = 16
+"""How often each part may be there, where that makes more."""
+POSTPONED = (PostponedArray, PostponedMasked)
+PLAIN = (str, bytes, bool, int, float, type(None), np.generic)
+
+
+class Measure:
+    """Counts what is made of an object: lists and values each time that they are in it, and also only once."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[int, bool], int | str] = {}
+        """Of lists, by identity, and whether arrays may be in them; or what is wrong with them."""
+        self._arrays: dict[int, int] = {}
+        """Values of arrays, by address; of those that are not in memory by the complement of their number."""
+        self._held: list[Any] = []
+        """What must not go, since others would get its identity."""
+        self._n = self._total = 0
+        """Lists and values, without repetitions and with them."""
+
+    def check(self, value: Any, *, arrays: bool) -> None:
+        """Refuse nested lists that would become far more than they are, alone or with all that was checked before.
+
+        Parameters
+        ----------
+        value : object
+            Anything; lists, tuples and dictionaries are gone through.
+        arrays : bool
+            Whether arrays may be in lists. Else only plain values may.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is too much, or something else.
+        """
+        if type(value) in CONTAINERS:
+            total = self._total + self._size(value, 0, arrays)
+        elif isinstance(value, np.ndarray):
+            total = self._total + self._size_of_array(value)
+        else:
+            return
+        self._compare(total)
+        self._total = total
+
+    def check_array(self, number: int, size: int) -> None:
+        """Count an array of `size` values that is buffer `number` of the file, and not in memory; as `check`."""
+        total = self._total + self._known(~number, size)
+        self._compare(total)
+        self._total = total
+
+    def _known(self, place: int, size: int) -> int:
+        """Return the size of an array at some place, after it was counted there."""
+        known = self._arrays.get(place, 0)
+        if size > known:
+            self._arrays[place] = size
+            self._n += size - known
+        return size
+
+    def _compare(self, size: int) -> None:
+        if size > REPEATED and size > TIMES * self._n:
+            raise UnsupportedError(f"found lists that repeat their parts: {size} values")
+
+    def _size(self, value: Any, depth: int, arrays: bool) -> int:
+        key = id(value), arrays
+        if key not in self._sizes:
+            if depth > DEPTH:
+                raise UnsupportedError(f"found more than {DEPTH} lists inside of one another")
+            self._sizes[key] = "found a list that contains itself"
+            self._held.append(value)
+            self._n += 1
+            size = 1
+            try:
+                for part in value.values() if type(value) is dict else value:
+                    if type(part) in CONTAINERS:
+                        size += self._size(part, depth + 1, arrays)
+                    elif isinstance(part, PLAIN):
+                        self._n += 1
+                        size += 1
+                    else:
+                        size += self._other(part, arrays)
+            except UnsupportedError as error:
+                self._sizes[key] = error.message
+                raise
+            self._sizes[key] = size
+        found = self._sizes[key]
+        if isinstance(found, str):
+            raise UnsupportedError(found)
+        self._compare(found)
+        return found
+
+    def _other(self, item: Any, arrays: bool) -> int:
+        if not arrays:
+            found = "arrays" if isinstance(item, (np.ndarray, *POSTPONED)) else type(item).__name__
+            raise UnsupportedError(f"a list holds {found}; expected plain values")
+        return self._size_of_array(item) if isinstance(item, np.ndarray) else 1
+
+    def _size_of_array(self, array: Any) -> int:
+        """Return how many values an array has; of objects, with those that are inside of them."""
+        size = self._known(array.ctypes.data, array.size)
+        self._held.append(array)
+        if array.dtype.kind == "O":
+            nested = [part for part in np.ma.getdata(array).ravel().tolist() if type(part) in CONTAINERS]
+            size += sum(self._size(part, 1, arrays=True) for part in nested)
+        return size
+
+
+INDEX = "index"
+"""What an index without a name is called."""
+VALUES = "data"
+"""What values without a name are called."""
+
+
+class FrameColumn(NamedTuple):
+    """Values along one dimension."""
+
+    name: str
+    dim: str
+    values: Any
+    """Series or index."""
+
+
+def is_frame(value: Any) -> bool:
+    """Whether this is a frame, a series or an index."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, (pandas.DataFrame, pandas.Series, pandas.Index))
+
+
+def columns(value: Any) -> Iterator[FrameColumn]:
+    """Iterate over what a frame, a series or an index consists of: its index, unless that only counts, and columns."""
+    pandas: Any = sys.modules["pandas"]
+    index = value if isinstance(value, pandas.Index) else value.index
+    dim = INDEX if index.name is None else str(index.name)
+    if isinstance(index, pandas.MultiIndex):
+        for i, name in enumerate(index.names):
+            yield FrameColumn(f"{INDEX}_{i}" if name is None else str(name), dim, index.get_level_values(i))
+    elif index is value or not index.equals(pandas.RangeIndex(len(index))):
+        yield FrameColumn(dim, dim, index)
+    if isinstance(value, pandas.DataFrame):
+        for i, name in enumerate(value.columns):
+            yield FrameColumn(str(name), dim, value.iloc[:, i])
+    elif isinstance(value, pandas.Series):
+        yield FrameColumn(VALUES if value.name is None else str(value.name), dim, value)
+
+
+def frame_array(values: Any) -> Any:
+    """Return a series or an index as an array, (n,), masked where a value is missing; NaN among floats is a value."""
+    mask = np.asarray(values.isna())
+    plain = getattr(values.dtype, "numpy_dtype", None)
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind != "O":
+        return values.to_numpy()
+    if isinstance(plain, np.dtype) and plain.kind in "biuf":
+        array = values.to_numpy(plain, na_value=plain.type(0)) if mask.any() else values.to_numpy(plain)
+    elif getattr(values.dtype, "tz", None) is not None:
+        return values.to_numpy("M8[ns]")
+    else:
+        array = values.to_numpy(object)
+    return np.ma.MaskedArray(array, mask) if mask.any() else array
+
 
 UNITS = {
     "D": "days",
@@ -187,7 +351,7 @@ def _array(value: Any, hint: str | None, measure: Measure) -> tuple[Any, dict[st
             measure.check_array(part.number, part.size)
         return value, {}
     measure.check(value, arrays=False)
-    array = as_array(array_of(value) if is_frame(value) else value, hint)
+    array = as_array(frame_array(value) if is_frame(value) else value, hint)
     if array is None:
         return None, {}
     if type(array) not in (np.ndarray, np.ma.MaskedArray):

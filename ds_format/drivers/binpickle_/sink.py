@@ -1,29 +1,139 @@
-"""Writing: a dataset as an object, arrays first, piece by piece, and their pickle at the end."""
+"""Writing: a dataset as an object, arrays first, piece by piece, and their pickle at the end.
+
+Arrays are in the file when the pickle is made. Texts wait in a file without a name: the pickle has them.
+"""
 
 from __future__ import annotations
 
 import math
 import mmap
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ...base.dtypes import TYPES, Type
 from ...base.names import unescape
-from ...binpickle.body import Body, Piecewise
+from ...binpickle.buffers import BufferWriter, Piecewise
 from ...binpickle.format import VERSIONS, IndexEntry
+from ...binpickle.writer import PROTOCOL
+from ...body import Opened
+from ...body.body import Body
+from ...body.mapped import mapped
+from ...body.target import naming
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import type_of
 from ...codec.header import PRIVATE
 from ...dataset import META, as_array
 from ...errors import DsError, VersionError
-from ..base import Metadata
+from ..base import BLOCK_SIZE, Metadata
 from ..sink import FileSink
 from ..strings import as_objects, as_text, check_kind
-from .pickling import Masked, Texts, dump
-from .pool import Pool
+
+
+class Texts:
+    """Stands for an array of strings, which come one by one.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    blocks : iterable of ndarray
+        Of objects, together as many as the shape says.
+    """
+
+    def __init__(self, shape: tuple[int, ...], blocks: Iterable[Any]):
+        self.shape, self.blocks = shape, blocks
+
+
+class MaskedParts:
+    """Stands for a masked array, of an array or `Texts` and of an array of booleans."""
+
+    def __init__(self, data: Any, mask: Any):
+        self.data, self.mask = data, mask
+
+
+class _Items:
+    """Stands for the list of the items of blocks."""
+
+    def __init__(self, blocks: Iterable[Any]):
+        self.blocks = blocks
+
+
+def dump_parts(obj: Any, file: Any, is_in_band: Callable[[pickle.PickleBuffer], bool]) -> None:
+    """Pickle an object.
+
+    Parameters
+    ----------
+    obj : object
+        Of plain containers and values, arrays, `Texts` and `Masked`.
+    file : object
+        With `write`.
+    is_in_band : callable
+        Takes each buffer, in order, and says whether it is to be in the pickle.
+    """
+    pickler = _Pickler(file, PROTOCOL, buffer_callback=is_in_band)
+    pickler.fast = True  # else it would remember each string
+    pickler.dump(obj)
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is MaskedParts:
+            return np.ma.MaskedArray, (obj.data, obj.mask)
+        if type(obj) is Texts:
+            reduced: Any = np.empty(0, object).__reduce__()
+            function, args, (version, _, dtype, is_fortran, _) = reduced
+            return function, args, (version, obj.shape, dtype, is_fortran, _Items(obj.blocks))
+        if type(obj) is _Items:
+            return list, (), None, (item for block in obj.blocks for item in block.reshape(-1).tolist())
+        return NotImplemented
+
+
+class BlockPool:
+    """Blocks of many variables to go through later: in memory while they are small, then in a file without a name.
+
+    Parameters
+    ----------
+    path : str
+        The file that the blocks are for: the other one is in its folder, and errors have its name.
+    """
+
+    def __init__(self, path: str):
+        self._path = path
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=os.path.dirname(path) or None)  # noqa: SIM115
+
+    def add(self, blocks: Iterable[Any]) -> PooledBlocks:
+        """Keep the blocks of one variable."""
+        with naming(self._path):
+            start, n = self._file.seek(0, os.SEEK_END), 0
+        for block in blocks:
+            with naming(self._path):
+                pickle.dump(block, self._file, protocol=5)
+            n += 1
+        return PooledBlocks(self._file, start, n)
+
+    def close(self) -> None:
+        """Give back memory and file."""
+        self._file.close()
+
+
+class PooledBlocks(Opened):
+    """Blocks of one variable."""
+
+    def __init__(self, file: IO[bytes], start: int, n: int):
+        self._file, self._start, self._n = file, start, n
+
+    def __iter__(self) -> Iterator[Any]:
+        place = self._start
+        for _ in range(self._n):
+            self._file.seek(place)
+            block = pickle.load(self._file)
+            place = self._file.tell()
+            yield block
+
 
 STORED = PRIVATE | {".size", ".type"}
 """Properties that are made anew from the data."""
@@ -84,9 +194,10 @@ class BinPickleSink(FileSink):
                 raise error.at(path=self.path, variable=None if key == META else unescape(key))
         self._made: dict[str, Any] = {}
         self._mappable = mappable
-        self._fd = self._create()
-        self._pool = Pool(self._target.final)
-        self._body = Body(self.path, self._fd, align=mappable, version=version)
+        with naming(self.path):
+            self._file = self._target.open()
+        self._pool = BlockPool(self._target.final)
+        self._writer = BufferWriter(self.path, self._file, align=mappable, version=version)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         if name in self._made:
@@ -112,86 +223,89 @@ class BinPickleSink(FileSink):
         if not arrays.shape:
             (array,) = arrays
             is_missing = np.ma.getmaskarray(array).all()
-            return Masked(np.zeros((), dtype), np.array(True)) if is_missing else np.ma.getdata(array).astype(dtype)[()]
+            return (
+                MaskedParts(np.zeros((), dtype), np.array(True))
+                if is_missing
+                else np.ma.getdata(array).astype(dtype)[()]
+            )
         size = math.prod(arrays.shape) * dtype.itemsize
-        values = self._body.begin(self._body.end, size)
-        mask = _Mask(self._body, values.offset + size)
+        values = self._writer.begin(self._writer.end, size)
+        mask = _Mask(self._writer, values.offset + size)
         for array in arrays:
             flags = mask.add(array)
             data = np.ma.getdata(array)
             if flags is not None:
                 data = np.where(flags, np.zeros((), dtype), data)
             values.write(np.ascontiguousarray(data, dtype))
-        self._body.go_on(max(values.end, mask.end))
+        self._writer.go_on(max(values.end, mask.end))
         return WrittenArray(
             dtype, arrays.shape, self._entry(values, dtype, arrays.shape), self._entry_of_mask(mask, arrays)
         )
 
     def _texts(self, arrays: _Arrays) -> Any:
-        mask = _Mask(self._body, self._body.end)
+        mask = _Mask(self._writer, self._writer.end)
         blocks = self._pool.add(_filled(arrays, mask))
-        self._body.go_on(max(self._body.end, mask.end))
+        self._writer.go_on(max(self._writer.end, mask.end))
         if not arrays.shape:
             (block,) = blocks
-            return block[()] if mask.stored is None else Masked(block, np.array(True))
+            return block[()] if mask.stored is None else MaskedParts(block, np.array(True))
         texts = Texts(arrays.shape, blocks)
         entry = self._entry_of_mask(mask, arrays)
-        return texts if entry is None else Masked(texts, WrittenArray(np.dtype("?"), arrays.shape, entry, None))
+        return texts if entry is None else MaskedParts(texts, WrittenArray(np.dtype("?"), arrays.shape, entry, None))
 
     def _entry_of_mask(self, mask: _Mask, arrays: _Arrays) -> IndexEntry | None:
         return None if mask.stored is None else self._entry(mask.stored, np.dtype("?"), arrays.shape)
 
     def _entry(self, stored: Piecewise, dtype: np.dtype[Any], shape: tuple[int, ...]) -> IndexEntry:
-        return stored.entry(["ndarray", str(dtype), shape] if self._body.version == 2 else None)
+        return stored.entry(["ndarray", str(dtype), shape] if self._writer.version == 2 else None)
 
     def _finish(self) -> None:
         for key in self.meta:
             if key != META and key not in self._made:
                 self.write(key, ())
         self._pickle()
-        self._body.finish(is_mappable=self._mappable)
+        self._writer.finish(is_mappable=self._mappable)
         self._close()
 
     def _pickle(self) -> None:
         """Write the pickle of the object."""
-        body = self._body
-        pickled = body.begin(body.end)
-        views = _Views(self._fd)
+        writer = self._writer
+        end = writer.end
+        pickled = writer.begin(end)
+        views = _Views(self._file.section(0, end))
 
         def is_in_band(buffer: Any) -> bool:
             entry = views.entry(buffer.raw())
             if entry is not None:
-                body.entries.append(entry)
+                writer.entries.append(entry)
             return entry is None
 
         obj = {key: views.of(self._made[key]) for key in self.meta if key != META}
         of_variables = {key: entry for key, entry in self._entries.items() if key != META}
-        dump({**obj, META: {**of_variables, META: self._entries.get(META, {})}}, pickled, is_in_band)
-        body.go_on(pickled.end)
-        body.entries.append(pickled.entry())
+        dump_parts({**obj, META: {**of_variables, META: self._entries.get(META, {})}}, pickled, is_in_band)
+        writer.go_on(pickled.end)
+        writer.entries.append(pickled.entry())
 
     def _close(self) -> None:
         self._pool.close()
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        self._file.close()
 
 
 class _Views:
     """Arrays that are in the file already: their pickle needs their places, and nobody reads them."""
 
-    def __init__(self, fd: int):
-        self._map = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY) if os.fstat(fd).st_size else None
+    def __init__(self, file: Body):
+        self._map = mapped(file).memory
         self._entries: dict[int, IndexEntry] = {}
 
     def of(self, made: Any) -> Any:
         """Return what a variable is in the object."""
-        if isinstance(made, Masked):
-            return Masked(self.of(made.data), self.of(made.mask))
+        if isinstance(made, MaskedParts):
+            return MaskedParts(self.of(made.data), self.of(made.mask))
         if not isinstance(made, WrittenArray):
             return made
         data = self._array(made.dtype, made.shape, made.values)
-        return data if made.mask is None else Masked(data, self._array(np.dtype("?"), made.shape, made.mask))
+        return data if made.mask is None else MaskedParts(data, self._array(np.dtype("?"), made.shape, made.mask))
 
     def _array(self, dtype: np.dtype[Any], shape: tuple[int, ...], entry: IndexEntry) -> Any:
         array: Any = np.ndarray(shape, dtype, self._map, entry.offset)
@@ -233,9 +347,9 @@ class _Arrays:
 class _Mask:
     """Which values are missing; nothing is written before the first one is."""
 
-    def __init__(self, body: Body, offset: int):
+    def __init__(self, writer: BufferWriter, offset: int):
         self.stored: Piecewise | None = None
-        self._body, self._offset, self._n = body, offset, 0
+        self._writer, self._offset, self._n = writer, offset, 0
 
     @property
     def end(self) -> int:
@@ -247,7 +361,7 @@ class _Mask:
         flags: Any = np.ma.getmask(array)
         is_any = flags is not np.ma.nomask and bool(flags.any())
         if is_any and self.stored is None:
-            self.stored = self._body.begin(self._offset)
+            self.stored = self._writer.begin(self._offset)
             left = self._n
             while left:
                 left -= self.stored.write(bytes(min(left, mmap.PAGESIZE << 6)))

@@ -1,27 +1,158 @@
-"""Reading: the object of a file as a Source. Arrays are read when they are looked at."""
+"""Reading: the object of a file as a Source, whose arrays stay in the file until they are read; and checking a file."""
 
 from __future__ import annotations
 
-import os
+import math
+import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base.names import unescape
-from ...binpickle.machine.postponed import PostponedArray, PostponedMasked
+from ...base.progress import Progress
+from ...binpickle import format
+from ...binpickle.machine.known import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
+from ...body import path_text
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META
-from ...errors import DsError, MissingError
-from ...selection import take
-from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
+from ...errors import DsError, MissingError, UnsafeError
+from ...model.index import is_whole, split_axis, take
+from ..base import BLOCK_SIZE, ERROR, WARNING, LossWarning, Metadata, Problem, Report, block_slices, check_faults
 from ..handle import Reopened
+from ..slabs import Slices, read_part
 from ..strings import OBJECT_SIZE
-from .bounds import POSTPONED
-from .foreign import variables
-from .reading import Arrays
+from .foreign import POSTPONED, variables
+
+SEEK_SIZE = 16 * 1024
+"""Bytes read in the time that one more read takes."""
+PIECE_SIZE = 1024 * 1024
+"""Bytes that are read at once, where not all of them are wanted."""
+
+
+class Arrays:
+    """The arrays of an open file.
+
+    What is encoded is decoded when it is wanted first, and stays in memory.
+
+    Parameters
+    ----------
+    file : BinPickleFile
+    """
+
+    def __init__(self, file: BinPickleFile):
+        self._file = file
+        self._decoded: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+        self._decoded = {}
+
+    def whole(self, array: PostponedArray) -> NDArray[Any]:
+        """Return an array that may be changed, its checksum compared.
+
+        Raises
+        ------
+        IntegrityError, TruncatedError, FormatError
+            If the bytes are not those that were written; the message names file and entry.
+        """
+        if self._file.entries[array.number].steps:
+            return self._decode(array).copy()
+        return array.over(self._file.read_entry(array.number))
+
+    def _decode(self, array: PostponedArray) -> NDArray[Any]:
+        """Return an array of what is decoded, which others have, too."""
+        with self._lock:
+            if array.number not in self._decoded:
+                self._decoded[array.number] = self._file.read_entry(array.number)
+            return array.over(self._decoded[array.number])
+
+    def part(self, array: PostponedArray, index: Sequence[Any]) -> NDArray[Any]:
+        """Return the part of an array that a normalized index selects, which may be changed; all of it as `whole`.
+
+        Raises
+        ------
+        IntegrityError, TruncatedError, FormatError
+            As `whole`; a checksum is compared only if all is read.
+        """
+        if is_whole(index, array.shape):
+            return self.whole(array)
+        if self._file.entries[array.number].steps:
+            return np.array(take(self._decode(array), index))
+        stored = [index[array.axes.index(axis)] for axis in range(len(array.axes))]
+        found = read_part(
+            lambda slices: self._slab(array, slices), array.stored, stored, array.dtype.itemsize, chunk=None
+        )
+        kept = [axis for axis in array.axes if not isinstance(stored[axis], int)]
+        return found.transpose(np.argsort(np.argsort(kept)))
+
+    def blocks(self, array: PostponedArray, item_size: int, budget: int) -> Iterator[NDArray[Any]]:
+        """Yield an array in blocks that may be changed, as `block_slices` says.
+
+        Raises
+        ------
+        IntegrityError
+            At the end, if its checksum differs.
+        TruncatedError, FormatError
+            As `whole`.
+        """
+        entry = self._file.entries[array.number]
+        is_in_order = not entry.steps and array.axes == tuple(range(len(array.axes)))
+        sum_ = format.new_checksum(self._file.header.version)
+        for slices in block_slices(array.shape, item_size, budget):
+            if entry.steps:
+                yield self._decode(array)[slices].copy()
+                continue
+            block = self._slab(array, slices) if is_in_order else self._piece(array, slices)
+            if is_in_order:
+                sum_.update(block.reshape(-1).view(np.uint8))
+            yield block
+        if not entry.steps and not (is_in_order and sum_.digest() == entry.checksum):
+            self._file.verify_entry(array.number)
+
+    def _piece(self, array: PostponedArray, slices: Slices) -> NDArray[Any]:
+        stored = tuple(slices[array.axes.index(axis)] for axis in range(len(array.axes)))
+        return self._slab(array, stored).transpose(array.axes)
+
+    def _slab(self, array: PostponedArray, slices: Slices) -> NDArray[Any]:
+        """Return a slab of the array as it is stored, in C order: slices of step 1, one for each dimension."""
+        shape, dtype = array.stored, array.dtype
+        out: NDArray[Any] = np.empty([part.stop - part.start for part in slices], dtype)
+        if not out.size:
+            return out
+        index = [range(part.start, part.stop) for part in slices]
+        axis = split_axis(index, shape, dtype.itemsize, SEEK_SIZE) if slices else 0
+        inner = math.prod(shape[axis + 1 :]) * dtype.itemsize
+        starts = np.zeros(1, np.int64)
+        for n, part in zip(shape[:axis], index[:axis], strict=True):
+            starts = (starts[:, None] * n + np.arange(part.start, part.stop)).reshape(-1)
+        if not slices or out.shape[axis + 1 :] == shape[axis + 1 :]:
+            first = starts * (shape[axis] * inner) + index[axis].start * inner if slices else starts
+            self._file.fill(array.number, first, out.nbytes // len(starts), out.reshape(-1).view(np.uint8))
+            return out
+        rows = out.reshape(len(starts), len(index[axis]), *out.shape[axis + 1 :])
+        for some, at, place in _pieces(starts * (shape[axis] * inner), index[axis], inner):
+            n = at.stop - at.start
+            bytes_ = np.empty(len(place) * n * inner, np.uint8)
+            self._file.fill(array.number, place, n * inner, bytes_)
+            block = bytes_.view(dtype).reshape(len(place), n, *shape[axis + 1 :])
+            rows[some, at] = block[(slice(None), slice(None), *slices[axis + 1 :])]
+        return out
+
+
+def _pieces(starts: NDArray[np.int64], item: range, inner: int) -> Iterator[tuple[slice, slice, NDArray[np.int64]]]:
+    """Cut what is read into pieces: which stretches, which positions of each, and where they begin in bytes."""
+    step = max(1, min(len(item), PIECE_SIZE // inner))
+    batch = max(1, PIECE_SIZE // (inner * len(item))) if step == len(item) else 1
+    for i in range(0, len(starts), batch):
+        for first in range(0, len(item), step):
+            stop = min(first + step, len(item))
+            yield slice(i, i + batch), slice(first, stop), starts[i : i + batch] + (item.start + first) * inner
 
 
 class BinPickleSource(Reopened):
@@ -54,7 +185,7 @@ class BinPickleSource(Reopened):
     faults: Mapping[str, DsError]
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self.path = os.fsdecode(path)
+        self.path = path_text(path)
         file = BinPickleFile(self.path)
         try:
             self._arrays, self.meta, self.faults, self.is_own = variables(file.load_postponed())
@@ -152,3 +283,39 @@ def _native(array: Any, *, copy: bool) -> Any:
         return (np.asarray(array) if isinstance(array, np.generic) else array).astype(object)
     native = array.astype(array.dtype.newbyteorder("="), order="C", copy=copy)
     return native if isinstance(native, np.ma.MaskedArray) else np.asarray(native)
+
+
+TRUSTED = "trusted=True"
+"""In the message of an `UnsafeError` about what is loaded with this option."""
+
+
+def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> BinPickleSource | None:
+    """Compare all checksums, decode what is encoded, and make the object, without running code.
+
+    A sound file that loads with `trusted=True` only has a warning.
+
+    Returns
+    -------
+    BinPickleSource, optional
+        If its variables are still to be read: it is a dataset, and there was no error.
+
+    Raises
+    ------
+    DsError, OSError
+        If it is no BinPickle file, or cannot be read.
+    """
+    name = path_text(path)
+    with BinPickleFile(name) as file:
+        errors = file.find_errors(progress)
+        is_own = False
+        if not errors:
+            try:
+                is_own = variables(file.load_postponed()).is_own
+            except DsError as error:
+                if isinstance(error, UnsafeError) and TRUSTED in error.message:
+                    report(Problem(name, None, error.message, WARNING))
+                else:
+                    errors.append(error.message)
+    for message in errors:
+        report(Problem(name, None, message, ERROR))
+    return BinPickleSource(name, skip_unsupported=True) if is_own else None

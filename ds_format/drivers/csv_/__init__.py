@@ -7,7 +7,7 @@
     (2,)
 
 Cells are separated by commas (`.csv`) or tabs (`.tsv`, `.tab`) and quoted as RFC 4180 says. An empty cell is a missing
-value. What type a column has, its cells tell, see `ds_format.drivers.csv_.cells`.
+value. What type a column has, its cells tell, see `ds_format.drivers.csv_.source`.
 """
 
 from __future__ import annotations

@@ -1,22 +1,248 @@
-"""Reading: a CSV file as a Source."""
+"""Reading: a CSV file as a Source; rows of cells, and what type a column has.
+
+A column is of integers if all its cells are, else of floats if all are numbers, else of text. Numbers are what Python
+takes for them (blanks around them, signs, leading zeros, `1e5`, `nan`, `inf`), but no underscores and no digits other
+than ASCII, which stand in names more often than in numbers. Integers are int64, or uint64 if that holds them, or else
+text: no digit is lost. Empty cells say nothing; a column that has no others is int64, and one without rows float64.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import Type
 from ...base.names import escape, unescape
-from ...body import open_file
+from ...body import path_text
+from ...body.body import Body, FileBody, Stream
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
-from ...selection import take
+from ...model.index import take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import Reopened
-from .cells import DTYPES, Column, values_of
-from .rows import delimiter_of, read_rows
+from ..strings import as_text
+
+DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}
+"""The types of columns, with their NumPy codes."""
+
+
+class CellColumn:
+    """What the cells of a column, given part by part, tell of its type.
+
+    Attributes
+    ----------
+    missing : bool
+        Whether a cell is empty.
+    """
+
+    def __init__(self) -> None:
+        self.missing = False
+        self._kind: type = int
+        self._low = 0
+        self._high = 0
+        self._n = 0
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Look at the next cells."""
+        self._n += len(cells)
+        if "" in cells:
+            self.missing = True
+            cells = [cell for cell in cells if cell]
+        if not cells or self._kind is str:
+            return
+        text = "".join(cells)
+        if not text.isascii() or "_" in text:
+            self._kind = str
+            return
+        if self._kind is int:
+            try:
+                integers = list(map(int, cells))
+                self._low = min(self._low, min(integers))
+                self._high = max(self._high, max(integers))
+                return
+            except ValueError:
+                self._kind = float
+        try:
+            list(map(float, cells))
+        except ValueError:
+            self._kind = str
+
+    @property
+    def type(self) -> str:
+        """The ds type of all cells so far."""
+        if not self._n:
+            return "float64"
+        if self._kind is not int:
+            return "float64" if self._kind is float else "unicode"
+        if self._low >= -(1 << 63) and self._high < 1 << 63:
+            return "int64"
+        return "uint64" if self._low >= 0 and self._high < 1 << 64 else "unicode"
+
+
+def values_of(cells: Sequence[str], type_name: str) -> Any:
+    """Return the values of cells of a column of known type.
+
+    Returns
+    -------
+    ndarray or MaskedArray
+        (n,) values; masked if a cell is empty.
+
+    Raises
+    ------
+    ValueError
+        If a cell is not of the type.
+    """
+    mask = None
+    if "" in cells:
+        mask = np.array([not cell for cell in cells])
+    if type_name == "unicode":
+        values = np.array(cells, object)
+    else:
+        if mask is not None:
+            cells = [cell or "0" for cell in cells]
+        number: Any = float if type_name == "float64" else int
+        try:
+            values = np.array(list(map(number, cells)), DTYPES[type_name])
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
+    return values if mask is None else np.ma.MaskedArray(values, mask, copy=False)
+
+
+def cells_of(array: Any, ds_type: Type) -> list[str]:
+    """Return the cells that say the values of an array.
+
+    Parameters
+    ----------
+    array : ndarray or MaskedArray
+        (n,) values.
+    ds_type : Type
+
+    Raises
+    ------
+    UnsupportedError
+        If a string cannot be written in UTF-8.
+    """
+    if ds_type.is_string:
+        return [text or "" for text in as_text(array, "strict").tolist()]
+    data, mask = np.ma.getdata(array), np.ma.getmask(array)
+    # NumPy knows the shortest text of a single-precision number, Python that of all others
+    cells: list[str] = data.astype("U").tolist() if ds_type.name == "float32" else list(map(str, data.tolist()))
+    if mask is not np.ma.nomask:
+        for i in np.flatnonzero(mask).tolist():
+            cells[i] = ""
+    return cells
+
+
+CELLS_AT_ONCE = 1 << 14
+"""Cells parsed at once: few enough to stay in the caches of a processor."""
+ROWS = 64
+"""Rows parsed at once, if they have very many cells."""
+BUFFER_SIZE = 1 << 18
+"""Bytes read at once."""
+
+Row = list[str]
+
+
+def delimiter_of(path: str, body: Body | None = None) -> str:
+    """Return what separates the cells of a file: its suffix says so, or else the first line of the open file does."""
+    name = path.lower()
+    if name.endswith((".tsv", ".tab")):
+        return "\t"
+    if body is None or name.endswith(".csv"):
+        return ","
+    line = body.head(BUFFER_SIZE).partition(b"\n")[0]
+    return "\t" if b"\t" in line and b"," not in line else ","
+
+
+def read_rows(body: Body, delimiter: str) -> Iterator[list[Row]]:
+    """Yield the rows of a file: at first one list with the row of names, then lists of many rows, all of as many cells.
+
+    A byte order mark is skipped. An empty line is a row with one empty cell if there is one column, and else no row. A
+    file without bytes yields nothing.
+
+    Parameters
+    ----------
+    body : Body
+    delimiter : str
+
+    Raises
+    ------
+    FormatError
+        If the file is not UTF-8, a quoted cell does not end or goes on behind its quote, a row has more or fewer cells
+        than there are names, a name occurs twice, or a cell is longer than `csv.field_size_limit` allows.
+    """
+    try:
+        reader = _reader(body, delimiter)
+        names = next(reader, None)
+        if names is None:
+            return
+        _check_names(names)
+        yield [names]
+        size = {len(names)}
+        while rows := list(itertools.islice(reader, max(ROWS, CELLS_AT_ONCE // len(names)))):
+            if set(map(len, rows)) != size:
+                rows = [row or [""] for row in rows] if len(names) == 1 else [row for row in rows if row]
+                if not rows:
+                    continue
+                if set(map(len, rows)) != size:
+                    raise _wrong_row(body, delimiter)
+            yield rows
+    except csv.Error:
+        raise _wrong_row(body, delimiter) from None
+    except UnicodeDecodeError:
+        raise _wrong_byte(body) from None
+
+
+def _reader(body: Body, delimiter: str) -> Any:
+    text = io.TextIOWrapper(io.BufferedReader(Stream(body), BUFFER_SIZE), encoding="utf-8-sig", newline="")
+    return csv.reader(text, delimiter=delimiter, strict=True)
+
+
+def _check_names(names: Row) -> None:
+    if not names:
+        raise FormatError("line 1: found an empty line, expected the names of the columns")
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            raise FormatError(f'line 1: found the name "{name}" of column {i + 1} twice')
+        seen.add(name)
+
+
+def _wrong_row(body: Body, delimiter: str) -> FormatError:
+    """Find the first wrong row, line by line."""
+    reader = _reader(body, delimiter)
+    expected = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            reasons = {"unexpected end of data": "a quoted cell begins, and does not end"}
+            return FormatError(f"line {line}: {reasons.get(str(error), str(error))}")
+        if row is None:
+            return FormatError("the file has changed while it was read")
+        expected = expected or len(row)
+        if row and len(row) != expected:
+            return FormatError(f"line {line}: found {len(row)} cells, expected {expected}, one for each name")
+
+
+def _wrong_byte(body: Body) -> FormatError:
+    """Find the first byte that is not UTF-8."""
+    n = 0
+    for line in io.BufferedReader(Stream(body), BUFFER_SIZE):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            place = n + line.count(b"\r", 0, error.start) + 1
+            return FormatError(f"line {place}: found the byte 0x{line[error.start]:02x}, expected UTF-8")
+        n += 1 + line.removesuffix(b"\r\n").count(b"\r")
+    return FormatError("the file has changed while it was read")
+
 
 DIMENSION = "i"
 """The dimension of all variables."""
@@ -47,23 +273,28 @@ class CsvSource(Reopened):
     meta: Metadata
 
     def __init__(self, path: Any):
-        self.path = os.fsdecode(path)
+        self.path = path_text(path)
         self.faults: dict[str, DsError] = {}
         self._n = 0
         self._names: list[str] = []
         self._held: dict[str, Any] = {}
-        self._fd, _ = open_file(path)
-        self.delimiter = delimiter_of(self.path, self._fd)
+        self._body: Body | None = FileBody.open(path)
+        self.delimiter = delimiter_of(self.path, self._body)
         try:
             self.meta = self._scan()
         except DsError as error:
             self.close()
             raise error.at(path=self.path)
 
+    def _rows(self) -> Iterator[list[Row]]:
+        if self._body is None:
+            raise ValueError(f"{self.path}: the file is closed")
+        return read_rows(self._body, self.delimiter)
+
     def _scan(self) -> Metadata:
-        rows = read_rows(self._fd, self.delimiter)
+        rows = self._rows()
         names = next(rows, [[]])[0]
-        columns = [Column() for _ in names]
+        columns = [CellColumn() for _ in names]
         for part in rows:
             self._n += len(part)
             for column, cells in zip(columns, zip(*part, strict=True), strict=True):
@@ -79,7 +310,7 @@ class CsvSource(Reopened):
         """Yield the values of some columns part by part, each with the number of the first row."""
         wanted = set(keys)
         places = {key: i for i, key in enumerate(self._names) if key in wanted}
-        rows = read_rows(self._fd, self.delimiter)
+        rows = self._rows()
         next(rows, None)
         start = 0
         for part in rows:
@@ -163,10 +394,4 @@ class CsvSource(Reopened):
     def close(self) -> None:
         """Release the file."""
         self._held = {}
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            self.close()
+        self._body = None

@@ -13,7 +13,7 @@ from ...errors import DsError
 from ...kernels.header.header import Header as Compiled
 from ...kernels.header.header import append_numbers
 from ...kernels.header.memory import Model, are_alike, merge_entries
-from ...merging import DECIDING
+from ...model.merge_plan import DECIDING
 from ..alike import StackedValues
 from ..base import Metadata, SmallFiles
 from .whole import WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed

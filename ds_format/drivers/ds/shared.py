@@ -28,7 +28,7 @@ from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges
 from ...kernels.files.portable import BINARY, temporary_name
 from ...kernels.files.presence import status
-from ...selection import flat_positions
+from ...model.index import flat_positions
 from ..base import Metadata
 from .checksums import of_file
 from .composing import Plan

@@ -26,7 +26,7 @@ from ...codec.layout import check_numbers, locate
 from ...codec.line import Header, HeaderLine
 from ...dataset import as_array
 from ...errors import DsError, MissingError
-from ...selection import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
+from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import PositionedHandle
 from ..library.missing import restore

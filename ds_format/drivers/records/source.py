@@ -14,7 +14,7 @@ from ...base.names import unescape
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META, as_array
 from ...errors import DsError, MissingError, UnsupportedError
-from ...selection import Index, take
+from ...model.index import Index, take
 from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened

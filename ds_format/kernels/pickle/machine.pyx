@@ -417,7 +417,7 @@ def run(const uint8_t[::1] pickle not None, buffers not None, dict calls not Non
         What NEXT_BUFFER takes; all of it must be used.
     calls : dict
         Names and classes → what is called in their place with the arguments of REDUCE or NEWOBJ.
-    host : ds_format.binpickle.machine.host.Host
+    host : ds_format.binpickle.machine.loading.Host
         What does everything else: `find`, `call`, `build`, `extend`, `update`, `read_only`, and the errors.
     budget : int
         Bytes that the objects may take, and calls may copy.

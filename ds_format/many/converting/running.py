@@ -17,7 +17,7 @@ from ...base.progress import Progress
 from ...body.target import resolve
 from ...errors import UnsupportedError
 from ...kernels.files import files
-from ...selection import Selection, Selector
+from ...model.selection import Selection, Selector
 from ...views.subset import Path
 from .inputs import (
     InputFile,

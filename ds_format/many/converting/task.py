@@ -32,12 +32,10 @@ from ...base.progress import Progress
 from ...base.wording import on_one_line
 from ...body.stamp import Stamp
 from ...body.target import Target
-from ...comparison.attributes import alike, same
-from ...comparison.elements import Rule
-from ...comparison.values import Tally, pairs, tally
+from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally
 from ...dataset import META, attrs, dims
 from ...errors import DsError, IntegrityError, ReplacedError
-from ...selection import Selection
+from ...model.selection import Selection
 from ...views.subset import Subset, open_subset
 
 INTERVAL = 0.2
@@ -405,7 +403,7 @@ def _compare_attributes(given: Mapping[str, Any], found: Mapping[str, Any], *, e
         if name not in found:
             if exact:
                 raise IntegrityError(f'attribute "{name}" is not there when the file is read back')
-        elif not (same if exact else alike)(value, found[name]):
+        elif not (same_attributes if exact else alike_attributes)(value, found[name]):
             raise IntegrityError(f'attribute "{name}": read back {found[name]!r}, expected {value!r}')
 
 

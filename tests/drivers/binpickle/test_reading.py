@@ -14,13 +14,13 @@ from hypothesis.extra import numpy as nst
 
 import ds_format as ds
 from ds_format import binpickle
-from ds_format.binpickle.machine.postponed import Postponed, PostponedArray, PostponedMasked
-from ds_format.binpickle.machine.postponing import postponable
+from ds_format.binpickle.machine.known import Postponed, PostponedArray, PostponedMasked
+from ds_format.binpickle.machine.outline import postponable
 from ds_format.binpickle.reader import BinPickleFile
 from ds_format.drivers import slabs
-from ds_format.drivers.binpickle_ import reading
+from ds_format.drivers.binpickle_ import source as reading
 from ds_format.drivers.binpickle_.source import BinPickleSource
-from ds_format.selection import normalize, take
+from ds_format.model.index import normalize, take
 from tests.binpickle.pickles import MEMOIZE, NEXT_BUFFER, call, dtype, get, load, name, whole
 from tests.binpickle.pickles import Masked as TwoArrays
 from tests.same import same_data

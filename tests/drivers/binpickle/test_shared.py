@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.drivers.binpickle_.bounds import Measure
-from ds_format.drivers.binpickle_.foreign import variables
+from ds_format.drivers.binpickle_.foreign import Measure, variables
 from tests.binpickle.golden import FOLDER
 
 FOUND = FOLDER / "found" / "double.bpk"

@@ -18,7 +18,7 @@ from ds_format.codec.encode import properties_of
 from ds_format.codec.header import ALIGNMENT
 from ds_format.drivers import open_source
 from ds_format.drivers.ds.sink import DsSink as create
-from ds_format.selection import normalize, shape_of
+from ds_format.model.index import normalize, shape_of
 
 from ...same import same_data, same_metadata
 from ...strategies import arrays, datasets

@@ -1,0 +1,194 @@
+"""Arrays of a merged dataset: allocated once, filled part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.dtypes import TYPES
+from ..dataset import META, Dataset, as_masked
+from .merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge
+
+Read = Callable[[str], Any]
+"""Key of a variable of one input → array of shape (count, *shape): one for each dataset that the input stands for."""
+
+
+def assemble(
+    inputs: Sequence[MergeInput],
+    reads: Iterable[Read],
+    dim: str,
+    new: str | None = None,
+    variables: Collection[str] | None = None,
+    jd: bool = True,
+    *,
+    masks: bool = False,
+) -> Dataset:
+    """Merge datasets in memory.
+
+    Parameters
+    ----------
+    inputs : sequence of Input
+    reads : iterable of Read
+        One for each input.
+    dim, new, variables, jd
+        As `plan.make`.
+    masks : bool
+        Whether merged numbers are masked arrays with a mask of their shape, whatever is missing.
+    """
+    plans, meta = plan_merge(inputs, dim, new, variables, jd)
+    filler = Filler(plans, len(inputs))
+    for i, read in enumerate(reads):
+        filler.add(i, read)
+    merged = Dataset(filler.arrays())
+    if masks:
+        for plan in plans:
+            if plan.shape is not None and plan.way is not Way.FIRST and not TYPES[plan.type or "float64"].is_string:
+                array = merged[plan.key]
+                merged[plan.key] = np.ma.MaskedArray(np.ma.getdata(array), np.ma.getmaskarray(array), copy=False)
+    merged[META] = {key: {n: value for n, value in entry.items() if n != ".missing"} for key, entry in meta.items()}
+    return merged
+
+
+class Filler:
+    """The arrays of a merged dataset while they are filled, input by input.
+
+    Parameters
+    ----------
+    plans : iterable of MergePlan
+    n_inputs : int
+    """
+
+    def __init__(self, plans: Iterable[MergePlan], n_inputs: int):
+        self.plans = list(plans)
+        self._arrays = [_Array(plan) for plan in self.plans]
+        self._parts: list[list[tuple[_Array, MergePart]]] = [[] for _ in range(n_inputs)]
+        for array in self._arrays:
+            for part in array.plan.parts:
+                self._parts[part.input].append((array, part))
+
+    def add(self, i: int, read: Read) -> None:
+        """Take what the input `i` adds."""
+        for array, part in self._parts[i]:
+            array.put(part, read(array.plan.key))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the data of each variable by its key, once all inputs have been added."""
+        return {array.plan.key: array.finish() for array in self._arrays}
+
+
+class _Array:
+    """One variable being filled."""
+
+    def __init__(self, plan: MergePlan):
+        self.plan = plan
+        if plan.shape is None:
+            return
+        covered = sum(part.n for part in plan.parts)
+        is_gappy = plan.way is not Way.FIRST and covered < plan.shape[plan.axis]
+        self.target = MergedArray(plan.shape, plan.type, is_gappy)
+        self.is_masked = False
+
+    def put(self, part: MergePart, stack: Any) -> None:
+        if isinstance(stack, np.ma.MaskedArray):
+            self.is_masked = True
+            if np.ma.getmask(stack) is np.ma.nomask:
+                stack = np.ndarray.view(stack, np.ndarray)  # of which parts are had faster
+        data = part_values(self.plan, part, stack)
+        at = (slice(None),) * self.plan.axis + (slice(part.start, part.start + part.n),)
+        if self.plan.way is Way.FIRST:
+            at = ()
+        self.target.put(at, data)
+
+    def finish(self) -> Any:
+        if self.plan.shape is None:
+            return None
+        values, mask = self.target.values, self.target.mask
+        if mask is not None and mask.any():
+            return np.ma.MaskedArray(values, mask, copy=False)
+        if not self.plan.shape:
+            return values[()]
+        return as_masked(values) if self.is_masked else values
+
+
+class MergedArray:
+    """An array that is filled part by part.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    type_name : str or None
+        Of the ds type.
+    is_gappy : bool
+        Whether what is not put is missing.
+
+    Attributes
+    ----------
+    values : ndarray
+    mask : ndarray of bool or None
+        None: no value is missing so far.
+    """
+
+    def __init__(self, shape: Sequence[int], type_name: str | None, is_gappy: bool = False):
+        self.values = blank(shape, type_name)
+        self.mask: NDArray[np.bool_] | None = np.ones(self.values.shape, np.bool_) if is_gappy else None
+
+    def put(self, at: Any, data: Any) -> None:
+        """Put an array or MaskedArray to its place."""
+        if data.__class__ is np.ndarray:  # NumPy takes longer to find that out
+            if self.mask is not None:
+                self.mask[at] = False
+            self.values[at] = data
+            return
+        mask = np.ma.getmask(data)
+        if mask is not np.ma.nomask and self.mask is None and mask.any():
+            self.mask = np.zeros(self.values.shape, np.bool_)
+        if self.mask is not None:
+            self.mask[at] = mask
+        self.values[at] = np.ma.getdata(data)
+
+
+def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
+    """Return an array of a ds type whose strings are empty and whose numbers are 0."""
+    ds_type = TYPES[type_name or "float64"]
+    if ds_type.is_string:
+        return np.full(shape, b"" if ds_type.name == "str" else "", object)
+    return np.zeros(shape, ds_type.code)
+
+
+def part_values(plan: MergePlan, part: MergePart, stack: Any) -> Any:
+    """Return what a part of a variable adds, shaped as its place in the merged array.
+
+    Parameters
+    ----------
+    plan : MergePlan
+    part : Part
+    stack : (count, *shape) array or MaskedArray
+        The variable in each dataset that the input stands for.
+    """
+    stack = converted(plan, part, stack)
+    if plan.way is Way.FIRST:
+        return stack[:1].reshape(plan.shape)
+    if plan.way is Way.STACK:
+        return stack
+    return joined(stack, plan.axis)
+
+
+def joined(stack: Any, axis: int) -> Any:
+    """Return the arrays of a stack one behind the other along an axis.
+
+    Parameters
+    ----------
+    stack : (count, *shape) array or MaskedArray
+    axis : int
+        Of one of them.
+    """
+    if len(stack) == 1:
+        return stack[0]
+    moved = np.moveaxis(np.ma.getdata(stack), 0, axis)
+    shape = (*moved.shape[:axis], len(stack) * stack.shape[axis + 1], *moved.shape[axis + 2 :])
+    if np.ma.getmask(stack) is np.ma.nomask:
+        return moved.reshape(shape)
+    return np.ma.MaskedArray(moved.reshape(shape), np.moveaxis(np.ma.getmaskarray(stack), 0, axis).reshape(shape))

@@ -1,0 +1,11 @@
+"""Datasets and variables → what people look at.
+
+::
+
+    overview.py   a dataset or metadata → an overview of its variables, as text or HTML
+    scene.py      what is drawn: a line or a map, with axes; dates on an axis, and its ticks
+    making.py     an open file → a scene, thinned to what can be seen
+    geography.py  the cells of a grid of longitudes and latitudes, and the coasts in a window
+    picture.py    a scene → a file, by matplotlib
+    terminal.py   a scene → text
+"""
