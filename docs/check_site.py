@@ -25,8 +25,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Request, sync_playwright
-from playwright.sync_api import Page as Tab
+from playwright.sync_api import Browser, Page as Tab, Request, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "guides"

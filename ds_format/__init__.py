@@ -9,192 +9,120 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ._version import __version__
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from . import cmd, op
-    from .api.conversion import convert
-    from .api.differing import diff
-    from .api.files import from_netcdf, open, read, to_netcdf
-    from .api.verification import verify
-    from .api.writing import write
-    from .base.names import escape, unescape
-    from .comparison.records import Difference, Differences
-    from .dataset import Dataset, validate
-    from .drivers.base import LossWarning, Problem
+    from . import cmd as cmd, op as op
+    from .api.conversion import convert as convert
+    from .api.differing import diff as diff
+    from .api.files import from_netcdf as from_netcdf, open as open, read as read, to_netcdf as to_netcdf
+    from .api.verification import verify as verify
+    from .api.writing import write as write
+    from .base.text import escape as escape, unescape as unescape
+    from .comparison.records import Difference as Difference, Differences as Differences
+    from .dataset import Dataset as Dataset, validate as validate
+    from .drivers.base import LossWarning as LossWarning, Problem as Problem
     from .errors import (
-        BusyError,
-        DriverError,
-        DsError,
-        FormatError,
-        IntegrityError,
-        MissingError,
-        MissingGroupError,
-        ReplacedError,
-        TruncatedError,
-        UnsafeError,
-        UnsupportedError,
-        VersionError,
+        BusyError as BusyError,
+        DriverError as DriverError,
+        DsError as DsError,
+        FormatError as FormatError,
+        IntegrityError as IntegrityError,
+        MissingError as MissingError,
+        MissingGroupError as MissingGroupError,
+        ReplacedError as ReplacedError,
+        TruncatedError as TruncatedError,
+        UnsafeError as UnsafeError,
+        UnsupportedError as UnsupportedError,
+        VersionError as VersionError,
     )
-    from .many.converting.running import Conversion, convert_many
-    from .many.folders import index, readdir
-    from .many.merging import merge_files
-    from .many.reading import read_many
+    from .many.converting.running import Conversion as Conversion, convert_many as convert_many
+    from .many.folders import index as index, readdir as readdir
+    from .many.merging import merge_files as merge_files
+    from .many.reading import read_many as read_many
     from .ops import (
-        apply,
-        attr,
-        attrs,
-        copy,
-        dim,
-        dims,
-        find,
-        findall,
-        get_attrs,
-        get_dims,
-        get_meta,
-        get_vars,
-        group_by,
-        merge,
-        meta,
-        rename,
-        rename_attr,
-        rename_attr_m,
-        rename_dim,
-        rename_dim_m,
-        rename_m,
-        require,
-        rm,
-        rm_attr,
-        select,
-        size,
-        split,
-        time,
-        type,
-        var,
-        vars,
-        with_mode,
+        apply as apply,
+        attr as attr,
+        attrs as attrs,
+        copy as copy,
+        dim as dim,
+        dims as dims,
+        find as find,
+        findall as findall,
+        get_attrs as get_attrs,
+        get_dims as get_dims,
+        get_meta as get_meta,
+        get_vars as get_vars,
+        group_by as group_by,
+        merge as merge,
+        meta as meta,
+        rename as rename,
+        rename_attr as rename_attr,
+        rename_attr_m as rename_attr_m,
+        rename_dim as rename_dim,
+        rename_dim_m as rename_dim_m,
+        rename_m as rename_m,
+        require as require,
+        rm as rm,
+        rm_attr as rm_attr,
+        select as select,
+        size as size,
+        split as split,
+        time as time,
+        type as type,
+        var as var,
+        vars as vars,
+        with_mode as with_mode,
     )
-    from .timeaxis import time_dt
-    from .views.lazy import File, Variable
+    from .timeaxis import time_dt as time_dt
+    from .views.lazy import File as File, Variable as Variable
     from .xarray_.many import open_many as open_many
-    from .xarray_.reading import to_xarray
-    from .xarray_.writing import from_xarray
+    from .xarray_.reading import to_xarray as to_xarray
+    from .xarray_.writing import from_xarray as from_xarray
 
-_OPS = (
-    *("apply", "attr", "attrs", "copy", "dim", "dims", "find", "findall", "get_attrs", "get_dims", "get_meta"),
-    *("get_vars", "group_by", "merge", "meta", "rename", "rename_attr", "rename_attr_m", "rename_dim"),
-    *("rename_dim_m", "rename_m", "require", "rm", "rm_attr", "select", "size", "split", "time", "type", "var", "vars"),
-    "with_mode",
-)
-_ERRORS = (
-    *("BusyError", "DriverError", "DsError", "FormatError", "IntegrityError", "MissingError"),
-    *("MissingGroupError", "ReplacedError", "TruncatedError", "UnsafeError", "UnsupportedError", "VersionError"),
-)
 _MODULES = {
-    "comparison.records": ("Difference", "Differences"),
-    "api.conversion": ("convert",),
-    "dataset": ("Dataset", "validate"),
-    "api.differing": ("diff",),
-    "drivers.base": ("LossWarning", "Problem"),
-    "errors": _ERRORS,
-    "api.files": ("from_netcdf", "open", "read", "to_netcdf"),
-    "views.lazy": ("File", "Variable"),
-    "many.converting.running": ("Conversion", "convert_many"),
-    "many.folders": ("index", "readdir"),
-    "many.reading": ("read_many",),
-    "many.merging": ("merge_files",),
-    "base.names": ("escape", "unescape"),
-    "ops": _OPS,
-    "timeaxis": ("time_dt",),
-    "api.verification": ("verify",),
-    "api.writing": ("write",),
-    # not in __all__, since not everybody has xarray
-    "xarray_.many": ("open_many",),
-    "xarray_.reading": ("to_xarray",),
-    "xarray_.writing": ("from_xarray",),
+    "api.conversion": "convert",
+    "api.differing": "diff",
+    "api.files": "from_netcdf open read to_netcdf",
+    "api.verification": "verify",
+    "api.writing": "write",
+    "base.text": "escape unescape",
+    "comparison.records": "Difference Differences",
+    "dataset": "Dataset validate",
+    "drivers.base": "LossWarning Problem",
+    "errors": (
+        "BusyError DriverError DsError FormatError IntegrityError MissingError MissingGroupError "
+        "ReplacedError TruncatedError UnsafeError UnsupportedError VersionError"
+    ),
+    "many.converting.running": "Conversion convert_many",
+    "many.folders": "index readdir",
+    "many.merging": "merge_files",
+    "many.reading": "read_many",
+    "ops": (
+        "apply attr attrs copy dim dims find findall get_attrs get_dims get_meta get_vars group_by merge meta "
+        "rename rename_attr rename_attr_m rename_dim rename_dim_m rename_m require rm rm_attr select size "
+        "split time type var vars with_mode"
+    ),
+    "timeaxis": "time_dt",
+    "views.lazy": "File Variable",
+    "xarray_.many": "open_many",
+    "xarray_.reading": "to_xarray",
+    "xarray_.writing": "from_xarray",
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+"""Modules → the public names that they define. Nothing of a module is loaded before one of its names is used."""
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 _ALIASES = {"op": "op", "io": "io", "misc": "misc", "cmd": "cmd", "drivers": "drivers"}
 """Modules that other programs know by these names."""
 
-__all__ = [
-    "BusyError",
-    "Conversion",
-    "Dataset",
-    "Difference",
-    "Differences",
-    "DriverError",
-    "DsError",
-    "File",
-    "FormatError",
-    "IntegrityError",
-    "LossWarning",
-    "MissingError",
-    "MissingGroupError",
-    "Problem",
-    "ReplacedError",
-    "TruncatedError",
-    "UnsafeError",
-    "UnsupportedError",
-    "Variable",
-    "VersionError",
+__all__ = sorted([
     "__version__",
-    "apply",
-    "attr",
-    "attrs",
     "cmd",
-    "convert",
-    "convert_many",
-    "copy",
-    "diff",
-    "dim",
-    "dims",
-    "escape",
-    "find",
-    "findall",
-    "from_netcdf",
-    "from_xarray",
-    "get_attrs",
-    "get_dims",
-    "get_meta",
-    "get_vars",
-    "group_by",
-    "index",
-    "merge",
-    "merge_files",
-    "meta",
     "op",
-    "open",
-    "read",
-    "read_many",
-    "readdir",
-    "rename",
-    "rename_attr",
-    "rename_attr_m",
-    "rename_dim",
-    "rename_dim_m",
-    "rename_m",
-    "require",
-    "rm",
-    "rm_attr",
-    "select",
-    "size",
-    "split",
-    "time",
-    "time_dt",
-    "to_netcdf",
-    "to_xarray",
-    "type",
-    "unescape",
-    "validate",
-    "var",
-    "vars",
-    "verify",
-    "with_mode",
-    "write",
-]
+    *(name for name, home in _HOMES.items() if not home.startswith("xarray_")),
+])
+"""Without those that need xarray, which may be absent."""
 
 
 class _Package(ModuleType):
@@ -241,14 +169,31 @@ class _Package(ModuleType):
 
 
 class _Former:
-    """Refuses objects that version 0.2.0 or before pickled, whose modules no longer exist: handles, graphs of dask."""
+    """Refuses objects that version 0.2.0 or before pickled: handles of variables, arrays and graphs of dask."""
 
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Raise a ModuleNotFoundError with the reason. Python calls this after no other finder has found the module."""
-        if name.startswith(f"{__name__}.") and not name.startswith(f"{__name__}.kernels."):
-            message = "if it was pickled by ds_format 0.2.0 or before: open the file again with this version"
-            raise ModuleNotFoundError(f"No module named {name!r}; {message}", name=name)
+    modules = frozenset(
+        f"{__name__}.{name}"
+        for name in (
+            *(
+                "classic.layout",
+                "drivers.ds.handle",
+                "drivers.ds.plan",
+                "drivers.ds.regions",
+                "drivers.stamp",
+                "dtypes",
+            ),
+            *("drivers.netcdf.classic.handle", "many.concatenation", "xarray_.arrays", "xarray_.chunked"),
+            "xarray_.missing",
+        )
+    )
+    """Modules that no longer exist, and whose classes are in such pickles."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:
+        """Return None: no module is found here. Python calls this after all other finders have found nothing."""
+        if name in cls.modules:
+            message = "it was pickled by ds_format 0.2.0 or before: open the file again with this version"
+            raise ImportError(message, name=name)
 
 
 sys.modules[__name__].__class__ = _Package

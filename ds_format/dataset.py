@@ -4,7 +4,7 @@
 
     {"x": array, ..., ".": {"x": {".dims": [...], attribute: value, ...}, ..., ".": {attribute: value, ...}}}
 
-Keys are escaped names, see `ds_format.base.names`. Data are arrays, masked arrays, Python or NumPy scalars, lists, or
+Keys are escaped names, see `ds_format.base.text`. Data are arrays, masked arrays, Python or NumPy scalars, lists, or
 None.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from . import shown_as_html, shown_as_text
 from .base.dtypes import TYPES
-from .base.names import escape, unescape
+from .base.text import escape, unescape
 from .errors import DsError, UnsupportedError
 from .kernels.ds.plain import plain_arrays
 from .kernels.ds.strings import has_none

@@ -25,7 +25,7 @@ from __future__ import annotations
 import errno
 import os
 
-from .base.wording import on_one_line
+from .base.text import on_one_line
 
 SCHEMES = ("ftp", "gs", "http", "https", "s3")
 """Of addresses that have lost a slash, as in a `pathlib.Path`."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .base.dtypes import TYPES
 from .base.modes import with_mode
-from .base.names import escape, unescape
+from .base.text import escape, unescape
 from .cli.arguments import UsageError
 from .codec.encode import type_of
 

@@ -21,8 +21,7 @@ import numpy as np
 
 import ds_format as ds
 from ds_format import binpickle, drivers
-from ds_format.datadings.writer import FileWriter
-from ds_format.datadings.writer import reindex as reindex_samples
+from ds_format.datadings.writer import FileWriter, reindex as reindex_samples
 from ds_format.kernels.files import portable
 from ds_format.many import merging
 from ds_format.views.subset import open_subset

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import netCDF4
 import numpy as np
 
-from ds_format.base.names import escape, unescape
-from ds_format.base.wording import on_one_line
+from ds_format.base.text import escape, on_one_line, unescape
 from ds_format.dataset import as_array, attrs, dims
 
 

@@ -13,16 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import ds_format as ds
 from ds_format.dataset import attrs, dims
-from ds_format.drivers import FORMATS
-from ds_format.drivers import json_ as json_sink
+from ds_format.drivers import FORMATS, json_ as json_sink
 from ds_format.drivers.binpickle_ import sink
-from ds_format.drivers.csv_ import sink as csv_sink
-from ds_format.drivers.csv_ import source as csv_source
+from ds_format.drivers.csv_ import sink as csv_sink, source as csv_source
 from ds_format.drivers.hdf5 import sink as hdf5_sink
 from ds_format.drivers.library import sink as library_sink
 from ds_format.drivers.netcdf.format import RESERVED

@@ -18,8 +18,19 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))  # benchmarks are not installed; what is installed comes first
 
-from benchmarks import __main__ as program
-from benchmarks import chart, data, disk, instructions, machine, readme, shown, table, targets, versions
+from benchmarks import (
+    __main__ as program,
+    chart,
+    data,
+    disk,
+    instructions,
+    machine,
+    readme,
+    shown,
+    table,
+    targets,
+    versions,
+)
 from benchmarks.cases import cold, small
 from benchmarks.cases.large import PACKAGE
 from benchmarks.cases.many import has_xarray

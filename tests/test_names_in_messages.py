@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.base.wording import on_one_line
+from ds_format.base.text import on_one_line
 from ds_format.errors import DsError
 
 ROOT = Path(__file__).parents[1]

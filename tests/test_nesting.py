@@ -11,9 +11,9 @@ import pytest
 
 import ds_format as ds
 from ds_format import cli
-from ds_format.base.nesting import DEPTH, is_too_deep
 from ds_format.cli.records.printing import shown
 from ds_format.codec.attributes import to_json
+from ds_format.codec.header import DEPTH, is_too_deep
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds import ZDSStore

@@ -22,6 +22,7 @@ from ds_format.body.target import Target
 from ds_format.body.temporary import WorkFolder
 from ds_format.errors import DsError
 from ds_format.kernels.files import files, portable
+from ds_format.kernels.files.names import usual_temporary_name
 
 WRITABLE = [".ds", ".nc", ".h5", ".json", ".csv", ".msgpack", ".zds", ".bpk"]
 META = {"x": {".dims": ["i"], ".size": [100_000], ".type": "float64"}}
@@ -126,7 +127,7 @@ def test_what_is_young_stays(tmp_path: Path) -> None:
 def test_two_at_once_write_to_names_of_their_own(tmp_path: Path) -> None:
     one, other = Target(tmp_path / "a"), Target(tmp_path / "a")
     fds = one.create(), other.create()
-    assert one.written == portable.usual_temporary_name(str(tmp_path / "a"))
+    assert one.written == usual_temporary_name(str(tmp_path / "a"))
     assert other.written != one.written
     for fd, each in zip(fds, (one, other), strict=True):
         os.write(fd, each.written.encode())
@@ -139,7 +140,7 @@ def test_two_at_once_write_to_names_of_their_own(tmp_path: Path) -> None:
 
 
 def test_what_was_not_created_is_not_removed(tmp_path: Path) -> None:
-    usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
+    usual = Path(usual_temporary_name(str(tmp_path / "a")))
     usual.write_bytes(b"of somebody else")
     Target(tmp_path / "a").abort()
     assert usual.read_bytes() == b"of somebody else"
@@ -147,7 +148,7 @@ def test_what_was_not_created_is_not_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
 def test_what_is_no_file_of_a_writer_stays(kind: str, tmp_path: Path) -> None:
-    usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
+    usual = Path(usual_temporary_name(str(tmp_path / "a")))
     (tmp_path / "precious").write_bytes(b"data")
     if kind == "link":
         usual.symlink_to(tmp_path / "precious")
@@ -167,7 +168,7 @@ def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(38, "Function not implemented")
 
     monkeypatch.setattr(temporary, "try_lock", none)
-    usual = Path(portable.usual_temporary_name(str(tmp_path / "a")))
+    usual = Path(usual_temporary_name(str(tmp_path / "a")))
     usual.write_bytes(b"left")
     age(tmp_path)
     each = Target(tmp_path / "a")
@@ -185,7 +186,7 @@ def test_names_as_long_as_can_be(tmp_path: Path) -> None:
 
 
 def test_a_work_folder_of_a_killed_writer_goes(tmp_path: Path) -> None:
-    left = Path(portable.usual_temporary_name(str(tmp_path / "a.use")))
+    left = Path(usual_temporary_name(str(tmp_path / "a.use")))
     (left / "b").mkdir(parents=True)
     (left / "b" / "c").write_bytes(b"x")
     age(tmp_path)

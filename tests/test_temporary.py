@@ -19,13 +19,13 @@ from ds_format import drivers
 from ds_format.body.lock import try_lock
 from ds_format.body.target import Target
 from ds_format.body.temporary import WorkFolder
-from ds_format.kernels.files import portable
+from ds_format.kernels.files.names import temporary_name, usual_temporary_name
 
 META = {"x": {".dims": ["i"], ".size": [3], ".type": "float64"}}
 
 
 def usual(path: Path, use: str = "") -> Path:
-    return Path(portable.usual_temporary_name(str(path), use))
+    return Path(usual_temporary_name(str(path), use))
 
 
 def age(*paths: str | Path) -> None:
@@ -156,7 +156,7 @@ def test_each_use_has_its_name_also_of_long_ones(tmp_path: Path) -> None:
 
 def test_what_many_processes_write_is_never_taken_to_be_abandoned(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    shared = Target(path, shared=portable.temporary_name(str(path)))
+    shared = Target(path, shared=temporary_name(str(path)))
     os.close(shared.create())
     assert not is_locked(shared.written)
     age(shared.written)

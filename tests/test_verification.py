@@ -13,8 +13,7 @@ from unittest.mock import Mock
 import netCDF4
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import ds_format as ds
 from ds_format import drivers

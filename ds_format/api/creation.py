@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import drivers
 from ..base.dtypes import TYPES
-from ..base.names import unescape
+from ..base.text import unescape
 from ..dataset import META, as_array, attrs
 from ..drivers.base import BLOCK_SIZE, Entries, Metadata, Sink, block_slices
 from ..errors import DriverError, DsError, UnsupportedError

@@ -8,8 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..base.names import escape, unescape
-from ..base.wording import hint
+from ..base.text import escape, hint, unescape
 from ..comparison.datasets import DiffOptions, MemorySource, differences
 from ..comparison.records import Differences
 from ..comparison.values import Rule

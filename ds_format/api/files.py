@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import drivers
 from ..base import modes
-from ..base.names import keys_of
-from ..base.wording import on_one_line
+from ..base.text import keys_of, on_one_line
 from ..dataset import META, Dataset, checked
 from ..drivers.library.missing import settled
 from ..errors import UnsupportedError, explained

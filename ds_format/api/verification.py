@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Iterator
 
 from .. import drivers
-from ..base.names import unescape
 from ..base.progress import Advance, Progress
+from ..base.text import unescape
 from ..dataset import META, dims
 from ..drivers.base import ERROR, WARNING, Problem, Source
 from ..errors import DsError, FormatError, explained

@@ -7,7 +7,7 @@ import os
 
 from ..errors import DsError, decoded, explained
 from .optional import not_compiled
-from .wording import hint, on_one_line, visible
+from .text import hint, on_one_line, visible
 
 NOT_RECOGNISED = "left out: neither suffix nor content is known"
 """Of a file in a folder."""

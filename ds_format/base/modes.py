@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DsError, MissingError, UnsupportedError
 from . import PACKAGE
-from .wording import hint
+from .text import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ import stat
 from typing import Any, BinaryIO, NoReturn
 
 from ..errors import explained
-from ..kernels.files.portable import BINARY
+from ..kernels.files.names import BINARY
 
 _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
 path_text = os.fsdecode

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 from ..errors import TruncatedError, explained
 from ..kernels.files import files, ranges
-from ..kernels.files.portable import BINARY, creation_mode
+from ..kernels.files.names import BINARY, creation_mode
 from . import Opened, open_file, path_text
 from .stamp import Stamp, Watch
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 from ..errors import BusyError
-from ..kernels.files.portable import BINARY
+from ..kernels.files.names import BINARY
 from . import Opened
 
 if sys.platform == "win32":

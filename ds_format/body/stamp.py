@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from ..base.names import unescape
+from ..base.text import unescape
 from ..errors import ReplacedError
 from . import NO_FILE
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..errors import DsError, explained
 from ..kernels.files import files
-from ..kernels.files.portable import BINARY, creation_mode
-from ..kernels.files.presence import real_path
+from ..kernels.files.names import BINARY, creation_mode, real_path
 from . import Opened, open_file, path_text, sync_file
 from .body import OutputBody
 from .temporary import HOLDS, Temporary
@@ -75,8 +74,8 @@ class Target(Opened):
     durable : bool
         Flush file and folder to the disk on `commit`.
     shared : str
-        Temporary name in the same folder, as `portable.temporary_name` makes it, of a file that several processes
-        write, any of which may create it or commit it. Nobody locks it, and nobody ever takes it to be abandoned.
+        Temporary name in the same folder, as `temporary_name` makes it, of a file that several processes write, any of
+        which may create it or commit it. Nobody locks it, and nobody ever takes it to be abandoned.
 
     Attributes
     ----------

@@ -13,8 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 
-from ..kernels.files.portable import temporary_name, usual_temporary_name
-from ..kernels.files.presence import is_folder
+from ..kernels.files.names import is_folder, temporary_name, usual_temporary_name
 from . import Opened
 from .lock import try_lock, unlock
 

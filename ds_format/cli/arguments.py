@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..base.wording import hint
+from ..base.text import hint
 from ..errors import is_address
 from . import pst
 

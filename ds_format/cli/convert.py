@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import drivers
-from ..base.wording import on_one_line
+from ..base.text import on_one_line
 from ..errors import DsError
 from ..many.converting import running as converting
 from ..many.converting.inputs import has_wildcard, suffix_of
 from ..many.converting.running import CONVERTED, FAILED, PLANNED, SKIPPED, STATUSES, Conversion, RunOptions
 from . import pst
-from .arguments import ArgumentError, Command, Option, Request, integer, names
-from .arguments import word as text_kind
+from .arguments import ArgumentError, Command, Option, Request, integer, names, word as text_kind
 from .progress import Lines
 from .select_ import DIM, KEY, SKIP_UNSUPPORTED, WRITTEN, Matching, matching
 

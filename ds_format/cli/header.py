@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..base.names import escape
+from ..base.text import escape
 from . import lookup
 from .arguments import Command, Option, Request, names
 from .lookup import ONE_VARIABLE, Finder, not_found

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .. import drivers
 from .._version import __version__
-from ..base.wording import aligned
+from ..base.text import aligned
 from . import commands
 from .arguments import GENERAL, READ, WRITE, Option
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import drivers
-from ..base.wording import hint
+from ..base.text import hint
 from ..errors import is_address
 from . import lookup, pst
 from .arguments import Request, UsageError

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import drivers
 from ..base import modes
-from ..base.names import unescape
-from ..base.wording import hint
+from ..base.text import hint, unescape
 from ..drivers.base import Metadata
 from ..errors import MissingError
 from .arguments import ArgumentError, Request

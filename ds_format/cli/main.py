@@ -15,7 +15,7 @@ from typing import Any
 
 from .._version import __version__
 from ..base import messages, modes
-from ..base.wording import on_one_line, visible
+from ..base.text import on_one_line, visible
 from . import commands, pst
 from .arguments import Finished, Request, UsageError
 

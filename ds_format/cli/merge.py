@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import drivers, timeaxis
-from ..base.names import escape
-from ..base.wording import hint
+from ..base.text import escape, hint
 from ..dataset import META, attrs
 from ..errors import DsError, UnsupportedError
-from ..kernels.files.presence import exists
+from ..kernels.files.names import exists
 from ..many.merging import merge_files
 from ..model.merge_plan import size_along
 from ..views.subset import Subset, open_subset

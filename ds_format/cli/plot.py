@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..base.names import escape, unescape
 from ..base.progress import Advance, Progress
+from ..base.text import escape, unescape
 from ..dataset import META
 from ..drivers.base import BLOCK_SIZE, Source
 from ..errors import DsError

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import Any, Self, TextIO
 
-from ..base.wording import bytes_of
+from ..base.text import bytes_of
 
 DELAY = 1.0
 """Seconds before the bar shows up."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from .. import drivers
 from ..api.conversion import write_subset
 from ..api.creation import check_times
-from ..base.names import escape, unescape
 from ..base.progress import Progress
+from ..base.text import escape, unescape
 from ..many.converting.task import verifying
 from ..model.conventions import with_coordinates
 from ..model.selection import Selection

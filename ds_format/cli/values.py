@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import timeaxis
-from ..base.names import unescape
 from ..base.progress import Advance
+from ..base.text import unescape
 from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Source, check_faults
 from ..errors import UnsupportedError

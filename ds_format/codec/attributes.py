@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.names import unescape
-from ..base.nesting import TOO_DEEP, is_too_deep
+from ..base.text import unescape
 from ..errors import UnsupportedError
 from ..kernels.ds.plain import put_types
-from .header import DTYPES
+from .header import DTYPES, TOO_DEEP, is_too_deep
 
 NUMERIC = {
     name: np.dtype(name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.parallel import each
+from ..base.threads import each
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.strings import decode_numpy_strings, decode_strings, total_length

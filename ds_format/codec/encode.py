@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
-from ..base.names import unescape
-from ..base.parallel import each
+from ..base.text import unescape
+from ..base.threads import each
 from ..errors import UnsupportedError
 from ..kernels.ds.strings import encode_numpy_strings, encode_strings, measure_numpy_strings, measure_strings
 from ..kernels.ds.values import gather, pack_bits, swap

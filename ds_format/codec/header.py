@@ -12,6 +12,8 @@ Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 t
 2.0.1 and 5.0.2 where those are silent.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import sys
@@ -185,3 +187,33 @@ def properties(var: VarHeader, version: str) -> Entry:
         if size == ():
             entry[".size"] = 1
     return entry
+
+
+DEPTH = 100
+"""Lists and objects inside of one another, in an attribute."""
+TOO_DEEP = f"nested too deeply: more than {DEPTH} lists and objects are inside of one another"
+CONTAINERS = frozenset({list, tuple, dict})
+
+
+def is_too_deep(value: Any, more: int = 0) -> bool:
+    """Return whether lists, tuples and dictionaries are more than `DEPTH` inside of one another, or contain themselves.
+
+    What is shared is looked at once for each depth in which it is.
+
+    Parameters
+    ----------
+    value : object
+    more : int
+        How many are around attributes.
+    """
+    level = [value] if type(value) in CONTAINERS else []
+    for _ in range(DEPTH + more):
+        inner: dict[int, Any] = {}
+        for item in level:
+            for part in item.values() if type(item) is dict else item:
+                if type(part) in CONTAINERS:
+                    inner[id(part)] = part
+        if not inner:
+            return False
+        level = list(inner.values())
+    return True

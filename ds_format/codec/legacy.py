@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.names import unescape
-from ..base.wording import on_one_line
+from ..base.text import on_one_line, unescape
 from ..body.body import Body
 from ..errors import DsError, FormatError
 from ..kernels.ds.values import unpack_bits

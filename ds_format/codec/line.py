@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from ..base import signatures
 from ..base.dtypes import PACKED, TYPES
-from ..base.names import escape, unescape
-from ..base.nesting import TOO_DEEP, is_too_deep
+from ..base.text import escape, unescape
 from ..errors import FormatError, TruncatedError, VersionError
 from ..kernels.header.header import Header as Compiled
 from ..kernels.header.parser import Parser
@@ -20,12 +19,14 @@ from .header import (
     MAX_VALUES,
     MAX_VERSION_SIZE,
     PRIVATE,
+    TOO_DEEP,
     VERSION_LINE,
     VERSION_MARK,
     WRITER,
     Entry,
     VarHeader,
     check_dims,
+    is_too_deep,
     kind_of,
     variable,
 )

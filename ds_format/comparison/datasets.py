@@ -14,8 +14,7 @@ import numpy as np
 
 from .. import timeaxis
 from ..base.dtypes import TYPES
-from ..base.names import escape, unescape
-from ..base.wording import nearest
+from ..base.text import escape, nearest, unescape
 from ..body.body import Body
 from ..codec.encode import describe
 from ..dataset import META, attrs, checked, dims

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.wording import aligned, visible
+from ..base.text import aligned, visible
 
 KINDS = ("dimension", "variable", "dimensions", "shape", "type", "attribute", "missing", "values")
 """What may differ, in the order in which it is told: see `Difference.kind`."""

@@ -23,7 +23,7 @@ from ..body.body import OutputBody
 from ..body.lock import Lock
 from ..body.target import naming, resolve
 from ..kernels.files import files as kernel
-from ..kernels.files.presence import exists, real_path
+from ..kernels.files.names import exists, real_path
 from . import dataset_files, format, index_files
 from .dataset_files import NEW, ORDER, ExchangeJournal, hidden_name, load_if, new_name
 

@@ -27,8 +27,7 @@ from ..body.body import Body, FileBody, MemoryBody
 from ..body.mapped import open_mapped
 from ..body.stamp import Stamp
 from ..errors import FormatError
-from ..kernels.files.portable import NAME_SIZE
-from ..kernels.files.presence import exists, is_link, real_path, status
+from ..kernels.files.names import NAME_SIZE, exists, is_link, real_path, status
 from . import format, index_files
 
 SMALL_SIZE = 1 << 20

@@ -23,7 +23,7 @@ from typing import Any
 
 from ..body import path_text
 from ..errors import UnsupportedError
-from ..kernels.files.presence import exists
+from ..kernels.files.names import exists
 
 OFFSETS = ".offsets"
 KEYS = ".keys"

@@ -29,8 +29,7 @@ import numpy as np
 
 from ..base.messagepack import Packer, packb, unpackb
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError
-from ..kernels.msgpack.objects import pack as kernel_pack
-from ..kernels.msgpack.objects import unpack as kernel_unpack
+from ..kernels.msgpack.objects import pack as kernel_pack, unpack as kernel_unpack
 from ..kernels.msgpack.walk import measure
 
 MAX_DIMS = 64

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, SupportsIndex
 
-from ..base.wording import on_one_line
+from ..base.text import on_one_line
 from ..body.body import Body, FileBody
 from ..body.mapped import open_mapped
 from ..errors import DsError, FormatError, IntegrityError, MissingError
 from ..kernels.datadings.index import cut
-from ..kernels.files.presence import exists
+from ..kernels.files.names import exists
 from . import format, index_files, messages
 from .base import Reader, locate
 from .dataset_files import current_name, load

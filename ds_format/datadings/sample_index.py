@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.forks import renew_lock
+from ..base.threads import renew_lock
 from ..body.body import FileBody
 from ..errors import DsError, FormatError, MissingError
 from ..kernels.datadings.index import Lookup

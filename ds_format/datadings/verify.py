@@ -12,7 +12,7 @@ from ..base.progress import Advance, Progress
 from ..body import open_binary
 from ..errors import DsError
 from ..kernels.datadings.index import Lookup, hash_strings
-from ..kernels.files.presence import exists, status
+from ..kernels.files.names import exists, status
 from ..kernels.msgpack.walk import Keys
 from . import dataset_files, format, index_files, messages
 from .dataset_files import ExchangeJournal, current_name, load_if

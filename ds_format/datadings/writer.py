@@ -12,14 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..base.progress import Advance
-from ..base.progress import Progress as Reported
-from ..base.wording import on_one_line
+from ..base.progress import Advance, Progress as Reported
+from ..base.text import on_one_line
 from ..body import Opened
 from ..body.body import OutputBody
 from ..body.target import naming
 from ..errors import BusyError, FormatError, IntegrityError, UnsupportedError
-from ..kernels.files.presence import exists
+from ..kernels.files.names import exists
 from . import format, index_files, messages, sample_index
 from .claim import Claim
 from .dataset_files import current_name, load_if

@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..base.optional import unavailable
-from ..base.wording import hint
+from ..base.text import hint
 from ..body import NO_FILE
 from ..body.body import FIRST_SIZE, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
-from ..kernels.files.presence import is_file, is_folder
+from ..kernels.files.names import is_file, is_folder
 from .base import Metadata, Origin, SmallFiles, Source
 from .formats import BUILT_IN, FILE, RECORDS, TEXT_TIMES, TIMES, Driver, Format, of_other_packages
 

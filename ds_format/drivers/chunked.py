@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import parallel, signatures
+from ..base import signatures, threads
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp
 from ..codec.filters import SHUFFLE, ChunkFilter, decode, find_filter
@@ -349,7 +349,7 @@ def read_chunks(file: Body, layout: ChunkLayout, table: ChunkTable, shape: list[
             )
 
     largest = size + max(each.size for each in table.places)
-    parallel.each(work, len(table.places), max(PIECE_SIZE // size, 1), max(ROOM_SIZE // largest, 1))
+    threads.each(work, len(table.places), max(PIECE_SIZE // size, 1), max(ROOM_SIZE // largest, 1))
     return array
 
 
@@ -364,7 +364,7 @@ def read_run(file: Body, layout: ChunkLayout, offset: int, shape: list[int]) -> 
         if not layout.dtype.isnative:
             part.view(layout.dtype).byteswap(inplace=True)
 
-    parallel.each(work, target.size, PIECE_SIZE)
+    threads.each(work, target.size, PIECE_SIZE)
     return array.view(layout.dtype.newbyteorder("="))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..base import signatures
 from ..base.progress import Progress
-from ..base.wording import on_one_line
+from ..base.text import on_one_line
 from ..body.body import FIRST_SIZE, Body
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from .base import Metadata, Report, Sink, SmallFiles, Source
@@ -132,7 +132,7 @@ def _datadings() -> Driver:
 def _is_datadings(file: Body) -> bool:
     """Whether a file has an index next to it."""
     from ..datadings.format import OFFSETS
-    from ..kernels.files.presence import exists
+    from ..kernels.files.names import exists
 
     return exists(file.name + OFFSETS)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import drivers
 from ..base.dtypes import TYPES
-from ..base.names import unescape
+from ..base.text import unescape
 from ..body import Opened, open_file
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch

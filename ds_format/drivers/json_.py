@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 
 from ..base import signatures
 from ..base.dtypes import TYPES, Type
-from ..base.names import escape, unescape
-from ..base.nesting import TOO_DEEP, is_too_deep
+from ..base.text import escape, unescape
 from ..body import open_binary
 from ..body.target import naming
 from ..codec.attributes import from_json, to_json
 from ..codec.encode import type_of
-from ..codec.header import DTYPES, MAX_DIMS, PRIVATE, check_dims, kind_of
+from ..codec.header import DTYPES, MAX_DIMS, PRIVATE, TOO_DEEP, check_dims, is_too_deep, kind_of
 from ..dataset import as_array
 from ..errors import DsError, FormatError, UnsupportedError
 from .base import Metadata, warn

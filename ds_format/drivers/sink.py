@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.names import unescape
+from ..base.text import unescape
 from ..body import Opened
 from ..body.target import Target, naming
 from ..errors import DsError, MissingError

@@ -18,8 +18,7 @@ from .. import drivers
 from ..api.files import read
 from ..base import modes
 from ..base.messages import NOT_RECOGNISED
-from ..base.names import keys_of
-from ..base.wording import counted, on_one_line
+from ..base.text import counted, keys_of, on_one_line
 from ..dataset import META, Dataset
 from ..drivers.alike import Piece
 from ..errors import explained

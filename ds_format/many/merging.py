@@ -15,9 +15,8 @@ from .. import drivers
 from ..api.conversion import counted
 from ..api.creation import created
 from ..base import modes
-from ..base.names import escape, unescape
 from ..base.progress import Progress
-from ..base.wording import on_one_line
+from ..base.text import escape, on_one_line, unescape
 from ..body.body import Body
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.dtypes import TYPES
-from ..base.names import unescape
+from ..base.text import unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import drivers
 from ..base import modes
-from ..base.names import unescape
+from ..base.text import unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.alike import AlikeFiles, Piece

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from .. import drivers
 from ..api.files import read
-from ..base.names import keys_of, unescape
+from ..base.text import keys_of, unescape
 from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
 from ..drivers import HELD
 from ..kernels.files import batch
-from ..kernels.files.portable import signed
+from ..kernels.files.names import signed
 from ..views.subset import Path, say_missing
 from .pieces import Content, Skip, fail, merge_pieces, no_collection, open_sources, read_pieces
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import modes
-from ..base.names import unescape
-from ..base.wording import hint
+from ..base.text import hint, unescape
 from ..dataset import META, as_array, dims
 from ..drivers.alike import Piece
 from ..drivers.base import Metadata

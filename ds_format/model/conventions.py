@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 
 COORDINATES = ("coordinates",)
 """The attribute that names the coordinates of a variable, or of the dataset those of none."""

@@ -18,8 +18,7 @@ import numpy as np
 from .. import timeaxis
 from ..base import modes
 from ..base.dtypes import TYPE_OF_CODE, TYPES
-from ..base.names import escape, unescape
-from ..base.wording import on_one_line
+from ..base.text import escape, on_one_line, unescape
 from ..dataset import META, dims
 from ..errors import UnsupportedError
 from .conventions import BOUNDS, PACKING, TIME, parents_bounds, with_parents

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import timeaxis
 from ..base import modes
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 from ..dataset import META, attrs, dims
 from ..errors import UnsupportedError
 from .conventions import kind_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dataset
 from ..base import modes
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 from ..dataset import META
 from .values import (
     all_keys,

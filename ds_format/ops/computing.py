@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import modes
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 from ..codec.encode import type_of
 from ..dataset import META, as_array, as_masked
 from ..errors import UnsupportedError

@@ -10,15 +10,25 @@ from typing import Any
 import numpy as np
 
 from ..base import modes
-from ..base.names import unescape
+from ..base.text import unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, metadata_of
 from ..model.index import normalize, shape_of, take
 from ..model.merge_plan import MergeInput
 from ..model.merged_arrays import assemble
 from ..model.selection import Selection, resolve
-from .values import all_keys, array_of, check, created_entry, entry_of, name_list, normal, put, stored
-from .values import shape_of as shape_of_variable
+from .values import (
+    all_keys,
+    array_of,
+    check,
+    created_entry,
+    entry_of,
+    name_list,
+    normal,
+    put,
+    shape_of as shape_of_variable,
+    stored,
+)
 from .variables import all_sizes, names_of
 
 

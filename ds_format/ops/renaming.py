@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any
 
 from ..base import modes
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 from ..dataset import META
 from ..model.conventions import follow
 from .values import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found

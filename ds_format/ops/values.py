@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 from ..codec.encode import type_of
 from ..dataset import META, as_array
 from ..errors import DsError, UnsupportedError

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import timeaxis
 from ..base.dtypes import TYPES
-from ..base.names import escape, unescape
+from ..base.text import escape, unescape
 from ..dataset import META, dims
 from ..drivers.base import Entries, Source, check_faults
 from ..errors import UnsupportedError

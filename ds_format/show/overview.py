@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES
-from ..base.names import unescape
-from ..base.wording import aligned, bytes_of
+from ..base.text import aligned, bytes_of, unescape
 from ..dataset import META
 from ..model.conventions import coordinates
 

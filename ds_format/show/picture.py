@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.optional import library
-from ..base.wording import hint, visible
+from ..base.text import hint, visible
 from ..body.target import Target, naming
 from ..errors import DriverError
 from .geography import Box, Cells, coasts_within, grid_cells

@@ -10,9 +10,8 @@ import numpy as np
 
 from .. import shown_as_html
 from ..base.dtypes import TYPES
-from ..base.names import escape, unescape
 from ..base.once import once
-from ..base.wording import hint, on_one_line
+from ..base.text import escape, hint, on_one_line, unescape
 from ..body import Opened
 from ..dataset import META, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source

@@ -19,9 +19,8 @@ import numpy as np
 from .. import drivers, timeaxis
 from ..base import modes
 from ..base.dtypes import TYPES
-from ..base.names import escape, keys_of, unescape
 from ..base.once import OnDemand, once
-from ..base.wording import hint
+from ..base.text import escape, hint, keys_of, unescape
 from ..body import Opened, path_text
 from ..body.body import Body
 from ..dataset import META, as_array, as_masked, attrs, dims

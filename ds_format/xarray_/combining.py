@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from xarray import Dataset, Variable
 from xarray.core.utils import equivalent
 
-from ..base.names import escape, unescape
 from ..base.optional import library
-from ..base.wording import hint
+from ..base.text import escape, hint, unescape
 from ..errors import MissingError, UnsupportedError
 from ..many.scanning import NAMING, JoinOptions
 from ..model.conventions import named

@@ -20,8 +20,7 @@ from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 from xarray.core.common import contains_cftime_datetimes
 
 from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
-from ..base.names import escape
-from ..base.wording import hint, on_one_line
+from ..base.text import escape, hint, on_one_line
 from ..codec.attributes import to_json
 from ..drivers.base import Metadata
 from ..drivers.library import missing

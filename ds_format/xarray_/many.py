@@ -13,9 +13,8 @@ import numpy as np
 from xarray import Dataset
 from xarray.core import indexing
 
-from ..base.names import escape, keys_of, unescape
 from ..base.optional import library
-from ..base.wording import hint
+from ..base.text import escape, hint, keys_of, unescape
 from ..body import path_text
 from ..dataset import META
 from ..drivers.base import Readable

@@ -25,7 +25,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from ..base.dtypes import TYPES
-from ..base.names import unescape
+from ..base.text import unescape
 from ..body import path_text
 from ..codec.encode import properties_of, type_of
 from ..drivers.base import Metadata

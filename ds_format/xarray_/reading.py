@@ -16,8 +16,7 @@ from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
 from ..base.dtypes import TYPES
-from ..base.names import escape, unescape
-from ..base.wording import hint
+from ..base.text import escape, hint, unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, attrs, checked, dims
 from ..drivers.base import Metadata, Readable

@@ -14,8 +14,7 @@ from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
 from .. import drivers
 from ..api import files
 from ..api.creation import created
-from ..base.names import escape, unescape
-from ..base.wording import hint
+from ..base.text import escape, hint, unescape
 from ..body import path_text
 from ..dataset import META, Dataset
 from ..drivers.base import Metadata

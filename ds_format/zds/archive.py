@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..base import signatures
-from ..base.forks import renew_lock
+from ..base.threads import renew_lock
 from ..body.body import FileBody, Stream
 from ..errors import DsError, FormatError, UnsafeError, UnsupportedError
 from . import format

@@ -17,7 +17,7 @@ from ..body.body import Body
 from ..body.target import Target, naming
 from ..body.temporary import WorkFolder
 from ..errors import DsError, FormatError, TruncatedError, UnsafeError, UnsupportedError, explained
-from ..kernels.files.presence import exists, is_folder
+from ..kernels.files.names import exists, is_folder
 from ..kernels.json.check import VALID, check_line
 from ..kernels.zds import zdx_text
 from ..kernels.zds.lines import add_lines

@@ -31,7 +31,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from ..base.optional import library
-from ..base.wording import on_one_line
+from ..base.text import on_one_line
 from ..errors import UnsupportedError
 from .documents import Document
 from .faults import ZdsWarning

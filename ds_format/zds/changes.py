@@ -9,7 +9,7 @@ from typing import Any
 
 from ..body.lock import Lock
 from ..errors import UnsupportedError
-from ..kernels.files.presence import exists
+from ..kernels.files.names import exists
 from . import format, manifest
 from .bulk import write_documents, write_lines
 from .docs import DocFiles, choose_layout, layout_of

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..base.wording import on_one_line
+from ..base.text import on_one_line
 from ..errors import FormatError, UnsupportedError
 from ..kernels.json.check import FAULTS, NUMBER_RANGE, VALID, big_number, check_text
 from . import format

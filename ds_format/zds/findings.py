@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..base.wording import on_one_line
+from ..base.text import on_one_line
 from ..body.body import Body
 from ..errors import DsError
 from ..kernels.json.check import FAULTS, VALID, big_number, check_text

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
-from ..base.forks import renew_lock
+from ..base.threads import renew_lock
 from ..body.body import BLOCK_SIZE, Body, FileBody
 from ..body.stamp import Stamp
 from ..errors import FormatError

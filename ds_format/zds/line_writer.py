@@ -20,7 +20,7 @@ from ..body.body import FileBody, OutputBody
 from ..body.target import Target, naming
 from ..errors import DsError, FormatError, UnsupportedError
 from ..kernels.files import files
-from ..kernels.files.presence import exists
+from ..kernels.files.names import exists
 from ..kernels.json.check import VALID, check_line
 from ..kernels.zds.lines import Encoder
 from ..kernels.zds.zdx import Table

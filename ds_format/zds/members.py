@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 
-from ..base.forks import renew_lock
+from ..base.threads import renew_lock
 from ..body import Opened
 from ..body.body import BLOCK_SIZE, Body, FileBody
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError

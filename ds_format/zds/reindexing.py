@@ -9,7 +9,7 @@ from ..base.progress import Advance, Progress
 from ..body.body import FileBody
 from ..body.lock import Lock
 from ..errors import FormatError, UnsupportedError
-from ..kernels.files.presence import exists, is_folder
+from ..kernels.files.names import exists, is_folder
 from ..kernels.zds.zdx import Table
 from . import docs, format, index_bin, manifest
 from .faults import Faults, Silence

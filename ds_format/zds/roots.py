@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from ..body import NO_FILE
 from ..body.body import FileBody
 from ..errors import DsError, FormatError, UnsafeError
-from ..kernels.files.presence import exists, is_link
+from ..kernels.files.names import exists, is_link
 from . import format
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import shutil
 from ..body import Opened
 from ..body.lock import Lock
 from ..errors import FormatError
-from ..kernels.files.presence import exists, is_file, is_folder
+from ..kernels.files.names import exists, is_file, is_folder
 from . import format
 from .faults import Faults
 from .roots import Folder, StoreRoot

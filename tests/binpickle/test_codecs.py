@@ -17,8 +17,7 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ds_format import binpickle
 from ds_format.binpickle import decoding

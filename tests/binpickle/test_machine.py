@@ -48,7 +48,7 @@ PLAIN: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=lambda value: f"{value!r:.20}" if not isinstance(value, int) else None)
+@pytest.mark.parametrize("value", PLAIN, ids=lambda value: None if isinstance(value, int | set) else f"{value!r:.20}")
 @pytest.mark.parametrize("protocol", [4, 5])
 def test_plain_values(value: Any, protocol: int) -> None:
     found = machine.load(pickle.dumps(value, protocol))

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.binpickle import inspect
-from ds_format.binpickle import load as load_file
+from ds_format.binpickle import inspect, load as load_file
 from ds_format.errors import FormatError, UnsafeError
 
 from . import golden

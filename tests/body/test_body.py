@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import ds_format as ds
-from ds_format.body import body as bodies
-from ds_format.body import sync_file
+from ds_format.body import body as bodies, sync_file
 from ds_format.body.body import Body, FileBody, MemoryBody, OutputBody, Stream, open_body
 from ds_format.body.lock import Lock
 from ds_format.body.mapped import mapped, open_mapped

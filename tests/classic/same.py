@@ -9,8 +9,7 @@ import pytest
 
 from ds_format import classic
 from ds_format.body.body import MemoryBody
-from ds_format.classic import format, header
-from ds_format.classic import header as headers
+from ds_format.classic import format, header, header as headers
 from ds_format.errors import FormatError
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.base import messages
-from ds_format.base.wording import visible
+from ds_format.base.text import visible
 from ds_format.cli import pst
 from ds_format.show import overview
 

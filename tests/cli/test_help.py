@@ -16,8 +16,7 @@ import pytest
 
 import ds_format
 from ds_format.api import files
-from ds_format.cli import arguments, commands
-from ds_format.cli import help as explain
+from ds_format.cli import arguments, commands, help as explain
 from ds_format.datadings.writer import FileWriter
 from ds_format.zds.archiving import unpack
 

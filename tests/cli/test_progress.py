@@ -18,7 +18,7 @@ import pytest
 import ds_format
 from ds_format import binpickle
 from ds_format.base.progress import Advance, share_of
-from ds_format.base.wording import bytes_of
+from ds_format.base.text import bytes_of
 from ds_format.cli import change, commands, progress
 from ds_format.cli.progress import Progress, between, render
 from ds_format.datadings.writer import FileWriter

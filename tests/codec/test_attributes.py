@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ds_format.codec.attributes import NUMERIC, from_json, to_json
 from ds_format.kernels.ds.plain import put_types

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.base.names import escape
+from ds_format.base.text import escape
 from ds_format.dataset import as_array, attrs
 
 from .. import golden_ds as golden

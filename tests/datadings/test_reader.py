@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from ds_format.body import body
-from ds_format.datadings import messages
-from ds_format.datadings import reader as reader_module
+from ds_format.datadings import messages, reader as reader_module
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.errors import FormatError, IntegrityError, MissingError, TruncatedError, UnsafeError
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.datadings import lists, order, sharded
-from ds_format.datadings import reader as reader_module
+from ds_format.datadings import lists, order, reader as reader_module, sharded
 from ds_format.datadings.directories import DirectoryReader, ZipFileReader
 
 from .made import GOLDEN, reference, skip_without_reference

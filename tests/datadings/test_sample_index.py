@@ -15,8 +15,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ds_format.body.body import FileBody
 from ds_format.datadings import dataset_files, format, index_files, messages, sample_index

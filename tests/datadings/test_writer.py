@@ -12,8 +12,7 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ds_format.datadings import format, messages, writer
 from ds_format.datadings.claim import Claim

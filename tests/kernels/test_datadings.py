@@ -10,8 +10,7 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ds_format.kernels.datadings.index import Lookup, count_absent, cut, fill_filter, hash_strings, in_filter
 from ds_format.kernels.msgpack.walk import Keys, strings_at

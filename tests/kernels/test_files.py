@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.kernels.files import batch as compiled_batch
-from ds_format.kernels.files import files as compiled
-from ds_format.kernels.files import portable
+from ds_format.kernels.files import batch as compiled_batch, files as compiled, portable
 from tests.descriptors import n_open
 
 both = pytest.mark.parametrize("files", [compiled, portable], ids=["compiled", "portable"])

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ds_format.kernels.common.checksums import fletcher32
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
-from ds_format.kernels.hdf5.chunks import place as chunk_place
-from ds_format.kernels.hdf5.chunks import unshuffle
+from ds_format.kernels.hdf5.chunks import place as chunk_place, unshuffle
 
 from .. import oracles
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from ds_format.kernels.json.check import VALID, check_line
 from ds_format.kernels.json.values import MAX_DEPTH, dumps

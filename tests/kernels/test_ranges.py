@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from ds_format.kernels.files import portable
-from ds_format.kernels.files import ranges as compiled
+from ds_format.kernels.files import portable, ranges as compiled
 
 if os.name == "posix":
     from ds_format.kernels.files.ranges import Fetcher

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import ds_format as ds
-from ds_format.base.names import escape
+from ds_format.base.text import escape
 from ds_format.show import making
 from ds_format.views.subset import open_subset
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.base.wording import bytes_of
+from ds_format.base.text import bytes_of
 from ds_format.dataset import Dataset
 from ds_format.show import overview
 

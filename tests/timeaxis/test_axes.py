@@ -14,8 +14,7 @@ from typing import Any
 import cftime  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import ds_format as ds
 from ds_format import timeaxis

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ds_format.errors import FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
 from ds_format.zds import archiving

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ds_format.errors import FormatError, TruncatedError, UnsafeError, UnsupportedError
 from ds_format.zds import docs

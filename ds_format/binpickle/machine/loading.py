@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ...base.forks import renew_lock
+from ...base.threads import renew_lock
 from ...errors import DsError, FormatError, UnsafeError
 from ...kernels.pickle.machine import Global, run
 from . import numpy_, pandas_, stdlib_

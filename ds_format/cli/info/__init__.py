@@ -19,8 +19,7 @@ from typing import Any
 from ... import drivers
 from ...base import messages
 from ...base.dtypes import PACKED, TYPES
-from ...base.names import escape, unescape
-from ...base.wording import on_one_line
+from ...base.text import escape, on_one_line, unescape
 from ...drivers.base import Source
 from ...drivers.ds import header as ds_header
 from ...errors import DsError

@@ -13,7 +13,7 @@ from ...datadings.reader import MsgpackReader
 from ...drivers.binpickle_.source import BinPickleSource
 from ...drivers.records import companion
 from ...errors import DsError
-from ...kernels.files.presence import exists
+from ...kernels.files.names import exists
 from ...zds.format import index_name, is_name
 from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore

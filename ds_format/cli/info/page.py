@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from ...base.wording import aligned, bytes_of, on_one_line
+from ...base.text import aligned, bytes_of, on_one_line
 
 Piece = tuple[str, str]
 """Text, and its role, which decides on the colour; "": none."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...base.wording import hint
+from ...base.text import hint
 from ...zds.format import LAYOUTS
 from ..arguments import Command, Option, Request, UsageError, choice, integer, names, refused, text, word
 

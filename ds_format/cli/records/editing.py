@@ -14,12 +14,12 @@ from typing import Any, BinaryIO
 
 from ... import drivers
 from ...base.progress import Advance
-from ...base.wording import on_one_line
+from ...base.text import on_one_line
 from ...body.target import Target, naming
 from ...datadings.order import QuasiShuffler, Shuffler
 from ...drivers.base import LossWarning
 from ...errors import DsError, MissingError
-from ...kernels.files.presence import exists, is_file
+from ...kernels.files.names import exists, is_file
 from ...zds.format import DEFAULT_COLLECTION
 from ...zds.store import ZDSStore
 from ..arguments import ArgumentError, Request, UsageError, choice, text

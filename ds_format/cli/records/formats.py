@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, SupportsIndex
 
 from ... import drivers
-from ...base.wording import on_one_line
+from ...base.text import on_one_line
 from ...datadings import format as datadings_format
 from ...datadings.base import Reader
 from ...datadings.reader import MsgpackReader
@@ -20,7 +20,7 @@ from ...drivers.base import LossWarning
 from ...drivers.records import companion
 from ...drivers.records.zds import InOrder, packed
 from ...errors import DriverError, MissingError, UnsupportedError
-from ...kernels.files.presence import exists, is_folder
+from ...kernels.files.names import exists, is_folder
 from ...kernels.json.values import dumps
 from ...zds.docs import DocFiles, layout_of
 from ...zds.documents import plain

@@ -23,7 +23,6 @@ All files are read by the machine that runs no code::
 from __future__ import annotations
 
 from .sink import BinPickleSink as create
-from .source import BinPickleSource as open
-from .source import check
+from .source import BinPickleSource as open, check
 
 __all__ = ["check", "create", "open"]

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...base.names import escape, unescape
-from ...base.nesting import CONTAINERS, DEPTH
+from ...base.text import escape, unescape
 from ...binpickle.machine.known import PostponedArray, PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
-from ...codec.header import PRIVATE, check_dims
+from ...codec.header import CONTAINERS, DEPTH, PRIVATE, check_dims
 from ...dataset import META, as_array
 from ...errors import DsError, FormatError, UnsupportedError
 from ..base import Metadata

@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from ...base.dtypes import TYPES, Type
-from ...base.names import unescape
+from ...base.text import unescape
 from ...binpickle.buffers import BufferWriter, Piecewise
 from ...binpickle.format import VERSIONS, IndexEntry
 from ...binpickle.writer import PROTOCOL

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.names import unescape
 from ...base.progress import Progress
+from ...base.text import unescape
 from ...binpickle import format
 from ...binpickle.machine.known import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile

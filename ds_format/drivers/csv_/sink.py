@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from ...base.dtypes import TYPES, Type
-from ...base.names import unescape
+from ...base.text import unescape
 from ...body.target import naming
 from ...codec.encode import type_of
 from ...codec.header import DTYPES, PRIVATE

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...base.dtypes import Type
-from ...base.names import escape, unescape
+from ...base.text import escape, unescape
 from ...body import path_text
 from ...body.body import Body, FileBody, Stream
 from ...body.stamp import watched, watched_blocks

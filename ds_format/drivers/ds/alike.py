@@ -10,8 +10,7 @@ from ...codec.header import DTYPES as DTYPES_PROPERTY
 from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
 from ...dataset import META, as_array
 from ...errors import DsError
-from ...kernels.header.header import Header as Compiled
-from ...kernels.header.header import append_numbers
+from ...kernels.header.header import Header as Compiled, append_numbers
 from ...kernels.header.memory import Model, are_alike, merge_entries
 from ...model.merge_plan import DECIDING
 from ..alike import StackedValues

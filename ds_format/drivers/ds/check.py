@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ...base.names import unescape
 from ...base.progress import Progress
+from ...base.text import unescape
 from ...codec.decode import Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import locate

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...base.dtypes import TYPES
-from ...base.names import unescape
+from ...base.text import unescape
 from ...body.target import Target, naming, resolve
 from ...codec.attributes import to_json
 from ...codec.encode import STORED_AS_IS, Buffer, Encoded, encode

@@ -19,15 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...base.names import unescape
+from ...base.text import unescape
 from ...body.lock import host
 from ...body.target import Target, naming, resolve
 from ...codec.encode import Encoded, encode
 from ...codec.header import VarHeader
 from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges
-from ...kernels.files.portable import BINARY, temporary_name
-from ...kernels.files.presence import status
+from ...kernels.files.names import BINARY, status, temporary_name
 from ...model.index import flat_positions
 from ..base import Metadata
 from .checksums import of_file

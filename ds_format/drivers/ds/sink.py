@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES, Type
-from ...base.names import unescape
+from ...base.text import unescape
 from ...body import Opened
 from ...body.body import Body
 from ...body.target import naming

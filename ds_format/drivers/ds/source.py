@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.names import unescape
 from ...base.once import once
+from ...base.text import unescape
 from ...body import Opened
 from ...body.body import Body
 from ...body.mapped import mapped

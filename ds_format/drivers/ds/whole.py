@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from ...base.names import unescape
+from ...base.text import unescape
 from ...body.body import Body, MemoryBody
 from ...codec import legacy
 from ...codec.attributes import from_json

@@ -30,7 +30,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.names import escape, unescape
+from ...base.text import escape, unescape
 from ...codec.attributes import from_json, to_json
 from ...errors import UnsupportedError
 from ..library import missing

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...base.names import escape
-from ...base.nesting import is_too_deep
+from ...base.text import escape
+from ...codec.header import is_too_deep
 from ...errors import DsError, UnsupportedError
 from ..base import Metadata
 from ..strings import OBJECT_SIZE

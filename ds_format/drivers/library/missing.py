@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import parallel
+from ...base import threads
 from ...base.dtypes import TYPES
 from ..settings import NETCDF, setting
 
@@ -139,7 +139,7 @@ def _count_in_blocks(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np
                 part |= hits
                 counts.append((i, n))
 
-    parallel.each(work, flat.size, BLOCK)
+    threads.each(work, flat.size, BLOCK)
     sums = [sum(n for k, n in counts if k == i) for i in range(len(found))]
     return mask.reshape(values.shape) if counts else None, sums
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
-from ...base.names import unescape
+from ...base.text import unescape
 from ...codec.encode import type_of
 from ...errors import UnsupportedError
 from .. import strings

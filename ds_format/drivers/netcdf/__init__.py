@@ -17,8 +17,7 @@ from ...base.optional import unavailable
 from ...base.progress import Progress
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Metadata, Report, Source
-from .classic import small as classic_small
-from .classic import source as classic_source
+from .classic import small as classic_small, source as classic_source
 from .format import NetCDFWarning
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPE_OF_CODE
-from ...base.names import escape
+from ...base.text import escape
 from ...model import packing
 from ..library import missing
 from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable

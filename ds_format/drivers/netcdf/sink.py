@@ -11,7 +11,7 @@ import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.names import unescape
+from ...base.text import unescape
 from ...errors import UnsupportedError
 from ..base import Metadata
 from ..library import missing

@@ -19,8 +19,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...base.names import unescape
-from ...base.wording import on_one_line
+from ...base.text import on_one_line, unescape
 from ...body.body import Body, FileBody
 from ...datadings import format, index_files
 from ...datadings.claim import Claim
@@ -28,8 +27,7 @@ from ...datadings.dataset_files import current_name, load_if
 from ...datadings.writer import RawWriter
 from ...dataset import META
 from ...errors import DsError, FormatError
-from ...zds.format import COLLECTIONS, check_collection, data_name
-from ...zds.format import META as META_FOLDER
+from ...zds.format import COLLECTIONS, META as META_FOLDER, check_collection, data_name
 from ...zds.roots import StoreRoot
 from ..base import Metadata
 from ..ds.sink import DsSink

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base.names import unescape
 from ...base.progress import Progress
+from ...base.text import unescape
 from ...body import path_text
 from ...datadings import format
 from ...datadings.claim import Claim, publish
@@ -28,7 +28,7 @@ from ...datadings.reader import MsgpackReader
 from ...datadings.verify import verify
 from ...datadings.writer import FileWriter, reindex
 from ...errors import FormatError, UnsupportedError
-from ...kernels.files.presence import exists
+from ...kernels.files.names import exists
 from ..base import ERROR, WARNING, Metadata, Problem, Report
 from ..ds.source import DsSource
 from . import companion

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.names import escape
+from ...base.text import escape
 from ...codec.header import MAX_DIMS
 from ...errors import UnsupportedError
 from ..base import Metadata

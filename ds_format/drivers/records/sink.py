@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...base.names import escape, unescape
+from ...base.text import escape, unescape
 from ...body.target import naming
 from ...body.temporary import WorkFolder
 from ...dataset import META, as_array, dims

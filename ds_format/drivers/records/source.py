@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...base.names import unescape
+from ...base.text import unescape
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META, as_array
 from ...errors import DsError, MissingError, UnsupportedError

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ...base.names import escape, unescape
 from ...base.progress import Progress
+from ...base.text import escape, unescape
 from ...body import path_text
 from ...body.stamp import watched, watched_blocks
 from ...body.target import naming, resolve

@@ -3,7 +3,7 @@
 files      files in one call: whole ones, or the first bytes
 batch      many small files in one call
 ranges     ranges of open files: read, written, copied, reserved
-presence   what stands under a name, without an error taken for an absent file
+names      what is there under a name, without an error taken for an absent file; temporary names
 portable   what `files`, `batch` and `ranges` do, on systems without their calls
 
 Declaration: `system` (paths and errors).
@@ -12,6 +12,8 @@ Declaration: `system` (paths and errors).
 import os
 
 if os.name != "posix":  # elsewhere each is imported when it is asked for
-    from . import portable as batch  # noqa: F401
-    from . import portable as files  # noqa: F401
-    from . import portable as ranges  # noqa: F401
+    from . import (
+        portable as batch,  # noqa: F401
+        portable as files,  # noqa: F401
+        portable as ranges,  # noqa: F401
+    )

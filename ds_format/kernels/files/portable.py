@@ -7,19 +7,17 @@ import contextlib
 import errno
 import os
 import stat
-import time
 from array import array
 from typing import Any
 
 from ...errors import ReplacedError
+from .names import BINARY, creation_mode, signed, temporary_name
 
 _lock = _thread.allocate_lock()
 """Held between the call that sets the position of a file and the one that reads or writes there."""
 
 COPY_SIZE = 1 << 20
-NAME_SIZE = 255  # bytes of the longest file name of common file systems
 TRIES = 16  # times that a small file is read which is modified meanwhile
-BINARY = getattr(os, "O_BINARY", 0)
 
 
 def read_file(path: Any, limit: int) -> bytearray | None:
@@ -86,11 +84,6 @@ class Contents(list["bytearray | int | None"]):
     def stamps(self) -> bytes:
         """Return size, time of change and inode of each file."""
         return self._stamps.tobytes()
-
-
-def signed(inode: int) -> int:
-    """Return the number of an inode as an int64 holds it."""
-    return (inode + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def read_files(paths: list[Any], limit: int) -> Contents:
@@ -211,27 +204,6 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
     if durable:
         sync_folder(path)
     return True
-
-
-def temporary_name(path: str) -> str:
-    """Return a name in the same folder that nobody else uses."""
-    return _beside(path, f".{os.getpid():x}-{time.monotonic_ns():x}.tmp")
-
-
-def usual_temporary_name(path: str, use: str = "") -> str:
-    """Return the name in the same folder under which what is of `use` for a file is written, and is found later."""
-    return _beside(path, f"{use and '.'}{use}.ds_format.tmp")
-
-
-def _beside(path: str, end: str) -> str:
-    name = os.path.basename(path)
-    short = os.fsdecode(os.fsencode(name)[: NAME_SIZE - 40])
-    return f"{path[: len(path) - len(name)]}.{short}{end}"
-
-
-def creation_mode(replaced: int | None) -> int:
-    """Return the mode to create a temporary file with: no more than that of the file that it replaces allows."""
-    return 0o666 if replaced is None else replaced & 0o777 | 0o600
 
 
 def sync_folder(path: Any) -> None:

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from ... import drivers
 from ...base.messages import NOT_RECOGNISED, cause_of, meant
-from ...base.wording import counted, hint
+from ...base.text import counted, hint
 from ...errors import DriverError, MissingError, UnsupportedError, is_address
-from ...kernels.files.presence import is_folder
+from ...kernels.files.names import is_folder
 
 
 class InputFile(NamedTuple):

@@ -27,9 +27,8 @@ from ...api.conversion import convert_selection
 from ...api.creation import Coding
 from ...base import modes
 from ...base.messages import cause_of
-from ...base.names import unescape
 from ...base.progress import Progress
-from ...base.wording import on_one_line
+from ...base.text import on_one_line, unescape
 from ...body.stamp import Stamp
 from ...body.target import Target
 from ...comparison.values import Rule, Tally, alike_attributes, pairs, same_attributes, tally

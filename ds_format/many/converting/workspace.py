@@ -25,7 +25,7 @@ from ...body.lock import Lock
 from ...body.target import LineFile, naming
 from ...body.temporary import WorkFolder
 from ...errors import UnsupportedError, explained, is_address
-from ...kernels.files.portable import usual_temporary_name
+from ...kernels.files.names import usual_temporary_name
 
 LOCK = ".ds-convert.lock"
 JOURNAL = ".ds-convert.jsonl"

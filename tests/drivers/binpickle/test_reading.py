@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as nst
 
 import ds_format as ds
@@ -21,8 +20,7 @@ from ds_format.drivers import slabs
 from ds_format.drivers.binpickle_ import source as reading
 from ds_format.drivers.binpickle_.source import BinPickleSource
 from ds_format.model.index import normalize, take
-from tests.binpickle.pickles import MEMOIZE, NEXT_BUFFER, call, dtype, get, load, name, whole
-from tests.binpickle.pickles import Masked as TwoArrays
+from tests.binpickle.pickles import MEMOIZE, NEXT_BUFFER, Masked as TwoArrays, call, dtype, get, load, name, whole
 from tests.same import same_data
 
 Masked: Any = np.ma.MaskedArray

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 
 import ds_format as ds
-from ds_format.base.nesting import DEPTH
+from ds_format.codec.header import DEPTH
 from ds_format.dataset import arrays_of, metadata_of
 from ds_format.drivers.ds import composing
 from ds_format.drivers.ds.composing import STORED, compose, compose_any

@@ -10,8 +10,7 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ds_format.drivers.netcdf import NetCDFWarning, format

@@ -9,8 +9,7 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ds_format.base.dtypes import TYPES

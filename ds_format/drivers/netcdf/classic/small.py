@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from .... import classic
-from ....body.body import FIRST_SIZE as WHOLE_SIZE
-from ....body.body import Body, MemoryBody, open_body
+from ....body.body import FIRST_SIZE as WHOLE_SIZE, Body, MemoryBody, open_body
 from ....dataset import META, Dataset, as_array, as_masked, escape
 from ....errors import DsError
 from ....model import packing

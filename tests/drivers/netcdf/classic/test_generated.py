@@ -9,8 +9,7 @@ from typing import Any, cast
 import netCDF4
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
 from ds_format.drivers.library.missing import DEFAULT_FILLS

@@ -1,4 +1,4 @@
-r"""Text of messages: for the eyes, on one line, amounts in units, and the name that somebody may have meant.
+r"""Names as keys of a dataset; text of messages: on one line, amounts in units, the name that may have been meant.
 
 What a terminal would obey is shown as an escape, and not sent: the control characters of ASCII and Latin-1 but LF and
 TAB, those which turn the direction of writing, and separators of lines. Halves of surrogate pairs, which no stream
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import overload
 
 _OBEYED = (
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"
@@ -137,3 +138,52 @@ def hint(name: str, names: Iterable[str], least: float = 0.6) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     return ascii(match[0])[1:-1]
+
+
+@overload
+def escape(name: str) -> str: ...
+
+
+@overload
+def escape(name: None) -> None: ...
+
+
+def escape(name: str | None) -> str | None:
+    r"""Return the key of a variable or attribute: a name that begins with `.` or ``\`` gets one ``\`` before it.
+
+    Keys that begin with a bare `.` are thereby free for properties (ds-1.0, name escaping). None stays None.
+
+    Examples
+    --------
+    >>> print(escape(".hidden"), escape("time"))
+    \.hidden time
+    """
+    return None if name is None else "\\" + name if name.startswith((".", "\\")) else name
+
+
+@overload
+def unescape(name: str) -> str: ...
+
+
+@overload
+def unescape(name: None) -> None: ...
+
+
+def unescape(name: str | None) -> str | None:
+    r"""Return the name behind a key made by `escape`; a ``\`` before any other character stays.
+
+    None stays None.
+
+    Examples
+    --------
+    >>> unescape(escape(".hidden"))
+    '.hidden'
+    """
+    return None if name is None else name[1:] if name.startswith(("\\.", "\\\\")) else name
+
+
+def keys_of(variables: str | Iterable[str]) -> dict[str, None]:
+    """Return the keys of variables, each once, in their order."""
+    if isinstance(variables, str):
+        return {escape(variables): None}
+    return dict.fromkeys(map(escape, variables))

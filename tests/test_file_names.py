@@ -19,7 +19,7 @@ from ds_format import drivers
 from ds_format.cli import main
 from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter, reindex
-from ds_format.kernels.files import portable, presence
+from ds_format.kernels.files import names, portable
 from ds_format.zds import ZDSStore
 from ds_format.zds.archiving import unpack
 
@@ -57,7 +57,7 @@ def test_errors_are_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
     monkeypatch.setattr(os, "stat", fail)
     monkeypatch.setattr(os, "lstat", fail)
     with pytest.raises(OSError, match=os.strerror(number)):
-        getattr(presence, name)(str(tmp_path))
+        getattr(names, name)(str(tmp_path))
 
 
 def test_what_is_there(tmp_path: Path) -> None:
@@ -66,15 +66,15 @@ def test_what_is_there(tmp_path: Path) -> None:
     link.symlink_to(tmp_path)
     loose.symlink_to(tmp_path / "none")
     absent = [tmp_path / "none", file / "below", loose]
-    kinds = (presence.exists, presence.is_folder, presence.is_file, presence.is_link)
+    kinds = (names.exists, names.is_folder, names.is_file, names.is_link)
     assert [[kind(path) for kind in kinds] for path in (file, tmp_path, link)] == [
         [True, False, True, False], [True, True, False, False], [True, True, False, True]
     ]  # fmt: skip
     assert [[kind(path) for kind in kinds[:3]] for path in absent] == [[False] * 3] * 3
-    assert presence.exists(loose, follow=False) and presence.is_link(loose)
-    assert not presence.exists(file / "below", follow=False)
-    assert presence.real_path(str(link / "file")) == str(file.resolve())
-    assert presence.real_path(str(loose)) == str(tmp_path.resolve() / "none")
+    assert names.exists(loose, follow=False) and names.is_link(loose)
+    assert not names.exists(file / "below", follow=False)
+    assert names.real_path(str(link / "file")) == str(file.resolve())
+    assert names.real_path(str(loose)) == str(tmp_path.resolve() / "none")
 
 
 class Case(NamedTuple):

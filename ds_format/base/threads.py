@@ -1,0 +1,68 @@
+"""Threads that work on parts of one array, while kernels do not hold the GIL; locks that a forked process renews.
+
+The thread that held a lock does not exist in a forked process: the child gets a new lock. What the lock guards must be
+whole at any time, or be rebuilt.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+MAX_THREADS = 4
+"""Memory has no more bandwidth for more."""
+
+
+def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_THREADS) -> None:
+    """Call `work(first, last)` for all stretches of `step` out of `n` items, `most` at the same time."""
+    stretches = [(first, min(first + step, n)) for first in range(0, n, step)]
+    # to count processors takes longer than to work on a small array
+    threads = len(stretches) if len(stretches) < 2 else min(most, MAX_THREADS, os.cpu_count() or 1, len(stretches))
+    if threads < 2:
+        for first, last in stretches:
+            work(first, last)
+        return
+    # to load it takes longer than to read a small file
+    with importlib.import_module("concurrent.futures").ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work, first, last) for first, last in stretches]:
+            done.result()
+
+
+_locks: weakref.WeakKeyDictionary[Any, tuple[str, Callable[[], Any]]] = weakref.WeakKeyDictionary()
+
+
+def renew_lock(owner: Any, make: Callable[[], Any], name: str = "_lock") -> None:
+    """Give an object a new lock in each process that is forked.
+
+    Parameters
+    ----------
+    owner
+        Anything that can be referred to weakly, with a hash of its identity.
+    make : callable
+        Makes the lock.
+    name : str
+        The attribute that holds it.
+
+    Examples
+    --------
+    >>> import threading
+    >>> from ds_format.base.threads import renew_lock
+    >>> class Reader:
+    ...     def __init__(self):
+    ...         self._lock = threading.Lock()
+    ...         renew_lock(self, threading.Lock)
+    >>> reader = Reader()
+    """
+    _locks[owner] = name, make
+
+
+def _renew_locks() -> None:
+    for owner, (name, make) in list(_locks.items()):
+        setattr(owner, name, make())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
