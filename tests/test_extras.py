@@ -40,7 +40,7 @@ USES = {
         ("deflate", "h5py"),
         """
 import zlib
-from ds_format.drivers.chunked.filters import inflater
+from ds_format.codec.filters import inflater
 print(bytes(inflater()(zlib.compress(b"15.0"), 4)).decode())
 """,
         is_free=True,

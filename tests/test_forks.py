@@ -47,12 +47,12 @@ def archive(folder: Path) -> Any:
 
 def inflated(folder: Path) -> tuple[Any, Callable[[], bool]]:
     opened = archive(folder)
-    return opened._lines._region, lambda: opened["a"]["n"] == 1
+    return opened._lines._file, lambda: opened["a"]["n"] == 1
 
 
 def directory(folder: Path) -> tuple[Any, Callable[[], bool]]:
     opened = archive(folder)
-    return opened._lines._region._file.zip, lambda: opened["a"]["n"] == 1
+    return opened._lines._file._archive, lambda: opened["a"]["n"] == 1
 
 
 def handlers(folder: Path) -> tuple[Any, Callable[[], bool]]:

@@ -31,7 +31,7 @@ def test_no_larger_circles() -> None:
 def test_the_modules_that_the_first_read_loads(tmp_path: Path) -> None:
     house.prepare(tmp_path)
     python, kernels = house.first_read(tmp_path)
-    assert len(python) + len(kernels) <= 70 and len(kernels) <= 20
+    assert len(python) + len(kernels) <= 60 and len(kernels) <= 10
 
 
 def test_the_files_that_one_read_runs(tmp_path: Path) -> None:

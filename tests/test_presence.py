@@ -21,7 +21,7 @@ from ds_format.datadings.reader import MsgpackReader
 from ds_format.datadings.writer import FileWriter, reindex
 from ds_format.kernels.files import portable, presence
 from ds_format.zds import ZDSStore
-from ds_format.zds.packing import unpack
+from ds_format.zds.archiving import unpack
 
 DATA: dict[str, Any] = {"x": [1.0, 2.0], ".": {"x": {".dims": ["t"], "units": "K"}}}
 

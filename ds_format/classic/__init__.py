@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from .arrays import values
 from .format import MAGIC, Incomplete, Unusual
-from .header import Dimension, Header, Variable, end_of, read_header, read_on
+from .header import ClassicHeader as Header
+from .header import ClassicVariable as Variable
+from .header import Dimension, end_of, read_header, read_on
 
 __all__ = [
     "MAGIC",

@@ -12,13 +12,13 @@ from ..body.body import Body
 from ..errors import TruncatedError
 from ..kernels.classic import arrays, slabs
 from .format import CODES
-from .header import Variable, end_of
+from .header import ClassicVariable, end_of
 
 DTYPES = {code: np.dtype(code) for code in CODES[1:]}
 
 
 def values(
-    body: Body, variable: Variable, slices: tuple[slice, ...] | None = None, sought: NDArray[Any] | None = None
+    body: Body, variable: ClassicVariable, slices: tuple[slice, ...] | None = None, sought: NDArray[Any] | None = None
 ) -> tuple[NDArray[Any], bool]:
     """Return a variable, or a part of it, and whether one of some values may be in it, in one pass.
 
@@ -28,7 +28,7 @@ def values(
     ----------
     body : Body
         The bytes of the file.
-    variable : Variable
+    variable : ClassicVariable
     slices : tuple of slice, optional
         Slices of step 1, one per dimension, inside of its shape. Default: the whole variable.
     sought : (N,) ndarray, optional
@@ -75,7 +75,7 @@ def values(
         raise _truncated(os.fstat(fd).st_size - body.start, variable) from None
 
 
-def _strides(variable: Variable) -> tuple[int, ...]:
+def _strides(variable: ClassicVariable) -> tuple[int, ...]:
     """Return the bytes in the file from one value to the next, along each axis."""
     strides = [int(variable.code[1:])] * len(variable.shape)
     for axis in range(len(strides) - 1, 0, -1):
@@ -85,6 +85,6 @@ def _strides(variable: Variable) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _truncated(size: int, variable: Variable) -> TruncatedError:
+def _truncated(size: int, variable: ClassicVariable) -> TruncatedError:
     message = f"found {size} bytes in the file, expected at least {end_of(variable)}"
     return TruncatedError(message, variable=variable.name)

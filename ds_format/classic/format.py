@@ -107,7 +107,7 @@ class RawHeader(NamedTuple):
 T = TypeVar("T")
 
 
-class _Reader:
+class _ItemReader:
     """Reads the items of a header one after another.
 
     Attributes
@@ -281,4 +281,4 @@ def read_items(data: memoryview, file_size: int, *, takes_all: bool = False) -> 
         raise Incomplete(4)
     if bytes(data[:4]) not in MAGIC:
         raise FormatError(f"header: magic: found {bytes(data[:4])!r}, expected one of {', '.join(map(repr, MAGIC))}")
-    return _Reader(data, file_size, takes_all).header()
+    return _ItemReader(data, file_size, takes_all).header()

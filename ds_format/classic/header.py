@@ -2,9 +2,9 @@
 
 It is read by a kernel, and item by item if the kernel gives up.
 
-All numbers are Python integers, which cannot overflow. Code that holds a `Header` may trust it, but for one thing: that
-a variable is in the file whole. Of a file that was cut, or whose number of records is too large, others may well be;
-`end_of` tells.
+All numbers are Python integers, which cannot overflow. Code that holds a `ClassicHeader` may trust it, except for one
+thing: that a variable is in the file whole. In a file that was truncated, or whose number of records is too large,
+others may well be; `end_of` tells.
 
 Some headers the grammar allows, or the library reads, but not as anybody would expect it. These are `Unusual`:
 
@@ -46,12 +46,12 @@ class Dimension(NamedTuple):
     is_record: bool
 
 
-class Variable(NamedTuple):
+class ClassicVariable(NamedTuple):
     """A variable, and where it lies."""
 
     name: str
     dims: tuple[int, ...]
-    """Indexes into `Header.dimensions`."""
+    """Indexes into `ClassicHeader.dimensions`."""
     attributes: dict[str, Any]
     """Text as str, one number as a NumPy scalar, others as (N,) arrays in native byte order."""
     code: str
@@ -64,18 +64,18 @@ class Variable(NamedTuple):
     """Bytes from one record to the next; 0: it is no record variable."""
 
 
-class Header(NamedTuple):
+class ClassicHeader(NamedTuple):
     """All that a header says. Dimensions, attributes and variables are in file order."""
 
     format: str
     dimensions: tuple[Dimension, ...]
     attributes: dict[str, Any]
-    variables: tuple[Variable, ...]
+    variables: tuple[ClassicVariable, ...]
     size: int
     """Bytes of the header."""
 
 
-def end_of(variable: Variable) -> int:
+def end_of(variable: ClassicVariable) -> int:
     """Return the bytes that a file must have to hold a variable; 0 if there is nothing to hold."""
     size = int(variable.code[1:]) * math.prod(variable.shape[1:] if variable.step else variable.shape)
     if not variable.step:
@@ -84,7 +84,7 @@ def end_of(variable: Variable) -> int:
     return variable.begin + (n - 1) * variable.step + size if n else 0
 
 
-def lay_out(raw: RawHeader, file_size: int) -> Header:
+def lay_out(raw: RawHeader, file_size: int) -> ClassicHeader:
     """Find where each variable lies.
 
     Parameters
@@ -115,7 +115,7 @@ def lay_out(raw: RawHeader, file_size: int) -> Header:
         numrecs = min((_records_in(file_size - v.begin, slab, step) for v, slab in records), default=0)
     elif numrecs > MAX_SIZE:
         raise FormatError(f"header: numrecs: found {numrecs - 2**64}, expected no negative number")
-    header = Header(
+    header = ClassicHeader(
         FORMATS[raw.version],
         tuple(Dimension(name, size or numrecs, not size) for name, size in raw.dimensions),
         dict(raw.attributes),
@@ -174,8 +174,8 @@ def _records_in(room: int, slab: int, step: int) -> int:
     return (room - slab) // step + 1 if room >= slab else 0
 
 
-def _variable(raw: RawVariable, sizes: list[int], numrecs: int, step: int) -> Variable:
-    return Variable(
+def _variable(raw: RawVariable, sizes: list[int], numrecs: int, step: int) -> ClassicVariable:
+    return ClassicVariable(
         raw.name,
         raw.dims,
         dict(raw.attributes),
@@ -186,7 +186,7 @@ def _variable(raw: RawVariable, sizes: list[int], numrecs: int, step: int) -> Va
     )
 
 
-def _check_places(header: Header, slabs: list[int]) -> None:
+def _check_places(header: ClassicHeader, slabs: list[int]) -> None:
     """Check that nothing shares bytes with anything else: so no file can be smaller than what is read of it."""
     places = [(v.begin, v.begin + size, v) for v, size in zip(header.variables, slabs, strict=True) if 0 not in v.shape]
     records = sorted((place for place in places if place[2].step), key=_begin)
@@ -209,11 +209,11 @@ def _check_places(header: Header, slabs: list[int]) -> None:
         end, before = stop, f'variable "{variable.name}"'
 
 
-def _begin(place: tuple[int, int, Variable]) -> int:
+def _begin(place: tuple[int, int, ClassicVariable]) -> int:
     return place[0]
 
 
-def _check_apart(variable: Variable, end: int, before: str) -> None:
+def _check_apart(variable: ClassicVariable, end: int, before: str) -> None:
     if variable.begin < end:
         message = f"header: begin: found {variable.begin}, expected at least {end}, where the {before} ends"
         raise FormatError(message, variable=variable.name)
@@ -221,10 +221,10 @@ def _check_apart(variable: Variable, end: int, before: str) -> None:
 
 T = TypeVar("T")
 
-_parser = Parser(Dimension, Variable, Header, FORMATS, CODES)
+_parser = Parser(Dimension, ClassicVariable, ClassicHeader, FORMATS, CODES)
 
 
-def read_header(body: Body, *, share: bool = False) -> Header:
+def read_header(body: Body, *, share: bool = False) -> ClassicHeader:
     """Read the header of a classic file.
 
     Parameters
@@ -247,10 +247,10 @@ def read_header(body: Body, *, share: bool = False) -> Header:
     return read_on(body, partial(_parse, share=share))
 
 
-def _parse(data: bytes | bytearray, file_size: int, share: bool) -> Header:
+def _parse(data: bytes | bytearray, file_size: int, share: bool) -> ClassicHeader:
     """Return the header if it ends in these first bytes of a file."""
     parsed = _parser.parse(data, file_size, share)
-    if type(parsed) is Header:
+    if type(parsed) is ClassicHeader:
         return parsed
     if parsed is not None:
         raise Incomplete(parsed)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import binpickle, drivers
 from ..errors import DriverError, FormatError
-from ..zds import packing
+from ..zds import archiving
 from . import pst
 from .arguments import Command, Option, Request, choice, integer
 
@@ -21,7 +21,7 @@ def pack(request: Request) -> Iterable[Any]:
         If it is no store, or cannot be packed.
     """
     folder, archive = request.exactly("FOLDER", "ARCHIVE")
-    packing.pack(folder, archive, compression=request.get("compression", "store"), progress=request.progress)
+    archiving.pack(folder, archive, compression=request.get("compression", "store"), progress=request.progress)
     return ()
 
 
@@ -36,7 +36,7 @@ def unpack(request: Request) -> Iterable[Any]:
     archive, folder = request.exactly("ARCHIVE", "FOLDER")
     size = request.get("max_size")
     limits = {} if size is None else {"max_size": size}
-    packing.unpack(archive, folder, **limits, progress=request.progress)
+    archiving.unpack(archive, folder, **limits, progress=request.progress)
     return ()
 
 

@@ -2,6 +2,7 @@
 
 From low to high:
 
+filters     how a chunk of HDF5 was written → how its bytes are decoded
 header      every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
 line        version line and JSON line ↔ all entries and attributes, at once or when they are asked for
 layout      `VarHeader` and the size of the body → where mask and values lie; every check the header alone decides

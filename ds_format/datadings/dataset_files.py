@@ -119,8 +119,11 @@ def read_journal(path: str) -> ExchangeJournal | None:
 
     Another program may have written these since: then files and index are what they are.
     """
+    name = hidden_name(path, JOURNAL)
+    if not exists(name):
+        return None
     try:
-        file = FileBody.open(hidden_name(path, JOURNAL))
+        file = FileBody.open(name)
     except FileNotFoundError:
         return None
     stamp = file.watch.stamp
@@ -232,7 +235,7 @@ def open_dataset(path: str, opener: Callable[[str], Any], *, mmap: bool = False)
 def _offsets_stamp(path: str) -> Stamp | None:
     """Return what tells the file of offsets from any other of this name."""
     try:
-        return Stamp.of_path(path + format.OFFSETS)
+        return Stamp.of(os.stat(path + format.OFFSETS))
     except FileNotFoundError:
         return None
 

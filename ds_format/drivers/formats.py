@@ -201,7 +201,7 @@ def _small_ds() -> SmallFiles:
 
 
 def _ds_meta(path: Any) -> Metadata:
-    from . import ds_header
+    from .ds import header as ds_header
 
     return ds_header.meta(path)
 

@@ -16,6 +16,9 @@ NETCDF, HDF5 = RECORDS
 LABELS = "DIMENSION_LABELS"
 """Attribute of a dataset of HDF5 with the names of its dimensions, by the dimension scale specification."""
 
+NON_COORDINATE = "_nc4_non_coord_"
+"""Before the name, in an HDF5 file, of a netCDF-4 variable that is not the coordinate of the dimension of that name."""
+
 ALIKE = ("chunks", "shuffle", "fletcher32", "endian", "dimensions", "groups")
 """Settings that both have in the same form."""
 COMPRESSIONS = {NETCDF: {"gzip": "zlib"}, HDF5: {"zlib": "gzip"}}
@@ -33,6 +36,13 @@ def setting(record: Any, name: str, kind: type[T]) -> T | None:
 def names(record: Any, name: str) -> list[str]:
     """Return a setting that is a list of names."""
     return [item for item in setting(record, name, list) or [] if isinstance(item, str)]
+
+
+def chunk_sizes(record: Any, shape: tuple[int, ...]) -> list[int]:
+    """Return the setting `chunks` if it fits a shape; else an empty list."""
+    chunks = setting(record, "chunks", list) or []
+    is_fit = len(chunks) == len(shape) and all(isinstance(n, int) and n > 0 for n in chunks)
+    return chunks if is_fit else []
 
 
 def as_netcdf(meta: Metadata) -> Metadata:

@@ -12,7 +12,7 @@ From low to high::
     json_schemas    what zds.json and manifest.json may say
     manifest        zds.json and manifest.json
     members, archive   a store in a ZIP archive, read where it lies
-    packing         a folder ↔ an archive
+    archiving       a folder ↔ an archive
     store_access    where a store is read, and where it is written
     line_writer, bulk   lines added, removed, written again
     changes         all that is written of one collection
@@ -33,10 +33,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .archiving import pack, unpack
     from .faults import ZdsWarning
     from .findings import Finding
     from .json_schemas import json_schema
-    from .packing import pack, unpack
     from .store import ZDSStore
     from .store_access import list_collections
     from .tables import from_arrow, read_zds, sql, to_arrow, to_zds
@@ -81,7 +81,7 @@ def _home_of(name: str) -> ModuleType:
     elif name == "list_collections":
         from . import store_access as home
     elif name in ("pack", "unpack"):
-        from . import packing as home
+        from . import archiving as home
     elif name in ("ZDataset", "ZIterableDataset"):
         from . import training as home
     elif name == "Finding":

@@ -46,7 +46,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class Archive:
-    """A store in a ZIP archive; see `roots.StoreRoot`.
+    """A store in a ZIP archive; the same as a `roots.Folder`.
 
     Members that are stored uncompressed are read, or mapped, where they lie. Those that are deflated are inflated as
     they are read in sequence; for reading anywhere in them they are inflated once, in memory or into a temporary file.

@@ -35,7 +35,7 @@ class Changes:
     is_strict : bool
         For a collection that has no manifest: let all documents have one schema.
     policy : str
-        What to do with the index, one of `index.POLICIES`.
+        What to do with the index, one of `index_bin.POLICIES`.
     faults : Faults
     durable : bool
         Flush to the disk whenever something is flushed.

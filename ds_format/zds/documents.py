@@ -171,20 +171,6 @@ def plain(value: object) -> object:
     raise UnsupportedError(f"a value of type {kind.__qualname__} cannot be in a document")
 
 
-def id_of(document: Document) -> str:
-    """Return the `_id` of a document that is to be written.
-
-    Raises
-    ------
-    UnsupportedError
-        If there is none, or it is not allowed.
-    """
-    try:
-        return format.check_id(document[format.ID])
-    except KeyError:
-        raise UnsupportedError(f"a document has no {format.ID}") from None
-
-
 def schema_of(value: Any) -> Any:
     """Return the schema of a value of a document.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ..base.forks import renew_lock
 from ..body import Opened
-from ..body.body import BLOCK_SIZE, Body, FileBody, MemoryBody
+from ..body.body import BLOCK_SIZE, Body, FileBody
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
 
 MEMORY_SIZE = 1 << 24
@@ -72,7 +72,7 @@ class DeflatedMember(Opened, Body):
         self._info = info
         self._lock = threading.Lock()
         renew_lock(self, threading.Lock)
-        self._whole: Body | None = None
+        self._whole: bytes | FileBody | None = None
         self.name = name
         self.size = info.file_size
 
@@ -83,11 +83,11 @@ class DeflatedMember(Opened, Body):
             whole = self._whole
             if whole is None:
                 whole = self._whole = self._inflate()
-        return bytes(whole.read(offset, size))
+        return whole[offset : offset + size] if isinstance(whole, bytes) else whole.read(offset, size)
 
-    def _inflate(self) -> Body:
+    def _inflate(self) -> bytes | FileBody:
         if self.size <= MEMORY_SIZE:
-            return MemoryBody(self.name, b"".join(self.blocks()))
+            return b"".join(self.blocks())
         with tempfile.TemporaryFile() as file:
             file.writelines(self.blocks())
             file.flush()

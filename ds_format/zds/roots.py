@@ -10,14 +10,19 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..body import NO_FILE
-from ..body.body import Body, FileBody
+from ..body.body import FileBody
 from ..errors import DsError, FormatError, UnsafeError
 from ..kernels.files.presence import exists, is_link
 from . import format
 
+if TYPE_CHECKING:
+    from .archive import Archive
+
+StoreRoot: TypeAlias = "Folder | Archive"
+"""What a store is read from: both have the same attributes and methods."""
 NO_LINK = "a link; links in a store are not followed"
 
 _LITTER = re.compile(r"(?:^|/)(?:\._|(?:\.DS_Store|__MACOSX)(?:/|$))")
@@ -44,44 +49,6 @@ class Unused(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name!r}: {self.error.message}"
-
-
-class StoreRoot(Protocol):
-    """A store as files with names."""
-
-    @property
-    def path(self) -> str:
-        """The folder or archive."""
-
-    @property
-    def kind(self) -> str:
-        """Either "folder" or "archive"."""
-
-    def is_store(self) -> bool:
-        """Return whether there is a folder `collections` or a file `zds.json`."""
-
-    def names(self, prefix: str = "") -> list[str]:
-        """Return the names of all files that begin with a prefix, sorted by their bytes."""
-
-    def collections(self) -> list[str]:
-        """Return the names of the folders in `collections`, sorted by their bytes; they are not checked further."""
-
-    def open(self, name: str) -> Body | None:
-        """Open a file; None if there is none of this name.
-
-        Raises
-        ------
-        UnsafeError
-            If the name leaves the store, or is a link.
-        FormatError
-            If it is no file.
-        """
-
-    def unused(self, prefix: str = "") -> list[Unused]:
-        """Return what is in the place but cannot be used, of all names that begin with a prefix."""
-
-    def close(self) -> None:
-        """Let go of it; open bodies stay valid."""
 
 
 def name_parts(name: str) -> list[str]:
@@ -124,7 +91,7 @@ def is_litter(name: str) -> bool:
 
 
 class Folder:
-    r"""A store in a folder; see `StoreRoot`.
+    r"""A store in a folder.
 
     Links below the root are not followed. The root itself may be a link.
 
@@ -162,18 +129,26 @@ class Folder:
         )
 
     def names(self, prefix: str = "") -> list[str]:
-        """Return the names of all files that begin with a prefix; links and what is no file are left out."""
+        """Return the names of all files that begin with a prefix, sorted by their bytes; links are left out."""
         names = (name for name, entry in self._walk(prefix) if entry.is_file(follow_symlinks=False))
         return sorted(names, key=os.fsencode)
 
     def collections(self) -> list[str]:
-        """Return the names of the folders in `collections`."""
+        """Return the names of the folders in `collections`, sorted by their bytes; they are not checked further."""
         path = self._locate([format.COLLECTIONS, ""])
         found = (entry.name for entry in _entries(path) if entry.is_dir(follow_symlinks=False))
         return sorted(found, key=os.fsencode)
 
     def open(self, name: str) -> FileBody | None:
-        """Open a file; None if there is none of this name."""
+        """Open a file; None if there is none of this name.
+
+        Raises
+        ------
+        UnsafeError
+            If the name leaves the store, or is a link.
+        FormatError
+            If it is no file.
+        """
         path = self._locate(name_parts(name)) if hasattr(os, "O_NOFOLLOW") else self.locate(name)
         try:
             return FileBody.open(path, _OPEN_FLAGS)
@@ -209,7 +184,7 @@ class Folder:
         return path
 
     def unused(self, prefix: str = "") -> list[Unused]:
-        """Return what is neither a file nor a folder."""
+        """Return what cannot be used, of all names that begin with a prefix: neither a file nor a folder."""
         found = []
         for name, entry in self._walk(prefix):
             if entry.is_symlink():
@@ -219,7 +194,7 @@ class Folder:
         return sorted(found, key=lambda one: os.fsencode(one.name))
 
     def close(self) -> None:
-        """Do nothing: a folder is not held open."""
+        """Do nothing: a folder is not held open. Open bodies of an `Archive` stay valid, too."""
 
     def _locate(self, parts: list[str]) -> str:
         """Return the path of a file or folder that lies in no link."""

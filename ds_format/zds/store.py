@@ -28,115 +28,6 @@ Layout = Literal["jsonl", "docs"]
 _NONE: Any = object()
 
 
-class Documents:
-    """What can be read of a collection, whether it is open for reading or for writing.
-
-    Attributes
-    ----------
-    path : str
-        The folder or archive.
-    name : str
-        The collection.
-    """
-
-    path: str
-    name: str
-    _lines: LineReader | LineWriter
-    _docs: DocFiles
-
-    def get(self, id: str, default: Any = _NONE) -> Any:
-        """Return the document of an id.
-
-        Parameters
-        ----------
-        id : str
-        default : optional
-            What to return if there is none.
-
-        Raises
-        ------
-        MissingError
-            If there is none, and no default; it is a KeyError.
-        FormatError
-            If a file of its own does not hold a document.
-        """
-        document = self._lines.get(id)
-        if document is None:
-            document = self._docs.get(id)
-            if document is None:
-                if default is _NONE:
-                    raise MissingError(f"no document {id!r:.100} in the collection {self.name!r}", path=self.path)
-                return default
-        return document
-
-    __getitem__ = get
-
-    def exists(self, id: object) -> bool:
-        """Return whether there is a document of an id."""
-        return isinstance(id, str) and (id in self._lines or id in self._docs)
-
-    __contains__ = exists
-
-    def __len__(self) -> int:
-        ids = self._docs.ids
-        return len(self._lines) + (sum(id not in self._lines for id in ids) if ids else 0)
-
-    def _others_ids(self) -> list[str]:
-        """Return the ids of documents that only have files of their own."""
-        return [id for id in self._docs.ids if id not in self._lines]
-
-    def ids(self) -> Iterator[str]:
-        """Iterate over all ids, in the order of `scan`."""
-        yield from self._lines.ids()
-        yield from self._others_ids()
-
-    __iter__ = ids
-
-    def scan(self, fields: Iterable[str] | str | None = None, where: query.Where | None = None) -> Iterator[Document]:
-        """Iterate over the documents, or some of them.
-
-        Those that are put while this goes on are not seen.
-
-        Parameters
-        ----------
-        fields : iterable of str, optional
-            Dotted paths of what is wanted of each document; see `query.projection`.
-        where : str, dict, callable or list, optional
-            Which documents are wanted; see `query.predicate`.
-
-        Returns
-        -------
-        iterator of dict
-
-        Examples
-        --------
-        >>> from ds_format.zds import ZDSStore
-        >>> with ZDSStore.open("people", mode="w") as store:
-        ...     n = store.put_many([("ann", {"age": 30, "home": {"city": "Oslo"}}), ("bob", {"age": 8})])
-        ...     list(store.scan(fields=["home.city"], where="age>=18"))
-        [{'_id': 'ann', 'home.city': 'Oslo'}]
-        """
-        keep, project = query.predicate(where), query.projection(fields)
-        found = self._documents()
-        if keep is not None:
-            found = filter(keep, found)
-        return found if project is None else map(project, found)
-
-    def _documents(self) -> Iterator[Document]:
-        yield from self._lines.documents()
-        if self._docs.ids:
-            yield from self._docs.documents(self._others_ids())
-
-    def scan_raw(self) -> Iterator[bytes]:
-        """Iterate over the lines of data.jsonl, without line feeds, then the content of files of documents."""
-        yield from self._lines.lines()
-        for id in self._others_ids():
-            yield self._docs.text(id)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return arrow_stream(self, requested_schema)
-
-
 class Closed:
     """What a closed store has instead of documents."""
 
@@ -153,7 +44,7 @@ class Closed:
         return bool(self.n)
 
 
-class ZDSStore(Documents):
+class ZDSStore:
     """A collection of documents in a store; `open` makes one.
 
     Documents are dicts with the types of JSON, and have their id under `_id`. They come in the order of the lines of
@@ -192,6 +83,8 @@ class ZDSStore(Documents):
         self._workspace = workspace
         self._changes: Changes | None = None
         self._place: StoreRoot
+        self._lines: LineReader | LineWriter
+        self._docs: DocFiles
         self._is_open = True
         if mode == "r":
             self._open_to_read()
@@ -312,6 +205,98 @@ class ZDSStore(Documents):
 
     def __repr__(self) -> str:
         return f"<ZDSStore {self.path!r} {self.name!r} mode {self.mode!r}>"
+
+    def get(self, id: str, default: Any = _NONE) -> Any:
+        """Return the document of an id.
+
+        Parameters
+        ----------
+        id : str
+        default : optional
+            What to return if there is none.
+
+        Raises
+        ------
+        MissingError
+            If there is none, and no default; it is a KeyError.
+        FormatError
+            If a file of its own does not hold a document.
+        """
+        document = self._lines.get(id)
+        if document is None:
+            document = self._docs.get(id)
+            if document is None:
+                if default is _NONE:
+                    raise MissingError(f"no document {id!r:.100} in the collection {self.name!r}", path=self.path)
+                return default
+        return document
+
+    __getitem__ = get
+
+    def exists(self, id: object) -> bool:
+        """Return whether there is a document of an id."""
+        return isinstance(id, str) and (id in self._lines or id in self._docs)
+
+    __contains__ = exists
+
+    def __len__(self) -> int:
+        ids = self._docs.ids
+        return len(self._lines) + (sum(id not in self._lines for id in ids) if ids else 0)
+
+    def _others_ids(self) -> list[str]:
+        """Return the ids of documents that only have files of their own."""
+        return [id for id in self._docs.ids if id not in self._lines]
+
+    def ids(self) -> Iterator[str]:
+        """Iterate over all ids, in the order of `scan`."""
+        yield from self._lines.ids()
+        yield from self._others_ids()
+
+    __iter__ = ids
+
+    def scan(self, fields: Iterable[str] | str | None = None, where: query.Where | None = None) -> Iterator[Document]:
+        """Iterate over the documents, or some of them.
+
+        Those that are put while this goes on are not seen.
+
+        Parameters
+        ----------
+        fields : iterable of str, optional
+            Dotted paths of what is wanted of each document; see `query.projection`.
+        where : str, dict, callable or list, optional
+            Which documents are wanted; see `query.predicate`.
+
+        Returns
+        -------
+        iterator of dict
+
+        Examples
+        --------
+        >>> from ds_format.zds import ZDSStore
+        >>> with ZDSStore.open("people", mode="w") as store:
+        ...     n = store.put_many([("ann", {"age": 30, "home": {"city": "Oslo"}}), ("bob", {"age": 8})])
+        ...     list(store.scan(fields=["home.city"], where="age>=18"))
+        [{'_id': 'ann', 'home.city': 'Oslo'}]
+        """
+        keep, project = query.predicate(where), query.projection(fields)
+        found = self._documents()
+        if keep is not None:
+            found = filter(keep, found)
+        return found if project is None else map(project, found)
+
+    def _documents(self) -> Iterator[Document]:
+        yield from self._lines.documents()
+        if self._docs.ids:
+            yield from self._docs.documents(self._others_ids())
+
+    def scan_raw(self) -> Iterator[bytes]:
+        """Iterate over the lines of data.jsonl, without line feeds, then the content of files of documents."""
+        yield from self._lines.lines()
+        for id in self._others_ids():
+            yield self._docs.text(id)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return arrow_stream(self, requested_schema)
 
     def _to_write(self) -> Changes:
         if self._changes is None:

@@ -139,7 +139,7 @@ class WritableStore(Opened):
                 self.changed = True
                 faults.note(archive, "a writer was ended before it packed what it wrote; its work is taken up")
             elif exists(archive):
-                from .packing import unpack
+                from .archiving import unpack
 
                 unpack(archive, self.place.path)
             else:
@@ -167,7 +167,7 @@ class WritableStore(Opened):
             return
         try:
             if self.changed and self.place.is_store():
-                from .packing import pack
+                from .archiving import pack
 
                 pack(self.place.path, self._archive, durable=durable)
         except BaseException:

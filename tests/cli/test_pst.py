@@ -1,11 +1,14 @@
-"""PST: the recorded cases, what they leave open, and properties."""
+"""PST, and what is printed: as PST or JSON, in every locale."""
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,3 +138,97 @@ VALUES = st.recursive(
 @given(st.lists(VALUES, min_size=2, max_size=4))
 def test_values_are_read_back(items: list[Any]) -> None:
     assert items == pst.decode_text(pst.encode(items)) == pst.decode_text(pst.encode(items, indent=False))
+
+
+def printed(item: Any, capsysbinary: pytest.CaptureFixture[bytes], **options: bool) -> bytes:
+    pst.write([item], **options)
+    return capsysbinary.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("item", "pst", "json"),
+    [
+        (None, b"\n", b"null\n"),
+        (["a", "b c"], b'a "b c"\n', b'["a", "b c"]\n'),
+        ("žč", "žč\n".encode(), b'"\\u017e\\u010d"\n'),
+        ("\udcff", b"\xff\n", b'"\\udcff"\n'),
+        ("\ud800", b"\xed\xa0\x80\n", b'"\\ud800"\n'),
+        (b"\xff", b"\xff\n", b'"\\udcff"\n'),
+        (float("nan"), b"nan\n", b"NaN\n"),
+        (["v", np.float32(0.5)], b"v 0.500000\n", b'["v", 0.5]\n'),
+        (3.4e-7, b"3.4e-07\n", b"3.4e-07\n"),
+        (-4e-7, b"-4e-07\n", b"-4e-07\n"),
+        (6e-7, b"0.000001\n", b"6e-07\n"),
+        ([0.0, -0.0], b"0.000000 -0.000000\n", b"[0.0, -0.0]\n"),
+        (12345678901.5, b"12345678901.500000\n", b"12345678901.5\n"),
+        (123456789012.5, b"123456789012.5\n", b"123456789012.5\n"),
+        (99999999999.9999999, b"100000000000.0\n", b"100000000000.0\n"),
+        (-1e300, b"-1e+300\n", b"-1e+300\n"),
+        ([float("inf"), float("-inf")], b"inf -inf\n", b"[Infinity, -Infinity]\n"),
+        (np.float32(9.96921e36), b"9.96921e+36\n", b"9.969209968386869e+36\n"),
+        ({"a": np.array([3.4e-7, 1], "f4")}, b"a: { 3.4e-07 1.000000 }\n", b'{"a": [3.400000139208714e-07, 1.0]}\n'),
+        (np.float16(6e-8), b"6e-08\n", b"5.960464477539063e-08\n"),
+        (["v", np.array([1, 2], "i2")], b"v { 1 2 }\n", b'["v", [1, 2]]\n'),
+        ({"a": (np.int8(1), b"x")}, b"a: { 1 x }\n", b'{"a": [1, "x"]}\n'),
+        (["v", np.array([b"x"], object)], b"v { x }\n", b'["v", ["x"]]\n'),
+    ],
+)
+def test_items_are_printed(item: Any, pst: bytes, json: bytes, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert pst == printed(item, capsysbinary)
+    assert json == printed(item, capsysbinary, as_json=True, indent=False)
+
+
+def test_indent(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    item = {"a": {"b": 1}}
+    assert printed(item, capsysbinary) == b"a: {{\n\tb: 1\n}}\n"
+    assert printed(item, capsysbinary, indent=False) == b"a: {{ b: 1 }}\n"
+    assert printed(item, capsysbinary, as_json=True) == b'{\n    "a": {\n        "b": 1\n    }\n}\n'
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_stdout_of_any_encoding_gets_utf8(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
+    pst.write(["ž\udcff"])
+    assert raw.getvalue() == b"\xc5\xbe\xff\n"
+
+
+def test_stdout_without_bytes_gets_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    pst.write(["ž", 5])
+    assert stream.getvalue() == "ž\n5\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_stdout_is_an_error_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        with pytest.raises(OSError, match="No space left"):
+            pst.write(["a"])
+        assert stream.closed
+
+
+def test_an_error_of_the_data_leaves_stdout_open(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def items() -> Any:
+        yield "a"
+        raise FileNotFoundError
+
+    with pytest.raises(FileNotFoundError):
+        pst.write(items())
+    pst.write(["b"])
+    assert capsysbinary.readouterr().out == b"a\nb\n"
+
+
+@given(
+    st.one_of(
+        st.floats(width=16, allow_nan=False, allow_infinity=False).map(np.float16),
+        st.floats(width=32, allow_nan=False, allow_infinity=False).map(np.float32),
+        st.floats(width=64, allow_nan=False, allow_infinity=False).map(np.float64),
+    )
+)
+def test_hidden_floats_have_the_digits_of_numpy(value: Any) -> None:
+    text = pst.number(pst.as_lists(value))
+    fixed = f"{value:f}"
+    is_hidden = value and (float(fixed) == 0 or sum(char.isdigit() for char in fixed) > 17)
+    assert text == fixed if not is_hidden else float(text) == float(str(value))

@@ -12,8 +12,8 @@ import pytest
 
 from ds_format.errors import DsError, FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
 from ds_format.zds.archive import Archive
+from ds_format.zds.archiving import unpack
 from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.packing import unpack
 
 from . import golden, zips
 from .zips import DATA, END, ENTRY, LINES, LOCAL, holding, make, patch, patched
@@ -37,9 +37,9 @@ GOLDEN: dict[str, tuple[type[DsError] | None, type[DsError] | None, type[DsError
 
 
 def content(place: Archive, name: str = DATA) -> bytes:
-    region = place.open(name)
-    assert region is not None
-    return b"".join(region.blocks())
+    file = place.open(name)
+    assert file is not None
+    return b"".join(file.blocks())
 
 
 def test_every_golden_archive_has_a_row() -> None:

@@ -170,9 +170,9 @@ def test_files_that_become_shorter(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     class Slow(Folder):
         def open(self, name: str) -> Any:
-            region = super().open(name)
+            file = super().open(name)
             os.truncate(root / name, 5)
-            return region
+            return file
 
     with pytest.raises(TruncatedError, match=r"a\.json: the file ends at byte 5"):
         docs.read(Slow(root), "train", "a", LENIENT)

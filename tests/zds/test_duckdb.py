@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ds_format.errors import DriverError, MissingError
-from ds_format.zds.packing import pack
+from ds_format.zds.archiving import pack
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.tables import sql
 

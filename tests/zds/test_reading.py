@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from ds_format.body.body import FileBody
 from ds_format.errors import FormatError, MissingError, UnsupportedError
 from ds_format.zds import documents, line_reader
+from ds_format.zds.archiving import pack
 from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.packing import pack
 from ds_format.zds.store import ZDSStore
 
 from .writers import ROOT

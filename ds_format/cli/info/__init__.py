@@ -21,8 +21,8 @@ from ...base import messages
 from ...base.dtypes import PACKED, TYPES
 from ...base.names import escape, unescape
 from ...base.wording import on_one_line
-from ...drivers import ds_header
 from ...drivers.base import Source
+from ...drivers.ds import header as ds_header
 from ...errors import DsError
 from ...model.conventions import coordinates
 from .. import lookup, pst
@@ -96,7 +96,7 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        `path`, `driver`, `format`, `size` in bytes, and of a container what `containers.of` tells. Where there is a
+        `path`, `driver`, `format`, `size` in bytes, and of a container what `containers.FORMATS` says. Where there is a
         dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
         `shape` (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether
         values may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be
@@ -116,7 +116,7 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     if name in CONTAINERS:
         from . import containers
 
-        facts, is_dataset = containers.of(name, path)
+        facts, is_dataset = containers.FORMATS[name](path)
         found.update(facts)
         if not is_dataset:
             return found

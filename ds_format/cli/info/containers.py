@@ -25,31 +25,6 @@ ContainerFacts = tuple[dict[str, Any], bool]
 """Facts, and whether there is a dataset whose metadata are known without reading all."""
 
 
-def of(name: str, path: str) -> ContainerFacts:
-    """Return what is known of a container.
-
-    Parameters
-    ----------
-    name : str
-        Of the driver.
-    path : str
-
-    Returns
-    -------
-    dict
-        `format` and `size`; of samples `samples`, `bytes`, `first` and `index`; of documents `collections`; of an
-        object `object`, its tree, `mappable` and `buffers`.
-    bool
-        Whether there is a dataset, too, whose metadata are known without reading all.
-
-    Raises
-    ------
-    DsError, OSError
-        If it cannot be read.
-    """
-    return FORMATS[name](path)
-
-
 def _samples(path: str) -> ContainerFacts:
     with MsgpackReader(path) as reader:
         n = len(reader)
@@ -128,4 +103,6 @@ def _is_dataset(path: str) -> bool:
 
 
 FORMATS: dict[str, Callable[[str], ContainerFacts]] = {"binpickle": _object, "datadings": _samples, "zds": _documents}
-"""By the names of drivers."""
+"""The name of a driver → what takes a path, and returns `format` and `size`; of samples `samples`, `bytes`, `first` and
+`index`; of documents `collections`; of an object `object`, its tree, `mappable` and `buffers`. Raises DsError or
+OSError if the container cannot be read."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...base.wording import hint
 from ...zds.format import LAYOUTS
-from ..arguments import Command, Option, Request, UsageError, choice, integer, names, refused, text
+from ..arguments import Command, Option, Request, UsageError, choice, integer, names, refused, text, word
 
 
 class Tool(NamedTuple):
@@ -145,7 +145,12 @@ OPTIONS = (
     Option("raw", "bench: do not decode."),
     Option("root-dir", "bench: where the paths in a list of files begin; else where the list is.", "FOLDER"),
     Option("seed", "sample, shuffle, merge: another order than that which all get.", "N", integer()),
-    Option("separator", "bench: what stands between path and label in a list of files; else a tab.", "TEXT"),
+    Option(
+        "separator",
+        "bench: what stands between path and label in a list of files; else a tab.",
+        "TEXT",
+        word(none=False),
+    ),
     Option("shuffle", "merge: shuffle each file before. bench: read in random order."),
     Option("start", "cat, list: the first record; negative ones count from the end.", "N", integer()),
     Option("stop", "cat, list: the record to stop before.", "N", integer()),

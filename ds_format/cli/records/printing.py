@@ -156,7 +156,7 @@ VALUES = 8
 
 
 def shown(value: Any, limit: int | None) -> Any:
-    """Return a value made of what `output.plain` knows.
+    """Return a value made of what `pst.plain` knows.
 
     Parameters
     ----------

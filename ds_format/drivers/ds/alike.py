@@ -16,8 +16,7 @@ from ...kernels.header.memory import Model, are_alike, merge_entries
 from ...merging import DECIDING
 from ..alike import StackedValues
 from ..base import Metadata, SmallFiles
-from .variables import decode_variable, read_headers, typed
-from .whole import WHOLE_SIZE, digest, from_held
+from .whole import WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
 
 SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
 """Bytes of a number, by the numbers that kernels know the types by; 0: no number."""

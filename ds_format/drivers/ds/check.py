@@ -15,7 +15,7 @@ from ...codec.layout import locate
 from ...errors import DsError, IntegrityError
 from ..base import ERROR, WARNING, Problem, Report
 from .source import DsSource
-from .variables import all_headers
+from .whole import all_headers
 
 Extents = dict[str, tuple[int, int]]
 """Key of a variable → where its bytes begin and end in the body."""

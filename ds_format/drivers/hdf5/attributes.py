@@ -23,7 +23,6 @@ and of a group or a file the first two.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import Any
 
@@ -32,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.names import escape, unescape
-from ...base.nesting import is_too_deep
 from ...codec.attributes import from_json, to_json
 from ...errors import UnsupportedError
 from ..library import missing
+from ..library.catalog import decode_json, parse_marker
 from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, Node, is_attribute, substitute
 
 CODES = frozenset({"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"})
@@ -206,9 +205,6 @@ def _decoded(raw: Any) -> Any:
     return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else ""
 
 
-AROUND = 4
-"""Lists and objects of the marker that are around the values of attributes."""
-
 Marker = dict[str, Any]
 
 
@@ -295,16 +291,11 @@ def read_attributes(
             found[name] = read_value(owner, raw, is_netcdf)
         except (UnsupportedError, TypeError) as error:
             skipped.append((name, error.message if isinstance(error, UnsupportedError) else str(error)))
-    marker = _read_marker(owner)
+    marker = parse_marker(read_attribute(owner, MARKER)) or {}
     names = marker.pop("names", None)
     if isinstance(names, dict):
         found = {names.get(name, name): value for name, value in found.items()}
-    for name in marker.pop("json", []):
-        # of a NetCDF file that this package wrote
-        with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
-            value = json.loads(found[name])
-            if not is_too_deep(value):  # else it stays the text that it is in the file
-                found[name] = value
+    decode_json(found, marker.pop("json", []))  # of a NetCDF file that this package wrote
     recorded = marker.pop("attributes", None)
     if isinstance(recorded, dict):
         for key, value in from_json(recorded).items():
@@ -340,11 +331,3 @@ def is_scale(owner: Node) -> bool:
     The library's own functions for scales and labels are left alone: they crash in damaged files.
     """
     return isinstance(owner, h5py.Dataset) and bool(read_attribute(owner, "CLASS") == SCALE_CLASS)
-
-
-def _read_marker(owner: Node) -> Marker:
-    try:
-        marker = json.loads(read_attribute(owner, MARKER) or "{}")
-    except (TypeError, ValueError, RecursionError):
-        return {}
-    return marker if isinstance(marker, dict) and not is_too_deep(marker, AROUND) else {}

@@ -34,7 +34,7 @@ from ...body import check_file
 from ...errors import DsError, FormatError, UnsupportedError
 from ..base import LossWarning
 from ..library import guard
-from ..settings import HDF5, LABELS, setting
+from ..settings import HDF5, LABELS, NON_COORDINATE, chunk_sizes, setting
 
 Node = Any
 """An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""
@@ -91,9 +91,6 @@ def create_file(path: str, target: str) -> Node:
     with guard.Guard(DsError, target):
         return h5py.File(path, "w", libver=LIBVER, track_order=True, **CACHE)
 
-
-NON_COORDINATE = "_nc4_non_coord_"
-"""Before the name of a variable that is not the coordinate of the dimension of that name (netCDF-4)."""
 
 PURE_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
 """The `NAME` of a dimension scale without values begins with it (netCDF-4)."""
@@ -284,8 +281,7 @@ def creation_options(record: Any, shape: tuple[int, ...], compression: str | Non
         if compression == "gzip" and level is not None and 0 <= level <= 9:
             options["compression_opts"] = level
     options.update({name: True for name in ("shuffle", "fletcher32") if setting(record, name, bool) and 0 not in shape})
-    chunks = setting(record, "chunks", list) or []
-    if len(chunks) == len(shape) and all(isinstance(n, int) and n > 0 for n in chunks):
+    if chunks := chunk_sizes(record, shape):
         limits = options.get("maxshape", shape)
         options["chunks"] = tuple(
             n if limit is None else min(n, max(limit, 1)) for n, limit in zip(chunks, limits, strict=True)

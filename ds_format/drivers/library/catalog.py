@@ -1,10 +1,13 @@
-"""The description of a file, and what it means: metadata of a dataset, and what is needed to read each variable.
+"""What a file holds: its description, and what is needed to read each variable.
 
-The netCDF4 library, h5py and the codec of classic files describe a file alike.
+Whatever reads a NetCDF file describes it alike: the netCDF4 library, or the codec of classic files. The catalog of a
+format makes metadata of a dataset from that.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...base.names import escape
+from ...base.nesting import is_too_deep
 from ...errors import DsError, UnsupportedError
 from ..base import Metadata
 from ..strings import OBJECT_SIZE
@@ -209,3 +213,25 @@ def groups_of(names: Iterable[str], groups: Iterable[str]) -> list[str]:
 def dtype_of(code: str) -> np.dtype[Any]:
     """Return the dtype of a code in native byte order."""
     return np.dtype(code)
+
+
+MARKER_DEPTH = 4
+"""Lists and objects of a marker that are around the values of attributes."""
+
+
+def parse_marker(text: Any) -> dict[str, Any] | None:
+    """Return what the attribute of this package says that has what a format has no place for; None if it is none."""
+    try:
+        marker = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return marker if isinstance(marker, dict) and not is_too_deep(marker, MARKER_DEPTH) else None
+
+
+def decode_json(attributes: dict[str, Any], names: Any) -> None:
+    """Decode the attributes of a list, which are JSON text; those that are not stay what they are in the file."""
+    for name in names if isinstance(names, list) else []:
+        with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
+            value = json.loads(attributes[name])
+            if not is_too_deep(value):
+                attributes[name] = value

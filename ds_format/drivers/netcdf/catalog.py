@@ -16,8 +16,17 @@ from ..library import missing
 from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
-from .format import BOOL_ATTRIBUTE, BOOL_CODE, DEFAULT_FORMAT, MARKER, PROPERTY, Kind, take_marker, warn
-from .plan import ENCODING_ATTRIBUTE
+from .format import (
+    BOOL_ATTRIBUTE,
+    BOOL_CODE,
+    DEFAULT_FORMAT,
+    ENCODING_ATTRIBUTE,
+    MARKER,
+    PROPERTY,
+    Kind,
+    take_marker,
+    warn,
+)
 
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
 """Codes of what is no number → ds type and kind."""

@@ -27,11 +27,9 @@ from ..chunked import Chunks, SlabReader
 from ..library import missing
 from ..library.catalog import FileVariable, split
 from ..library.guard import ERRORS, LOCK
+from ..settings import NON_COORDINATE
 from ..slabs import Slices, clipped, insert, read_filled
 from .calls import Group, Variable
-
-NON_COORDINATE = "_nc4_non_coord_"
-"""Before the name, in the HDF5 file, of a variable that is not the coordinate of the dimension of that name."""
 
 Fetch = Callable[[Slices], NDArray[Any]]
 
@@ -100,16 +98,22 @@ def _last(slices: Slices) -> Slices:
 
 def _stored(path: str, name: str) -> tuple[int, ...] | None:
     """Return the extent of a variable as h5py tells it; None without h5py, or if it does not know the variable."""
-    group, base = split(name)
     try:
         h5py = importlib.import_module("h5py")
         with h5py.File(path, "r") as file:
-            for each in (NON_COORDINATE + base, base):
-                found = file.get(f"{group}/{each}")
-                if isinstance(found, h5py.Dataset):
-                    return found.shape and tuple(int(n) for n in found.shape)
+            found = _dataset(h5py, file, name)
+            return None if found is None else found.shape and tuple(int(n) for n in found.shape)
     except (ImportError, *ERRORS):
         return None
+
+
+def _dataset(h5py: Any, file: Any, name: str) -> Any:
+    """Return a variable of an open file of h5py; None if it does not know it."""
+    group, base = split(name)
+    for each in (NON_COORDINATE + base, base):
+        found = file.get(f"{group}/{each}")
+        if isinstance(found, h5py.Dataset):
+            return found
     return None
 
 
@@ -192,8 +196,9 @@ class NetCDFChunks:
         dtype = np.dtype(variable.place.dtype).newbyteorder("=")
 
         def find() -> Any:
-            found = self._find(variable.name)
-            return found if found is not None and np.dtype(found.dtype.str).newbyteorder("=") == dtype else None
+            found = _dataset(importlib.import_module("h5py"), self._file, variable.name)
+            is_same = found is not None and np.dtype(found.id.dtype.str).newbyteorder("=") == dtype
+            return found.id if is_same else None
 
         def fill() -> NDArray[Any]:
             # beyond the extent of the variable, if the last place is not within
@@ -235,12 +240,3 @@ class NetCDFChunks:
             return None
         self._chunks = chunks
         return chunks
-
-    def _find(self, name: str) -> Any:
-        group, base = split(name)
-        h5py: Any = importlib.import_module("h5py")
-        for each in (NON_COORDINATE + base, base):
-            found = self._file.get(f"{group}/{each}")
-            if isinstance(found, h5py.Dataset):
-                return found.id
-        return None

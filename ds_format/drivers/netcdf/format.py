@@ -27,7 +27,6 @@ tells), `groups`, `enums` (without variables) and `strings`.
 from __future__ import annotations
 
 import functools
-import json
 import re
 import unicodedata
 from typing import Any, Literal
@@ -35,11 +34,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ...base.dtypes import TYPES
-from ...base.nesting import is_too_deep
 from ...errors import UnsupportedError
 from ..base import LossWarning
 from ..library import guard
-from ..settings import NETCDF, setting
+from ..library.catalog import decode_json, parse_marker
+from ..settings import NETCDF, chunk_sizes, setting
 
 
 class NetCDFWarning(LossWarning):
@@ -58,6 +57,9 @@ BOOL_ATTRIBUTE = ("dtype", "bool")
 """Marks int8 values as booleans, as xarray does it."""
 
 BOOL_CODE = "i1"
+
+ENCODING_ATTRIBUTE = "_Encoding"
+"""Of a variable: encoding of its strings; UTF-8 without it."""
 
 CLASSIC_CODES = ("i1", "i2", "i4", "f4", "f8")
 CDF5_CODES = (*CLASSIC_CODES, "u1", "u2", "u4", "u8", "i8")
@@ -145,9 +147,6 @@ def _reason(part: str) -> str | None:
     return None
 
 
-AROUND = 4
-"""Lists and objects of the marker that are around the values of attributes."""
-
 MARKER = "ds_format"
 """Attribute of a variable, group or file with what NetCDF has no place for, as JSON: `json`, the attributes that are
 JSON text; `missing`, the text that stands for a missing string; `type`, if it is not the one that NetCDF shows; `empty`
@@ -158,21 +157,11 @@ def take_marker(attributes: dict[str, Any]) -> dict[str, Any]:
     """Remove the marker of this package from attributes, and return what it says; decode attributes of JSON text."""
     if MARKER not in attributes:
         return {}
-    try:
-        marker = json.loads(attributes[MARKER])
-    except (TypeError, ValueError, RecursionError):
-        return {}
-    if not isinstance(marker, dict) or is_too_deep(marker, AROUND):
+    marker = parse_marker(attributes[MARKER])
+    if marker is None:
         return {}
     del attributes[MARKER]
-    names = marker.pop("json", [])
-    for name in names if isinstance(names, list) else []:
-        try:
-            value = json.loads(attributes[name])
-        except (KeyError, TypeError, ValueError, RecursionError):
-            continue
-        if not is_too_deep(value):  # else it stays the text that it is in the file
-            attributes[name] = value
+    decode_json(attributes, marker.pop("json", []))
     return marker
 
 
@@ -200,8 +189,7 @@ def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool,
     options: dict[str, Any] = {}
     if setting(record, "endian", str) == "big":
         options["endian"] = "big"
-    chunks = setting(record, "chunks", list) or []
-    if len(chunks) == len(shape) and shape and all(isinstance(n, int) and n > 0 for n in chunks):
+    if chunks := chunk_sizes(record, shape):
         options["chunksizes"] = [
             n if is_unlimited else min(n, size) for n, size, is_unlimited in zip(chunks, shape, unlimited, strict=True)
         ]

@@ -22,17 +22,18 @@ from ..library.sink import LibrarySink, LibraryWriter
 from ..settings import HDF5, as_netcdf, setting
 from .attributes import write_attributes
 from .calls import Variable, close_file, create_file, drop, fit_cache, release_cache
-from .definition import DefinedVariable, Definer, define_enum
-from .format import PROPERTY, NetCDFWarning, file_dtype, warn
-from .plan import (
-    ENCODING_ATTRIBUTE,
+from .definition import (
+    DefinedVariable,
+    Definer,
     NetCDFPlan,
     characters,
     choose_format,
+    define_enum,
     known_facts,
     plan_file,
     storable,
 )
+from .format import ENCODING_ATTRIBUTE, PROPERTY, NetCDFWarning, file_dtype, warn
 
 
 @contextmanager

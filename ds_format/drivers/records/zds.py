@@ -26,9 +26,9 @@ from ...body.temporary import WorkFolder
 from ...dataset import META, dims
 from ...errors import DsError, FormatError, MissingError, UnsupportedError
 from ...zds import reindexing
+from ...zds.archiving import pack
 from ...zds.faults import message_at
 from ...zds.format import DEFAULT_COLLECTION, ID, SUFFIX, check_id, data_name, is_name
-from ...zds.packing import pack
 from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
 from ...zds.store_access import open_store

@@ -4,8 +4,7 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
 
-from .filling cimport MAX_RANK, empty, put, rank_of, want
-from .seek cimport Wanted
+from .filling cimport MAX_RANK, Wanted, empty, put, rank_of, want
 
 cnp.import_array()
 

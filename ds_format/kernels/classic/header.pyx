@@ -16,8 +16,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
 from .filling cimport MAX_RANK, empty, native
-from .items cimport Items, count, listed, most, name, number, padded, take, type_number
-from .places cimport MAX_SIZE, Place, check_places
+from .items cimport MAX_SIZE, Items, Place, check_places, count, listed, most, name, number, padded, take, type_number
 
 cnp.import_array()
 

@@ -1,9 +1,18 @@
-"""The items of a header, one after another, as far as they are usual; see `classic.format`."""
+"""The items of a header, one after another, and where variables lie, as far as that is usual.
+
+See `classic.format` and `classic.header`.
+"""
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..common.words cimport big_endian
+
+cdef extern from *:
+    """
+    #define DS_MAX_SIZE ((uint64_t) 1 << 61)
+    """
+    const uint64_t MAX_SIZE "DS_MAX_SIZE"  # bytes of which sums and products do not wrap; no file has as many
 
 cdef enum:
     MAX_NAME = 255  # bytes
@@ -86,3 +95,42 @@ cdef inline uint32_t type_number(Items* c) except 0:
     if not 0 < found < N_TYPES:
         raise EOFError
     return <uint32_t> found
+
+
+cdef struct Place:
+    uint64_t begin
+    uint64_t size  # bytes; of a record variable those of one record
+    bint is_record
+
+
+cdef inline uint64_t check_places(const Place* places, uint64_t n, uint64_t n_records, uint64_t header_end) except? 0:
+    """Return the bytes of a record, if all variables lie in file order and apart."""
+    cdef uint64_t i, step = 0, n_variables = 0, end = header_end, first = 0, last = 0
+    cdef const Place* place
+    for i in range(n):
+        place = &places[i]
+        if place.is_record:
+            n_variables += 1
+            step += (place.size + 3) & ~<uint64_t> 3
+            last = place.size
+        else:
+            if place.begin < end:
+                raise EOFError
+            end = place.begin + place.size
+        if step > MAX_SIZE or end > MAX_SIZE:
+            raise EOFError
+    if n_variables == 1:
+        step = last
+    if n_records == 0:
+        return step
+    for i in range(n):
+        place = &places[i]
+        if place.is_record:
+            if place.begin < end:
+                raise EOFError
+            if first == 0:
+                first = place.begin
+            end = place.begin + place.size
+            if end > first + step:
+                raise EOFError
+    return step

@@ -10,8 +10,7 @@ from libc.stdlib cimport free, malloc
 from posix.unistd cimport pread
 
 from ..files.system cimport fail
-from .filling cimport MAX_RANK, empty, native, put, rank_of, want
-from .seek cimport Wanted, seek
+from .filling cimport MAX_RANK, Wanted, empty, native, put, rank_of, seek, want
 
 cnp.import_array()
 

@@ -6,5 +6,6 @@ Declarations:
 
 words    loads, stores and byte swaps of words at any address
 utf8     whether bytes are UTF-8
+room     a buffer that grows at its end
 cursor   a place in a message, which never goes beyond its end
 """

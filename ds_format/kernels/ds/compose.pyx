@@ -14,7 +14,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from ..json.room cimport Room, make_room, put_byte, put_bytes
+from ..common.room cimport Room, make_room, put_byte, put_bytes
 from ..json.scan cimport MAX_DEPTH
 from ..json.values cimport put_int64, put_items, put_name, put_text, put_value
 

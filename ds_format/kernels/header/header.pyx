@@ -12,7 +12,6 @@ from libc.string cimport memcpy
 
 from ..common.words cimport LITTLE_HOST
 from ..json.decode cimport Names, Text, expect, next_byte, take_count, take_key, take_string, take_value
-from .properties cimport DIMS, ENDIAN, LEN, MISSING, OFFSET, SIZE, TYPE, take_property
 
 from ..json.decode import Unusual
 

@@ -17,8 +17,9 @@ from libc.string cimport memchr, memcmp, memcpy
 
 from ..common.words cimport load_u64
 from ..json.decode cimport Text, borrow_names, expect, follows, give_back, next_byte, take_key, take_value
-from .header cimport DTYPES, Header, Known, Variable, append_values, begin, finish, take_member, take_name
-from .properties cimport DIMS, SIZE, TYPE
+from .header cimport (
+    DIMS, DTYPES, SIZE, TYPE, Header, Known, Variable, append_values, begin, finish, take_member, take_name
+)
 
 from ..json.decode import Unusual
 

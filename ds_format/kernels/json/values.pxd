@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from .room cimport Room
+from ..common.room cimport Room
 
 cdef int put_int64(Room* room, int64_t value) except -1
 cdef int put_text(Room* room, object text) except -1

@@ -11,7 +11,7 @@ from libc.math cimport isfinite, isnan
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport strlen
 
-from .room cimport Room, make_room, put_byte, put_bytes
+from ..common.room cimport Room, make_room, put_byte, put_bytes
 from .scan cimport MAX_DEPTH as DEEPEST
 from .text cimport copy_ascii, copy_escaped, copy_plain, put_decimal, put_integer
 

@@ -7,14 +7,15 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Contains, PyDict_GetItem, PyDict_Next, PyDict_SetItem
 from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.mem cimport PyMem_RawFree
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from ..common.cursor cimport Cursor, follows, number, take
+from ..common.room cimport Room, make_room, put_bytes
 
 cnp.import_array()
 
@@ -255,42 +256,20 @@ cdef enum:
 cdef object ndarray = cnp.ndarray
 
 
-cdef struct Buffer:
-    uint8_t* data
-    Py_ssize_t size
-    Py_ssize_t room
-
-
-cdef inline uint8_t* _reserve(Buffer* b, Py_ssize_t size) except NULL:
-    """Return where some bytes can be put."""
-    cdef Py_ssize_t room
-    cdef void* data
-    if size > b.room - b.size:
-        room = max(2 * b.room, b.size + size)
-        data = realloc(b.data, room)
-        if data == NULL:
-            raise MemoryError
-        b.data, b.room = <uint8_t*> data, room
-    b.size += size
-    return b.data + b.size - size
-
-
-cdef inline int _put(Buffer* b, const void* data, Py_ssize_t size) except -1:
-    memcpy(_reserve(b, size), data, size)
-    return 0
-
-
-cdef inline int _put_header(Buffer* b, uint8_t first, uint64_t value, int width) except -1:
+cdef inline int _put_header(Room* b, uint8_t first, uint64_t value, int width) except -1:
     """Put a byte, and a number of some bytes, big-endian."""
-    cdef uint8_t* p = _reserve(b, 1 + width)
+    cdef uint8_t* p
     cdef int i
+    make_room(b, 1 + width)
+    p = b.data + b.size
+    b.size += 1 + width
     p[0] = first
     for i in range(width):
         p[1 + i] = <uint8_t> (value >> 8 * (width - 1 - i))
     return 0
 
 
-cdef inline int _put_length(Buffer* b, uint64_t n, uint8_t fix, uint64_t n_fix, int first, int first_width) except -1:
+cdef inline int _put_length(Room* b, uint64_t n, uint8_t fix, uint64_t n_fix, int first, int first_width) except -1:
     """Put the header of something with a length: in one byte, or with the shortest number."""
     if n < n_fix:
         return _put_header(b, <uint8_t> (fix | n), 0, 0)
@@ -303,7 +282,7 @@ cdef inline int _put_length(Buffer* b, uint64_t n, uint8_t fix, uint64_t n_fix, 
     raise _UnusualError
 
 
-cdef int _put_int(Buffer* b, object value) except -1:
+cdef int _put_int(Room* b, object value) except -1:
     cdef int overflow = 0
     cdef int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow > 0:
@@ -329,29 +308,29 @@ cdef int _put_int(Buffer* b, object value) except -1:
     return _put_header(b, 0xD3, n, 8)
 
 
-cdef int _put_text(Buffer* b, object value) except -1:
+cdef int _put_text(Room* b, object value) except -1:
     cdef Py_ssize_t size = 0
     cdef const char* data = PyUnicode_AsUTF8AndSize(value, &size)
     _put_length(b, size, 0xA0, 32, 0xD9, 1)
-    return _put(b, data, size)
+    return put_bytes(b, data, size)
 
 
-cdef int _put_array(Buffer* b, cnp.ndarray array, dict prefixes) except -1:
+cdef int _put_array(Room* b, cnp.ndarray array, dict prefixes) except -1:
     """Put a contiguous array whose dtype has a prefix: all that stands before its shape."""
     cdef PyObject* prefix = PyDict_GetItem(prefixes, array.dtype)
     cdef Py_ssize_t i, size = cnp.PyArray_NBYTES(array)
     if prefix == NULL or not cnp.PyArray_IS_C_CONTIGUOUS(array):
         raise _UnusualError
-    _put(b, PyBytes_AS_STRING(<bytes> prefix), PyBytes_GET_SIZE(<bytes> prefix))
+    put_bytes(b, PyBytes_AS_STRING(<bytes> prefix), PyBytes_GET_SIZE(<bytes> prefix))
     _put_length(b, array.ndim, 0x90, 16, 0xDC, 2)
     for i in range(array.ndim):
         _put_int(b, cnp.PyArray_DIM(array, <int> i))
-    _put(b, b"\xc4\x04data", 6)
+    put_bytes(b, b"\xc4\x04data", 6)
     _put_length(b, size, 0, 0, 0xC4, 1)
-    return _put(b, cnp.PyArray_DATA(array), size)
+    return put_bytes(b, cnp.PyArray_DATA(array), size)
 
 
-cdef int _put_map(Buffer* b, dict entries, dict prefixes, int depth) except -1:
+cdef int _put_map(Room* b, dict entries, dict prefixes, int depth) except -1:
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t place = 0, left = len(entries)
@@ -367,7 +346,7 @@ cdef int _put_map(Buffer* b, dict entries, dict prefixes, int depth) except -1:
     return 0
 
 
-cdef int _put_value(Buffer* b, object value, dict prefixes, int depth) except -1:
+cdef int _put_value(Room* b, object value, dict prefixes, int depth) except -1:
     """Put one value."""
     cdef double real
     cdef uint64_t bits
@@ -388,7 +367,7 @@ cdef int _put_value(Buffer* b, object value, dict prefixes, int depth) except -1
         return _put_header(b, 0xCB, bits, 8)
     if kind is bytes:
         _put_length(b, PyBytes_GET_SIZE(value), 0, 0, 0xC4, 1)
-        return _put(b, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+        return put_bytes(b, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
     if kind is list or kind is tuple:
         _put_length(b, len(value), 0x90, 16, 0xDC, 2)
         for item in value:
@@ -414,14 +393,12 @@ def pack(object value, dict prefixes not None):
     bytes
         One message; NotImplemented if something is unusual or cannot be encoded.
     """
-    cdef Buffer b
-    b.data, b.size, b.room = <uint8_t*> malloc(FIRST_SIZE), 0, FIRST_SIZE
-    if b.data == NULL:
-        raise MemoryError
+    cdef Room b = Room(NULL, 0, 0, NULL, False)
     try:
+        make_room(&b, FIRST_SIZE)
         _put_value(&b, value, prefixes, 0)
         return PyBytes_FromStringAndSize(<char*> b.data, b.size)
     except (_UnusualError, UnicodeEncodeError, OverflowError):
         return NotImplemented
     finally:
-        free(b.data)
+        PyMem_RawFree(b.data)

@@ -5,5 +5,5 @@ zdx_text         the same as text
 lines            documents → lines of JSON; lines of JSON → such an index
 document_fetch   the document of an id, from an open file
 
-Declarations: `entries` (of an index), `hash_id`, `id_rule` (which ids need no second look).
+Declarations: `entries` (of an index, and the rule for ids), `hash_id`.
 """

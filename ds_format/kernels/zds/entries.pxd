@@ -1,9 +1,32 @@
-"""Entries of a ZDX index: u16 size of the id, the id, u64 offset, u32 length; little-endian, not aligned."""
+"""Entries of a ZDX index: u16 size of the id, the id, u64 offset, u32 length; little-endian, not aligned.
+
+Ids that are written are of letters, digits, `_`, `-` and `.`, at most 255; no dot first, no two together: `usual_id`.
+"""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from ..common.words cimport LITTLE_HOST, load_u64, store_u64, swap_word
+
+cdef extern from *:
+    """
+    #ifndef DS_USUAL_ID
+    #define DS_USUAL_ID
+    static const uint8_t ds_id_bytes[256] = {
+        ['-'] = 1, ['.'] = 1, ['_'] = 1, ['0'] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+        ['A'] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+        ['a'] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    };
+    static inline int ds_usual_id(const uint8_t *p, Py_ssize_t size) {
+        Py_ssize_t i;
+        if (size < 1 || size > 255 || p[0] == '.') return 0;
+        for (i = 0; i < size; i++)
+            if (!ds_id_bytes[p[i]] || (p[i] == '.' && i + 1 < size && p[i + 1] == '.')) return 0;
+        return 1;
+    }
+    #endif
+    """
+    bint usual_id "ds_usual_id"(const uint8_t* p, Py_ssize_t size) noexcept nogil
 
 cdef enum:
     FIXED = 14  # bytes of an entry besides its id

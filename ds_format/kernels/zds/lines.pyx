@@ -9,16 +9,15 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from ..common.room cimport Room, make_room
 from ..json.check cimport begin, check_next
-from ..json.room cimport Room, make_room
 from ..json.scan cimport (
     BLANK as BLANK_LINE, CR, ID_ESCAPED, ID_FOUND, ID_STRING, ID_TWICE as TWICE, NUMBER_RANGE as RANGE, VALID,
     Checked, Scan
 )
 from ..json.unescape cimport unescape
 from ..json.values cimport put_items
-from .entries cimport LONGEST_ID, Entry
-from .id_rule cimport usual_id
+from .entries cimport LONGEST_ID, Entry, usual_id
 from .zdx cimport Table, tag_of
 
 from ..json.check import FAULTS

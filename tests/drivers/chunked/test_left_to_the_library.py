@@ -14,8 +14,8 @@ import netCDF4
 import numpy as np
 import pytest
 
-from ds_format.drivers import netcdf
-from ds_format.drivers.chunked import filters, index, opened
+from ds_format.codec import filters
+from ds_format.drivers import chunked, netcdf
 from ds_format.drivers.netcdf.source import NetCDFSource
 
 from .files import assert_same, both, is_left_to_the_library, numbers, whole
@@ -205,13 +205,13 @@ def test_more_chunks_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.
         made(chunks=(4,))(file)
         file.create_dataset("y", (1000,), "f4", chunks=(4,))
     assert not is_left_to_the_library(hdf5, path, "x")
-    monkeypatch.setattr(index, "MAX_KNOWN", 9)
+    monkeypatch.setattr(chunked, "MAX_KNOWN", 9)
     assert is_left_to_the_library(hdf5, path, "x")
     assert is_left_to_the_library(hdf5, path, "y")
 
 
 def test_small_slabs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opened, "MIN_SIZE", 4 * N)
+    monkeypatch.setattr(chunked, "MIN_SIZE", 4 * N)
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         made(chunks=(8,))(file)

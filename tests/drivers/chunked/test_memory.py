@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ds_format.drivers.chunked import filters, opened
+from ds_format.codec import filters
+from ds_format.drivers import chunked
 
 from .files import numbers, whole
 
@@ -28,9 +29,9 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    monkeypatch.setattr(opened, "PIECE_SIZE", 1)
-    monkeypatch.setattr(opened, "ROOM_SIZE", 1000)
-    monkeypatch.setattr(opened, "decode", decode)
+    monkeypatch.setattr(chunked, "PIECE_SIZE", 1)
+    monkeypatch.setattr(chunked, "ROOM_SIZE", 1000)
+    monkeypatch.setattr(chunked, "decode", decode)
     with contextlib.closing(hdf5.open(path)) as source:
         found = source._prepare(source._variable("x"), whole(data.shape))()
     assert found.tobytes() == data.tobytes()
@@ -42,7 +43,7 @@ def test_a_large_chunk_is_not_in_memory_twice(tmp_path: Path, monkeypatch: pytes
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=numbers((8, 100)), chunks=(4, 100), compression="gzip")
     for size, is_left in ((2000, False), (1000, True)):
-        monkeypatch.setattr(opened, "LARGE_SIZE", size)
+        monkeypatch.setattr(chunked, "LARGE_SIZE", size)
         with contextlib.closing(hdf5.open(path)) as source:
             variable = source._variable("x")
             assert (source._prepare(variable, (slice(0, 1), slice(0, 100))) is None) == is_left

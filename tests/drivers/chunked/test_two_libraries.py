@@ -25,12 +25,12 @@ import concurrent.futures, sys
 {imports}
 import netCDF4, numpy as np
 import ds_format as ds
-from ds_format.drivers.chunked import index, opened
+from ds_format.drivers import chunked
 from ds_format.drivers.netcdf import chunks
-opened.MIN_SIZE = chunks.MIN_SIZE = chunks.IMPORT_SIZE = 0
-index.MIN_CHUNK_SIZE = {{False: 0, True: 0}}
-calls, read = [], opened.read_chunks
-opened.read_chunks = lambda *given: calls.append(None) or read(*given)
+chunked.MIN_SIZE = chunks.MIN_SIZE = chunks.IMPORT_SIZE = 0
+chunked.MIN_CHUNK_SIZE = {{False: 0, True: 0}}
+calls, read = [], chunked.read_chunks
+chunked.read_chunks = lambda *given: calls.append(None) or read(*given)
 def work(i):
     if i % 4 == 3:
         with netCDF4_lock, netCDF4.Dataset({path!r}) as file:

@@ -13,7 +13,7 @@ import pytest
 import ds_format as ds
 from ds_format.body.body import FIRST_SIZE
 from ds_format.codec.header import VERSION_LINE
-from ds_format.drivers import ds_header
+from ds_format.drivers.ds import header as ds_header
 from ds_format.drivers.ds.source import DsSource
 from tests.descriptors import n_open, needs_proc
 

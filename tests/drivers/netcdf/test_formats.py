@@ -12,8 +12,8 @@ import pytest
 
 from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
+from ds_format.drivers.netcdf.definition import misfit, plan_file
 from ds_format.drivers.netcdf.format import is_available
-from ds_format.drivers.netcdf.plan import misfit, plan_file
 from ds_format.errors import UnsupportedError
 
 from ..netcdf_compare import differences

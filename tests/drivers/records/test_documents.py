@@ -14,7 +14,7 @@ import ds_format as ds
 from ds_format.drivers.records import source
 from ds_format.drivers.records.columns import array_of_documents, values_for_documents
 from ds_format.drivers.records.zds import InOrder
-from ds_format.zds.packing import unpack
+from ds_format.zds.archiving import unpack
 from ds_format.zds.store import ZDSStore
 from tests.same import same_data
 from tests.test_any_to_any import check

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ds_format as ds
-from ds_format.zds.packing import pack
+from ds_format.zds.archiving import pack
 from ds_format.zds.store import ZDSStore
 from tests.same import same_data
 

@@ -27,7 +27,9 @@ from ds_format.kernels.classic import slabs
 from tests.descriptors import n_open, needs_proc
 
 from ....classic.files import File, Variable, encode
+from ....fetch_ncarg import VARIABLE, folder, netcdf_files
 from ..files import make
+from .both import differences
 
 LARGE = FIRST_SIZE // 4
 
@@ -266,3 +268,68 @@ def test_the_end_of_an_unusual_file_is_missed(last: Variable, tmp_path: Path) ->
     (tmp_path / "a.nc").write_bytes(data[:-4])
     with pytest.raises(TruncatedError, match='variable "a"'):
         ds.read(tmp_path / "a.nc", "a")
+
+
+RECORDS = Variable(b"r", [0], 3, [b"\0\1", b"\0\2"])
+OTHER = Variable(b"q", [0, 1], 1, [b"abc", b"def"])
+FIXED = Variable(b"x", [1], 5, [bytes(12)])
+FILE = File(1, [(b"t", 0), (b"n", 3)], [], [FIXED, RECORDS, OTHER])
+ODD: dict[str, tuple[File, bytes, list[tuple[str | None, str]]]] = {
+    "nothing": (FILE, b"", []),
+    "one record variable": (FILE._replace(variables=[FIXED, RECORDS]), b"", []),
+    "no variables": (FILE._replace(variables=[]), b"", []),
+    "streaming": (
+        FILE._replace(n_records=2**32 - 1),
+        b"",
+        [(None, "header: numrecs: the number of records was never written; found 2 by the size of the file")],
+    ),
+    "vsize": (
+        FILE._replace(variables=[FIXED._replace(vsize=13), RECORDS, OTHER]),
+        b"",
+        [("x", "header: vsize: found 13, expected 12")],
+    ),
+    "more": (FILE, b"more", [(None, "found 4 bytes behind the last variable")]),
+    "more behind fixed": (FILE._replace(variables=[FIXED]), b"\0", [(None, "found 1 bytes behind the last variable")]),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd(name: str, tmp_path: Path) -> None:
+    file, more, expected = ODD[name]
+    (tmp_path / "a.nc").write_bytes(encode(file) + more)
+    found = ds.verify(tmp_path / "a.nc")
+    assert [(problem.variable, problem.message, problem.severity) for problem in found] == [
+        (*each, "warning") for each in expected
+    ]
+
+
+def test_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "a.nc").write_bytes(encode(FILE)[:-8])
+    assert [(problem.variable, problem.severity) for problem in ds.verify(tmp_path / "a.nc")] == [
+        ("r", "error"),
+        ("q", "error"),
+    ]
+    (tmp_path / "a.nc").write_bytes(encode(FILE)[:50])
+    [problem] = ds.verify(tmp_path / "a.nc")
+    assert problem.severity == "error" and "header" in problem.message
+
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "netcdf"
+
+
+def classic(paths: list[Path]) -> list[Path]:
+    return [path for path in paths if path.read_bytes()[:3] == b"CDF"]
+
+
+@pytest.mark.parametrize("path", classic(sorted(GOLDEN.glob("*.nc"))), ids=lambda path: path.name)
+def test_a_golden_file(path: Path) -> None:
+    assert differences(path) == []
+
+
+FILES = classic(netcdf_files(folder())) if folder().is_dir() else []
+
+
+@pytest.mark.skipif(not FILES, reason=f"no files in {folder()}: run tests/fetch_ncarg.py, or set {VARIABLE}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(folder()).as_posix())
+def test_a_real_file(path: Path) -> None:
+    assert differences(path) == []

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ds_format.errors import FormatError, IntegrityError, TruncatedError, UnsafeError, UnsupportedError
-from ds_format.zds import packing
+from ds_format.zds import archiving
 from ds_format.zds.archive import Archive
+from ds_format.zds.archiving import pack, unpack
 from ds_format.zds.faults import ZdsWarning
-from ds_format.zds.packing import pack, unpack
 
 from . import golden, zips
 from .zips import DATA, LINES
@@ -217,7 +217,7 @@ def test_last_lines_of_more_than_a_block(tmp_path: Path) -> None:
 def test_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = store(tmp_path, **{"collections/train/docs/a.json": b"{}"})
     for limit in (1, 40, 1000):
-        monkeypatch.setattr(packing, "LARGE", limit)
+        monkeypatch.setattr(archiving, "LARGE", limit)
         monkeypatch.setattr(zipfile, "ZIP64_LIMIT", limit)
         for compression in ("store", "deflate"):
             pack(root, tmp_path / "x.zds", compression)
@@ -246,7 +246,7 @@ def test_a_failed_pack_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_files_that_become_shorter_or_vanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = store(tmp_path, README=b"hello")
-    write = packing._write
+    write = archiving._write
 
     def shorten(archive: Any, name: str, *rest: Any) -> None:
         if name == DATA:
@@ -254,11 +254,11 @@ def test_files_that_become_shorter_or_vanish(tmp_path: Path, monkeypatch: pytest
             os.unlink(root / "README")
         write(archive, name, *rest)
 
-    monkeypatch.setattr(packing, "_write", shorten)
+    monkeypatch.setattr(archiving, "_write", shorten)
     with pytest.raises(TruncatedError, match=r"data\.jsonl: the file ends at byte 5"):
         pack(root, tmp_path / "x.zds")
     assert not (tmp_path / "x.zds").exists()
-    monkeypatch.setattr(packing, "_chosen", lambda *args: ["README"])
+    monkeypatch.setattr(archiving, "_chosen", lambda *args: ["README"])
     with pytest.raises(TruncatedError, match="README: the file vanished"):
         pack(root, tmp_path / "x.zds")
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import FormatError
-from ...kernels.common.checksums import fletcher32
-from ...kernels.hdf5.chunks import unshuffle
+from ..errors import FormatError
+from ..kernels.common.checksums import fletcher32
+from ..kernels.hdf5.chunks import unshuffle
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..body.body import FIRST_SIZE, Body, open_body
-from ..codec.line import Header, find_end, parse
-from ..errors import DsError
+from ...body.body import FIRST_SIZE, Body, open_body
+from ...codec.line import Header, find_end, parse
+from ...errors import DsError
 
 
 def open_line(path: Any) -> tuple[Body, bytes | bytearray]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ds_format.zds.packing import pack
+from ds_format.zds.archiving import pack
 from ds_format.zds.store import ZDSStore
 from ds_format.zds.training import Batches, ZDataset, ZIterableDataset
 

@@ -85,7 +85,7 @@ def pack(
     --------
     >>> import os
     >>> from ds_format.zds.archive import Archive
-    >>> from ds_format.zds.packing import pack
+    >>> from ds_format.zds.archiving import pack
     >>> os.makedirs("animals/collections/train/meta")
     >>> with open("animals/collections/train/meta/data.jsonl", "wb") as file:
     ...     size = file.write(b'{"_id":"a"}\n')
@@ -254,7 +254,7 @@ def unpack(
     Examples
     --------
     >>> import zipfile
-    >>> from ds_format.zds.packing import unpack
+    >>> from ds_format.zds.archiving import unpack
     >>> with zipfile.ZipFile("zoo.zds", "w") as file:
     ...     file.writestr("collections/train/meta/data.jsonl", '{"_id":"a"}\n')
     >>> unpack("zoo.zds", "zoo")

@@ -1,4 +1,4 @@
-"""A buffer of JSON text that grows at its end."""
+"""A buffer that grows at its end, for messages and JSON text."""
 
 from cpython.mem cimport PyMem_RawRealloc
 from cpython.object cimport PyObject
@@ -12,8 +12,8 @@ cdef enum:
 cdef struct Room:
     uint8_t* data
     Py_ssize_t size, room
-    PyObject* fallback  # what converts values of other types, or None; borrowed
-    bint like_python    # text as `json.dumps` makes it: ASCII, blanks behind `,` and `:`, NaN and infinities
+    PyObject* fallback  # for JSON: what converts values of other types, or None; borrowed
+    bint like_python    # for JSON: text as `json.dumps` makes it: ASCII, blanks behind `,` and `:`, NaN and infinities
 
 
 cdef inline int make_room(Room* room, Py_ssize_t more) except -1:
