@@ -22,7 +22,7 @@ cdef class Original:
     cdef dict meta
     cdef list lists  # names and values of the lists that have nothing in them that could be changed
     cdef list deep   # of the other values that could be changed in place
-    cdef dict copy(self)
+    cpdef dict copy(self)
 
 
 cdef class Template:

@@ -5,7 +5,9 @@ from typing_extensions import Buffer
 from .header import Header
 
 @final
-class Original: ...
+class Original:
+    def __init__(self, meta: dict[str, Any]) -> None: ...
+    def copy(self) -> dict[str, Any]: ...
 
 @final
 class Template:

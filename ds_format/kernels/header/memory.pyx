@@ -24,12 +24,12 @@ from .header cimport (
 from ..json.decode import Unusual
 
 cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
     PyObject* PyDict_GetItemWithError(object items, object key) except? NULL
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef enum:
     LONGEST = 2048  # bytes of an entry that is remembered
-    MOST_ITEMS = LONGEST  # of a list in it
 
 cdef str DTYPES_KEY = ".dtypes"
 cdef frozenset PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -67,9 +67,15 @@ cdef bint _is_flat(object value) except -1:
 
 
 cdef class Original:
-    """Metadata that are never given away, but copied."""
+    """Metadata that are never given away, but copied.
 
-    def __cinit__(self, dict meta):
+    Parameters
+    ----------
+    meta : dict
+        Nobody changes it afterwards, or anything in it.
+    """
+
+    def __init__(self, dict meta not None):
         self.meta = meta
         self.lists, self.deep = [], []
         for name, value in meta.items():
@@ -78,12 +84,12 @@ cdef class Original:
             elif type(value) is list or type(value) is dict or _is_array(value):
                 self.deep += (name, value)
 
-    cdef dict copy(self):
+    cpdef dict copy(self):
         """Return them as they are, with lists, dicts and arrays that nobody else holds."""
         cdef dict meta = <dict> PyDict_Copy(self.meta)
         cdef Py_ssize_t i
         for i in range(0, len(self.lists), 2):
-            PyDict_SetItem(meta, self.lists[i], PyList_GetSlice(self.lists[i + 1], 0, MOST_ITEMS))
+            PyDict_SetItem(meta, self.lists[i], PyList_GetSlice(self.lists[i + 1], 0, PY_SSIZE_T_MAX))
         for i in range(0, len(self.deep), 2):
             PyDict_SetItem(meta, self.deep[i], _copied(self.deep[i + 1]))
         return meta

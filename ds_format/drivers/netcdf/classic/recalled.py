@@ -7,16 +7,15 @@ attributes then. What became of them the time before is not found out again.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from copy import deepcopy
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .... import classic
 from ....base.once import OnDemand
 from ....dataset import META, escape
 from ....errors import DsError
+from ....kernels.header.memory import Original
 from ....model.conventions import BOUNDS
 from ...library.catalog import Catalog, DescribedFile, DescribedGroup, DescribedVariable, FileVariable, joinable
 from ..catalog import (
@@ -87,9 +86,7 @@ class _Known(NamedTuple):
     """In the file."""
     dims: list[str]
     variable: FileVariable
-    properties: dict[str, Any]
-    arrays: list[str]
-    """Which properties are arrays."""
+    properties: Original
 
     def at(self, place: classic.Variable) -> FileVariable:
         """Return the variable at another place."""
@@ -102,12 +99,7 @@ class _Known(NamedTuple):
     def said_of(self, place: classic.Variable) -> dict[str, Any]:
         """Return its properties and attributes there."""
         properties = self.properties.copy()
-        properties[".dims"] = self.dims.copy()
         properties[".size"] = list(place.shape)
-        if PROPERTY in properties:
-            properties[PROPERTY] = properties[PROPERTY].copy()
-        for key in self.arrays:
-            properties[key] = properties[key].copy()
         return properties
 
 
@@ -119,7 +111,7 @@ class _Memory:
         self.dimensions: tuple[classic.Dimension, ...] = ()
         self.names: list[str] = []
         self.unlimited: list[str] = []
-        self.record: tuple[str, dict[str, Any]] | None = None
+        self.record: tuple[str, Original] | None = None
         """Format, and what the variables do not tell about the file."""
 
     def catalog(
@@ -180,13 +172,11 @@ class _Memory:
             self.variables.append(None)
         if i < MOST:
             self.variables[i] = None
-            arrays = _array_keys(properties)
-            for key in arrays:
-                # those of the header are for all files that have them
-                properties[key] = properties[key].copy()
-            if variable.kind == "number" and variable.shape and _is_flat(properties):
-                dims, kept = list(described.dims), _kept(properties, arrays)
-                self.variables[i] = _Known(escape(place.name), place.attributes, dims, variable, kept, arrays)
+            kept = Original(properties)
+            properties = kept.copy()  # arrays of the header are for all files that have them
+            if variable.kind == "number" and variable.shape:
+                known = _Known(escape(place.name), place.attributes, list(described.dims), variable, kept)
+                self.variables[i] = known
         return variable, properties
 
 
@@ -222,7 +212,7 @@ class LargeCatalog:
                 uses.add([self._entry(key)])
             else:
                 uses.dims.update([self._names[dim] for dim in place.dims])
-        self._dataset = _dataset_entry(header, _dataset_record(header, uses, unlimited))
+        self._dataset = Original(_dataset_entry(header, _dataset_record(header, uses, unlimited)))
         self.variables = OnDemand(self._places, self._variable)
         self.meta = OnDemand(dict.fromkeys([*self._places, META]), self._entry)
         self.faults: Mapping[str, DsError] = {}
@@ -232,11 +222,8 @@ class LargeCatalog:
 
     def _entry(self, key: str) -> dict[str, Any]:
         if key == META:
-            return deepcopy(self._dataset)
-        properties = self._read(key)[1]
-        for key in _array_keys(properties):
-            properties[key] = properties[key].copy()
-        return properties
+            return self._dataset.copy()
+        return Original(self._read(key)[1]).copy()
 
     def _read(self, key: str) -> tuple[FileVariable, dict[str, Any]]:
         described = _described(self._places[key], self._names)
@@ -248,10 +235,6 @@ class LargeCatalog:
 
 def _has_sentinels(place: classic.Variable) -> bool:
     return not SENTINEL_ATTRIBUTES.isdisjoint(place.attributes)
-
-
-def _array_keys(properties: dict[str, Any]) -> list[str]:
-    return [key for key, value in properties.items() if isinstance(value, np.ndarray)]
 
 
 def _joins(header: classic.Header, names: list[str]) -> frozenset[str]:
@@ -269,31 +252,15 @@ def _described(place: classic.Variable, names: list[str]) -> DescribedVariable:
     )
 
 
-def _dataset_record(header: classic.Header, uses: Uses, unlimited: list[str]) -> dict[str, Any]:
+def _dataset_record(header: classic.Header, uses: Uses, unlimited: list[str]) -> Original:
     file = DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
-    return dataset_record(file, uses, unlimited)
+    return Original(dataset_record(file, uses, unlimited))
 
 
-def _dataset_entry(header: classic.Header, record: dict[str, Any]) -> dict[str, Any]:
+def _dataset_entry(header: classic.Header, record: Original) -> dict[str, Any]:
     """Return the metadata of the dataset; attributes of the header lose the marker."""
     attributes = header.attributes
     take_marker(attributes)
     own = {escape(name) if name[0] in ESCAPED else name: value for name, value in attributes.items()}
-    copied = {name: value if isinstance(value, str) else value.copy() for name, value in record.items()}
+    copied = record.copy()
     return {**({PROPERTY: copied} if copied else {}), **own}
-
-
-def _kept(properties: dict[str, Any], arrays: list[str]) -> dict[str, Any]:
-    """Return properties that nobody else can change."""
-    kept = properties | {key: properties[key].copy() for key in arrays}
-    if PROPERTY in kept:
-        kept[PROPERTY] = kept[PROPERTY].copy()
-    return kept
-
-
-def _is_flat(properties: dict[str, Any]) -> bool:
-    """Return whether properties have no values inside of values but those that `_Known.said_of` copies."""
-    flat = (str, bool, np.generic, np.ndarray)
-    record = properties.get(PROPERTY, {})
-    others = [value for key, value in properties.items() if key not in (".dims", ".size", PROPERTY)]
-    return all(isinstance(value, flat) for value in [*record.values(), *others])
