@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from .timeaxis import time_dt
     from .views.lazy import File, Variable
     from .xarray_.many import open_many as open_many
-    from .xarray_.reading import to_xarray
-    from .xarray_.writing import from_xarray
+    from .xarray_.reading import to_xarray as to_xarray
+    from .xarray_.writing import from_xarray as from_xarray
 
 _OPS = (
     *("apply", "attr", "attrs", "copy", "dim", "dims", "find", "findall", "get_attrs", "get_dims", "get_meta"),
@@ -155,7 +155,6 @@ __all__ = [
     "find",
     "findall",
     "from_netcdf",
-    "from_xarray",
     "get_attrs",
     "get_dims",
     "get_meta",
@@ -185,7 +184,6 @@ __all__ = [
     "time",
     "time_dt",
     "to_netcdf",
-    "to_xarray",
     "type",
     "unescape",
     "validate",
