@@ -131,9 +131,9 @@ def parse(codecs: Any, version: int) -> tuple[CodecStep, ...]:
     --------
     >>> from ds_format.binpickle.decoding import parse
     >>> parse([["chain", {"codecs": [["null", {}], ["gz", {"level": 9}]]}]], 1)
-    (Step(id='zlib', config={'level': 9}),)
+    (CodecStep(id='zlib', config={'level': 9}),)
     >>> parse([{"id": "zstd", "level": 3}], 2)
-    (Step(id='zstd', config={'id': 'zstd', 'level': 3}),)
+    (CodecStep(id='zstd', config={'id': 'zstd', 'level': 3}),)
     """
     if type(codecs) is not list:
         raise FormatError(f"found {shown(codecs)}, expected an array")

@@ -344,8 +344,8 @@ def attribute_type(value: Any) -> str:
 
     Examples
     --------
-    >>> type_of("K"), type_of(1.5), type_of(np.float32(1.5)), type_of([1, 2]), type_of(np.zeros((2, 3), "i2"))
-    ('unicode', 'float64', 'float32', 'int64[2]', 'int16[2,3]')
+    >>> [attribute_type(value) for value in ("K", 1.5, np.float32(1.5), [1, 2], np.zeros((2, 3), "i2"))]
+    ['unicode', 'float64', 'float32', 'int64[2]', 'int16[2,3]']
     """
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
         name = {"U": "unicode", "T": "unicode", "S": "str"}.get(value.dtype.kind, value.dtype.name)

@@ -34,7 +34,7 @@ def assemble(
     reads : iterable of Read
         One for each input.
     dim, new, variables, jd
-        As `plan.make`.
+        As `plan_merge`.
     masks : bool
         Whether merged numbers are masked arrays with a mask of their shape, whatever is missing.
     """

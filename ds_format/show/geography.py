@@ -84,7 +84,7 @@ def longitude_window(longitudes: Floats, first: int = -180) -> tuple[float, floa
 
     Examples
     --------
-    >>> window(np.array([170.0, 175, -180, -175]))
+    >>> longitude_window(np.array([170.0, 175, -180, -175]))
     (170.0, 185.0)
     """
     places = np.unique(longitudes % 360)

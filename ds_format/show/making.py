@@ -251,7 +251,7 @@ def make(
     Parameters
     ----------
     source : Source
-        Of the variable and its coordinates, see `coordinates.names_of`. Packed numbers are unpacked.
+        Of the variable and its coordinates, see `names_of`. Packed numbers are unpacked.
     key : str
         Of the variable. Dimensions of size 1 do not count.
     n_line : int

@@ -86,7 +86,7 @@ def some_values(data: Any) -> str:
 
     Examples
     --------
-    >>> values(np.arange(10) / 4), values(np.ma.masked_equal([1, 2], 2)), values("a text")
+    >>> some_values(np.arange(10) / 4), some_values(np.ma.masked_equal([1, 2], 2)), some_values("a text")
     ('0, 0.25, 0.5, ..., 2.25', '1, --', "'a text'")
     """
     if isinstance(data, (bool, int, float, str, bytes, np.generic)):

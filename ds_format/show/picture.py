@@ -55,7 +55,7 @@ def colour_scale(values: NDArray[np.float64], look: Look) -> Scale:
 
     Examples
     --------
-    >>> scale(np.array([-3.0, 1, 2, 4]), Look())
+    >>> colour_scale(np.array([-3.0, 1, 2, 4]), Look())
     Scale(low=-4.0, high=4.0, colormap='RdBu_r', extend='neither')
     """
     present = values[~np.isnan(values)]

@@ -178,7 +178,7 @@ def date_ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[l
 
     Examples
     --------
-    >>> ticks(720_000, 720_720, "360_day", 3)
+    >>> date_ticks(720_000, 720_720, "360_day", 3)
     ([720000.0, 720360.0, 720720.0], ['2000', '2001', '2002'])
     """
     found: list[tuple[float, str]] = []

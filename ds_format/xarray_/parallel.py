@@ -59,7 +59,7 @@ def cast_array(values: Any) -> Any:
 
 
 def typed_arrays(values: Any, element: type) -> tuple[Any, Any]:
-    """Return strings or booleans as a dask array of one type, and one of where nothing is; see `objects.typed`."""
+    """Return strings or booleans as a dask array of one type, and one of where nothing is; see `typed_values`."""
     empty = (0,) * values.ndim
     dtype = coders.OBJECT_DTYPES[element]
     plain = map_blocks(_values, values, element, dtype=dtype, meta=np.empty(empty, dtype))
