@@ -24,7 +24,7 @@ def fresh(path: Path) -> Any:
     """Read a file as if it were the first one."""
     recalled._idle.clear()
     codec: Any = header
-    made = codec.Dimension, codec.Variable, codec.Header, codec.FORMATS, codec.CODES
+    made = codec.Dimension, codec.ClassicVariable, codec.ClassicHeader, codec.FORMATS, codec.CODES
     codec._parser = type(codec._parser)(*made)
     return read(path)
 
