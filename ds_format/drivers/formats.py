@@ -3,19 +3,23 @@
 The formats of this package are in `BUILT_IN`. Other packages have theirs in the entry point group `ds_format.formats`.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..base import signatures
-from ..base.progress import Progress
 from ..base.text import on_one_line
 from ..body.body import FIRST_SIZE, Body
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from .base import Metadata, Report, Sink, SmallFiles, Source
+
+if TYPE_CHECKING:
+    from ..base.progress import Progress
 
 GROUP = "ds_format.formats"
 """Entry points of this group are instances of `Format`."""

@@ -21,9 +21,9 @@ from ...codec.header import ALIGNMENT, VarHeader
 from ...dataset import as_array
 from ...errors import DsError, TruncatedError
 from ...kernels.files import ranges
+from ...model.missing import FillMark
+from ...model.settings import NETCDF
 from ..base import Metadata
-from ..library.missing import FillMark
-from ..settings import NETCDF
 from ..sink import FileSink
 from .checksums import of_file
 from .composing import Plan, aligned
