@@ -95,8 +95,8 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        `path`, `driver`, `format`, `size` in bytes, and of a container what `container_facts.FORMATS` says. Where there is a
-        dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
+        `path`, `driver`, `format`, `size` in bytes, and what `container_facts.FORMATS` says of a container. Where there
+        is a dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
         `shape` (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether
         values may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be
         read, or None; `groups`, of which some may be empty; and `attributes`.
