@@ -12,8 +12,6 @@ Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 t
 2.0.1 and 5.0.2 where those are silent.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -3,8 +3,6 @@
 The formats of this package are in `BUILT_IN`. Other packages have theirs in the entry point group `ds_format.formats`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os
@@ -192,7 +190,7 @@ def _create_ds(
     return DsSink(path, meta, version=version, atomic=atomic, durable=durable, checksum=checksum)
 
 
-def _check_ds(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:
+def _check_ds(path: Any, report: Report, *, strict: bool, progress: "Progress | None" = None) -> Source:
     from .ds.check import check
 
     return check(path, report, strict=strict, progress=progress)
