@@ -14,7 +14,7 @@ import numpy as np
 from .. import drivers
 from ..base.dtypes import TYPES
 from ..base.text import unescape
-from ..body import Opened, open_file
+from ..body import Opened, open_file, path_text
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
 from ..errors import DsError, MissingError, ReplacedError
@@ -150,7 +150,7 @@ class HeldSource(Reopened):
     is_watched_by_path = False
 
     def __init__(self, path: Any):
-        self.path = os.fsdecode(path)
+        self.path = path_text(path)
         self.faults: dict[str, DsError] = {}
         self.meta: Metadata = {}
         self.arrays: dict[str, Any] = {}

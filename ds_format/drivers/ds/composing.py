@@ -9,6 +9,7 @@ from typing import Any
 
 from ...base.dtypes import TYPES
 from ...base.text import unescape
+from ...body import path_text
 from ...body.target import Target, naming, resolve
 from ...codec.attributes import to_json
 from ...codec.encode import STORED_AS_IS, Buffer, Encoded, encode
@@ -255,7 +256,7 @@ def write(
         if checksum:
             buffers = [*buffers, of_buffers(buffers)]
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=path_text(path))
     if atomic and size >= LOCKED_SIZE:
         _write_large(path, buffers, durable)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPES
+from ...body import path_text
 from ...dataset import escape
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model import packing
@@ -429,7 +429,7 @@ class HDF5Source(LibrarySource):
     category = HDF5Warning
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self._path = os.fsdecode(path)
+        self._path = path_text(path)
         self._file = open_file(self._path)
         self._opened: tuple[FileVariable, Node] | None = None
         self._chunks: Chunks | None = None
