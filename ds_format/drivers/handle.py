@@ -240,10 +240,11 @@ class PositionedHandle(Indexed):
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Read the variable or a part of it; see `drivers.base.Handle`."""
         try:
-            fd, status = open_file(self.path)
+            opened = open_file(self.path)
         except OSError as error:
             raise self.stamp.gone(error, self.path, self.key) from None
-        file = FileBody.of(self.path, fd, status)
+        file = FileBody.of(self.path, *opened)
+        status = opened[1]
         try:
             self.stamp.compare(Stamp.of(status, self._digest(file, status)), self.path)
             with file.watch:

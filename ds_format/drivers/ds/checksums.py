@@ -25,10 +25,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...body.body import FileBody
 from ...codec.line import find_end
 from ...dataset import META
 from ...errors import FormatError, IntegrityError
-from ...kernels.files import ranges
 
 MAGIC = b"ds-crc32"
 END = struct.Struct("<III8s")
@@ -157,13 +157,12 @@ def _parts(views: Sequence[memoryview], starts: Sequence[int], offset: int, size
         i += 1
 
 
-def of_file(fd: int, line: bytes) -> bytes:
+def of_file(file: FileBody, line: bytes) -> bytes:
     """Return the trailer of a file that was written to the end of its last value.
 
     Parameters
     ----------
-    fd : int
-        File descriptor, open for reading.
+    file : FileBody
     line : bytes
         Its bytes before the body.
     """
@@ -171,6 +170,7 @@ def of_file(fd: int, line: bytes) -> bytes:
 
     def read(offset: int, size: int) -> memoryview:
         view = memoryview(buffer)[:size]
-        return view[: ranges.read_at(fd, offset, view)]
+        file.read_into(offset, view)
+        return view
 
     return Sums(_crc32()(line, 0), tuple(of_range(read, *place) for place in extents(line))).encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, PRIVATE, VERSIONS, En
 from ...codec.line import build
 from ...errors import DsError, UnsupportedError, explained
 from ...kernels.ds import compose as kernel
-from ...kernels.files import files, ranges
+from ...kernels.files import files
 from ..base import Metadata
 from .checksums import of_buffers
 
@@ -273,13 +272,13 @@ def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
     target = Target(path, durable=durable)
     try:
         with naming(path):
-            fd = target.create()
+            file = target.open()
             try:
                 end = 0
                 for buffer in buffers:
-                    end += ranges.write_at(fd, end, buffer)
+                    end += file.write(end, buffer)
             finally:
-                os.close(fd)
+                file.close()
             target.commit()
     except BaseException:
         target.abort()

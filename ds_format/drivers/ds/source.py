@@ -223,7 +223,7 @@ class DsSource(Opened):
             check_numbers(var, self.body.size)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
-        if self.body.fd is None:
+        if self.body.in_file() is None:
             return None
         return self.body.section(var.offset, math.prod(var.size) * var.type.size)
 
@@ -258,7 +258,7 @@ class DsSource(Opened):
 
     def close(self) -> None:
         """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
-        if self._file is not None and self._file.fd is not None:
+        if self._file is not None and not self._file.is_in_memory:
             self._file, self.watch = None, Watch()
             vars(self).pop("body", None)
 
