@@ -9,7 +9,7 @@ from .. import drivers
 from ..base.progress import Progress
 from ..dataset import META, as_array
 from ..drivers.base import Sink, Source, check_faults
-from ..drivers.library.missing import settled
+from ..model.missing import settled
 from ..model.selection import Selection, Selector
 from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .creation import created

@@ -15,8 +15,8 @@ from ..base import modes
 from ..base.text import keys_of, on_one_line
 from ..body import path_text
 from ..dataset import META, Dataset, checked
-from ..drivers.library.missing import settled
 from ..errors import UnsupportedError, explained
+from ..model.missing import settled
 
 if TYPE_CHECKING:
     from ..model.selection import Selection

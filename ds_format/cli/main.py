@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._version import __version__
-from ..base import messages, modes
+from ..base import error_text, modes
 from ..base.text import on_one_line, visible
 from . import commands, pst
 from .arguments import Finished, Request, UsageError
@@ -101,7 +101,7 @@ def _run(argv: list[str], is_program: bool) -> int:
             import traceback
 
             _say("".join(traceback.format_exception(error)).rstrip("\n"))
-        _say(f"{label}: {messages.with_meant(error)}")
+        _say(f"{label}: {error_text.with_meant(error)}")
         return 1 if row is None else row.trouble
     return 0
 
@@ -148,7 +148,7 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
         def show(message: Warning | str, *about: object, **more: object) -> None:
             if bar is not None:
                 bar.clear()
-            _say(f"{label}: warning: {messages.one_line(str(message))}")
+            _say(f"{label}: warning: {error_text.one_line(str(message))}")
 
         warnings.showwarning = show
         items = run(request._replace(progress=bar))

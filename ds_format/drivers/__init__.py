@@ -5,12 +5,11 @@ built-in ones fits.
 """
 
 import functools
-import importlib
 import os
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..base.optional import unavailable
 from ..base.text import hint
 from ..body import NO_FILE, path_text
 from ..body.body import FIRST_SIZE, open_body
@@ -235,7 +234,8 @@ def __getattr__(name: str) -> Any:
     # ds-format 5.0.2 has its drivers here
     if name not in BUILT_IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f".{_MODULES.get(name, name)}", __name__)
+    load(BUILT_IN[name])
+    return sys.modules[f"{__name__}.{_MODULES.get(name, name)}"]
 
 
 def load(format: Format) -> Driver:
@@ -256,6 +256,8 @@ def load(format: Format) -> Driver:
     except ImportError as error:
         if format.needs is None:
             raise
+        from ..base.optional import unavailable
+
         raise unavailable(error, *format.needs) from error
     _loaded[format.name] = driver
     _loaded_by_suffix.update(dict.fromkeys(format.suffixes, driver))

@@ -3,19 +3,23 @@
 The formats of this package are in `BUILT_IN`. Other packages have theirs in the entry point group `ds_format.formats`.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..base import signatures
-from ..base.progress import Progress
 from ..base.text import on_one_line
 from ..body import path_text
 from ..body.body import FIRST_SIZE, Body
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from .base import Metadata, Report, Sink, SmallFiles, Source
+
+if TYPE_CHECKING:
+    from ..base.progress import Progress
 
 GROUP = "ds_format.formats"
 """Entry points of this group are instances of `Format`."""
@@ -214,9 +218,9 @@ def _is_older_ds(file: Body) -> bool:
 
 
 def _hdf5() -> Driver:
-    from . import hdf5
+    from .hdf5 import create, open
 
-    return Driver(hdf5.open, hdf5.create)
+    return Driver(open, create)
 
 
 def _is_hdf5(file: Body) -> bool:
@@ -236,9 +240,9 @@ def _json() -> Driver:
 
 
 def _netcdf() -> Driver:
-    from . import netcdf
+    from .netcdf import check, create, open, read, title
 
-    return Driver(netcdf.open, netcdf.create, netcdf.read, check=netcdf.check, title=netcdf.title)
+    return Driver(open, create, read, check=check, title=title)
 
 
 def _small_netcdf() -> SmallFiles:
@@ -251,10 +255,10 @@ def _is_netcdf4(file: Body) -> bool:
     """Whether an HDF5 file is netCDF-4, or h5py, which would read it, cannot be imported."""
     if not _is_hdf5(file):
         return False
-    from . import netcdf
+    from .netcdf import is_netcdf4
 
     with contextlib.suppress(DriverError, FormatError, ImportError):
-        if netcdf.is_netcdf4(file.name):
+        if is_netcdf4(file.name):
             return True
     try:
         _hdf5()

@@ -17,7 +17,7 @@ import numpy as np
 from .. import drivers
 from ..api.files import read
 from ..base import modes
-from ..base.messages import NOT_RECOGNISED
+from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
 from ..body import path_text
 from ..dataset import META, Dataset

@@ -14,13 +14,13 @@ from ..base.text import unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, dims
 from ..drivers.base import Metadata
-from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
 from ..model.conventions import parents_bounds
 from ..model.index import Index, shape_of, take
 from ..model.merge_plan import UNWRITTEN, Convert, MergePlan, Way, plan_merge, reconcile
 from ..model.merged_arrays import Filler, MergedArray, joined
 from ..model.packing import is_packed, unpacked_meta
+from ..model.settings import NETCDF
 from .pieces import SourcePiece, fail, name_of, no_collection, open_sources, read_pieces
 from .reading import WatchedFiles
 from .scanning import JoinOptions, Scanned, scan

@@ -20,13 +20,13 @@ from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
 from ..drivers.alike import AlikeFiles, Piece
 from ..drivers.base import Metadata, SmallFiles, check_faults
-from ..drivers.library.missing import settled
 from ..errors import UnsupportedError, explained
 from ..kernels.files import files
 from ..model import packing
 from ..model.conventions import parents_bounds, with_parents
 from ..model.merge_plan import MergeInput, size_along
 from ..model.merged_arrays import assemble
+from ..model.missing import settled
 from ..views.subset import Path, Subset, open_group
 
 MAX_OPEN = 64

@@ -3,6 +3,8 @@
 ::
 
     conventions    attributes by which one variable names others, and kinds of coordinates
+    settings       the properties `.netcdf` and `.hdf5`
+    missing        numbers that mean "missing" ↔ masks
     packing        integers that stand for other numbers
     selection      `sel`, `range_`, `at`, `between` → one index for each dimension
     index          what an index selects, checked and applied

@@ -25,13 +25,13 @@ from ..body import Opened, path_text
 from ..body.body import Body
 from ..dataset import META, as_array, as_masked, attrs, dims
 from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_slices
-from ..drivers.settings import names
 from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..model import packing
 from ..model.conventions import with_parents
 from ..model.index import Index, as_slice, normalize, shape_of, take
 from ..model.packing import RECORDS
 from ..model.selection import ALL, Selection, resolve
+from ..model.settings import names
 
 STRING_SIZE = 128
 """Bytes of memory that a string is reckoned to take."""

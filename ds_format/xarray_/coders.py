@@ -21,17 +21,10 @@ from xarray.coding.variables import CFMaskCoder
 
 from ..base.dtypes import TYPES
 from ..dataset import as_array
-from ..drivers.library.missing import (
-    FILL_ATTRIBUTE,
-    SENTINEL_ATTRIBUTES,
-    default_fill,
-    fitting,
-    is_value,
-    sentinels,
-)
-from ..drivers.settings import NETCDF, setting
 from ..errors import DsError, UnsupportedError
+from ..model.missing import FILL_ATTRIBUTE, SENTINEL_ATTRIBUTES, default_fill, fitting, is_value, sentinels
 from ..model.packing import ATTRIBUTES
+from ..model.settings import NETCDF, setting
 from ..timeaxis.units import TimeUnits, decode
 
 SCALES = ("scale_factor", "add_offset")

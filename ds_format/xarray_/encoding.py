@@ -23,10 +23,10 @@ from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
 from ..base.text import escape, hint, on_one_line
 from ..codec.attributes import to_json
 from ..drivers.base import Metadata
-from ..drivers.library import missing
-from ..drivers.settings import NETCDF, setting
 from ..errors import MissingError, UnsupportedError
+from ..model import missing
 from ..model.packing import RECORDS
+from ..model.settings import NETCDF, setting
 from . import coders
 from .coders import MARK, NO_DATA, REFUSALS, give_calendar, is_time_like, keep_words, naming, refusal
 from .storage import POSSIBLE, records_of, refused

@@ -30,8 +30,8 @@ from ..body import path_text
 from ..codec.encode import properties_of, type_of
 from ..drivers.base import Metadata
 from ..drivers.ds.shared import Appended, Made, Part, Region, SharedFile, are_apart
-from ..drivers.library import missing
 from ..errors import DsError, UnsupportedError
+from ..model import missing
 from . import coders
 
 map_blocks: Any = da.map_blocks

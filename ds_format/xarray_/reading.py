@@ -20,11 +20,11 @@ from ..base.text import escape, hint, unescape
 from ..codec.encode import describe
 from ..dataset import META, as_array, attrs, checked, dims
 from ..drivers.base import Metadata, Readable
-from ..drivers.library.missing import FILL_ATTRIBUTE
-from ..drivers.settings import setting
 from ..errors import DsError, FormatError, UnsupportedError
 from ..model.index import normalize, take
+from ..model.missing import FILL_ATTRIBUTE
 from ..model.packing import RECORDS
+from ..model.settings import setting
 from ..views.subset import Group, group_of
 from . import storage
 from .coders import MARK, NO_DATA, REFUSALS, Unscalable, masked_view, refusal, unscalable

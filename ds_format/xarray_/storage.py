@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..base.dtypes import PACKED
-from ..drivers.settings import COMPRESSIONS, HDF5, NETCDF, names, setting
 from ..model.packing import RECORDS, is_packed
+from ..model.settings import COMPRESSIONS, HDF5, NETCDF, names, setting
 from .coders import MARK, NO_DATA
 
 XARRAY_COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "zstd", "bzip2": "bzip2", "lzf": "lzf"}

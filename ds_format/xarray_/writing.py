@@ -18,9 +18,9 @@ from ..base.text import escape, hint, unescape
 from ..body import path_text
 from ..dataset import META, Dataset
 from ..drivers.base import Metadata
-from ..drivers.settings import NETCDF
 from ..errors import DsError, UnsupportedError
 from ..model.packing import RECORDS
+from ..model.settings import NETCDF
 from ..views.subset import Path
 from .encoding import encode
 

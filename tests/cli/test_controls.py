@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ds_format as ds
-from ds_format.base import messages
+from ds_format.base import error_text
 from ds_format.base.text import visible
 from ds_format.cli import pst
 from ds_format.show import overview
@@ -150,8 +150,8 @@ def test_warnings(bad: str) -> None:
 
 
 def test_messages_have_what_split_would_drop() -> None:
-    assert messages.one_line("a\r\x1c\x85\u2028b\n\t c") == r"a\r\x1c\x85\u2028b c"
-    assert messages.describe(ValueError("x\ry")) == r"x\ry"
+    assert error_text.one_line("a\r\x1c\x85\u2028b\n\t c") == r"a\r\x1c\x85\u2028b c"
+    assert error_text.describe(ValueError("x\ry")) == r"x\ry"
 
 
 def test_a_drawing_is_drawn() -> None:

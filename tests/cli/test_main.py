@@ -12,7 +12,7 @@ import pytest
 
 from ds_format._version import __version__
 from ds_format.api import files
-from ds_format.base.messages import describe, meant, with_meant
+from ds_format.base.error_text import describe, meant, with_meant
 from ds_format.cli import commands, process
 from ds_format.cli.arguments import Command
 from ds_format.errors import FormatError, MissingError

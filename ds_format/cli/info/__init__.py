@@ -3,7 +3,7 @@
 ::
 
     __init__.py    a file → what its header says, as data, which `info -j` prints
-    containers.py  the same of samples, documents and objects
+    container_facts.py  the same of samples, documents and objects
     page.py        the data → lines, as wide as the terminal
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ... import drivers
-from ...base import messages
+from ...base import error_text
 from ...base.dtypes import PACKED, TYPES
 from ...base.text import escape, on_one_line, unescape
 from ...drivers.base import Source
@@ -55,7 +55,7 @@ def info(request: Request) -> Iterator[Any]:
             if len(paths) == 1:
                 raise
             failed += 1
-            message = messages.with_meant(error)
+            message = error_text.with_meant(error)
             _say(message)
             if as_json:
                 yield {"path": path, "error": message}
@@ -95,8 +95,8 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        `path`, `driver`, `format`, `size` in bytes, and of a container what `containers.FORMATS` says. Where there is a
-        dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
+        `path`, `driver`, `format`, `size` in bytes, and what `container_facts.FORMATS` says of a container. Where there
+        is a dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
         `shape` (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether
         values may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be
         read, or None; `groups`, of which some may be empty; and `attributes`.
@@ -113,9 +113,9 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
         found["format"], meta, errors = _of_ds(path)
         return {**found, "size": os.stat(path).st_size, **_dataset(meta, errors)}
     if name in CONTAINERS:
-        from . import containers
+        from . import container_facts
 
-        facts, is_dataset = containers.FORMATS[name](path)
+        facts, is_dataset = container_facts.FORMATS[name](path)
         found.update(facts)
         if not is_dataset:
             return found

@@ -4,7 +4,7 @@
 
     printing.py  cat, get, list, scan, info, bench
     editing.py   put, delete, import, export, sample, shuffle, split, merge
-    formats.py   the formats of records: their readers and writers
+    record_readers.py  the formats of records: their readers and writers
 """
 
 from __future__ import annotations

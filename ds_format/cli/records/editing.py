@@ -23,13 +23,13 @@ from ...kernels.files.names import exists, is_file
 from ...zds.format import DEFAULT_COLLECTION
 from ...zds.store import ZDSStore
 from ..arguments import ArgumentError, Request, UsageError, choice, text
-from . import formats
+from . import record_readers
 from .printing import over_records
 
 
 def put(request: Request) -> Iterable[Any]:
     """Put a document; there is nothing to print."""
-    path = formats.store(request, "put", is_made=True)
+    path = record_readers.store(request, "put", is_made=True)
     key = text(request.words[1], "KEY")
     given = text(request.words[2], "JSON") if len(request.words) > 2 else sys.stdin.read()
     try:
@@ -53,7 +53,7 @@ def _refuse(constant: str) -> None:
 
 def delete(request: Request) -> Iterable[Any]:
     """Delete documents, all or none; there is nothing to print."""
-    path = formats.store(request, "delete")
+    path = record_readers.store(request, "delete")
     keys = [text(word, "KEY") for word in request.words[1:]]
     with _writable(request, path) as store:
         for key in keys:
@@ -68,13 +68,13 @@ def _writable(request: Request, path: str) -> ZDSStore:
     wanted = request.get("collection")
     if wanted is None:
         is_there = is_file(path) or drivers.is_store(path)
-        wanted = formats.collection_of(path, None, is_made=True) if is_there else DEFAULT_COLLECTION
+        wanted = record_readers.collection_of(path, None, is_made=True) if is_there else DEFAULT_COLLECTION
     return ZDSStore.open(path, wanted, mode="a", layout=request.get("layout"))
 
 
 def import_(request: Request) -> Iterable[Any]:
     """Put documents from lines of JSON, all or none; there is nothing to print."""
-    path = formats.store(request, "import", is_made=True)
+    path = record_readers.store(request, "import", is_made=True)
     source = text(request.words[1], "FILE")
     with open(source, "rb") as file, _writable(request, path) as store:
         store.write_jsonl(_ReportingFile(file, Advance(request.progress, os.stat(source).st_size)))
@@ -99,7 +99,7 @@ def export(request: Request) -> Iterable[Any]:
     path, file = text(request.words[0], "INPUT"), text(request.words[1], "FILE")
     if exists(file) and not request.flag("y"):
         raise ArgumentError(f"{file}: file exists; -y replaces it")
-    with formats.reader(request, path) as reader:
+    with record_readers.reader(request, path) as reader:
         target = Target(file)
         try:
             with naming(file), open(target.create(), "wb") as out:
@@ -132,7 +132,7 @@ def _copy(
 
 def _one_to_one(request: Request) -> tuple[str, str]:
     source, target = text(request.words[0], "INPUT"), text(request.words[1], "OUTPUT")
-    formats.check_targets(request, [source], [target])
+    record_readers.check_targets(request, [source], [target])
     return source, target
 
 
@@ -143,7 +143,7 @@ def sample(request: Request) -> Iterable[Any]:
     strategy = _strategy(request, "sequential")
     if strategy == "sequential" and "seed" in request.options:
         raise UsageError("sample: seed is for the strategy random")
-    with formats.reader(request, source) as reader:
+    with record_readers.reader(request, source) as reader:
         if not 0 <= n <= len(reader):
             raise ArgumentError(f"{source}: expected a number up to {len(reader)} samples, found {n}")
         order = Shuffler(reader, request.get("seed")) if strategy == "random" else reader
@@ -161,7 +161,7 @@ def shuffle(request: Request) -> Iterable[Any]:
         raise UsageError("shuffle: --true-shuffle needs neither buf-size nor chunk-size")
     if type(sizes.get("buf_size", 0)) not in (int, float) or type(sizes.get("chunk_size", 1)) is not int:
         raise ArgumentError("buf-size, chunk-size: invalid type: expected a number, and an integer")
-    with formats.reader(request, source) as reader:
+    with record_readers.reader(request, source) as reader:
         seed = request.get("seed")
         order = QuasiShuffler(reader, **sizes, seed=seed) if sizes else Shuffler(reader, seed)
         _copy(request, order.iter(yield_key=True, raw=True), target, reader, _advance(request, [reader]))
@@ -173,13 +173,13 @@ def split(request: Request) -> Iterable[Any]:
     source = text(request.words[0], "INPUT")
     points = [_number(word) for word in request.words[1:]]
     stem, suffix = os.path.splitext(source.rstrip(os.sep))
-    suffix = suffix or formats.find(source).suffix
+    suffix = suffix or record_readers.find(source).suffix
     targets = request.get("outfiles", [])
     targets = targets or [f"{stem}-{i}{suffix}" for i in range(len(points) + 1)]
     if len(targets) != len(points) + 1:
         raise ArgumentError(f"outfiles: found {len(targets)} names, expected {len(points) + 1}")
-    formats.check_targets(request, [source], targets)
-    with formats.reader(request, source) as reader:
+    record_readers.check_targets(request, [source], targets)
+    with record_readers.reader(request, source) as reader:
         advance = _advance(request, [reader])
         borders = [0, *points, len(reader)]
         if borders != sorted(borders):
@@ -197,9 +197,9 @@ def merge(request: Request) -> Iterable[Any]:
     shuffled = request.flag("shuffle")
     if seed is not None and strategy == "concat" and not shuffled:
         raise UsageError("merge: seed is for the strategy random, and for --shuffle")
-    formats.check_targets(request, sources, [target])
+    record_readers.check_targets(request, sources, [target])
     with contextlib.ExitStack() as stack:
-        readers = [stack.enter_context(formats.reader(request, source)) for source in sources]
+        readers = [stack.enter_context(record_readers.reader(request, source)) for source in sources]
         if len(readers) > 1:
             _warn_of_loss(readers)
         orders = [Shuffler(reader, seed) if shuffled else reader for reader in readers]

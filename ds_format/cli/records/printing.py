@@ -19,7 +19,7 @@ from ...errors import UnsupportedError
 from ...kernels.json.values import dumps
 from ..arguments import Request, UsageError, text
 from ..pst import Text
-from . import formats
+from . import record_readers
 
 MAXSTRING = 40
 """Characters of a text that `cat` prints by default."""
@@ -28,7 +28,7 @@ MAXSTRING = 40
 def cat(request: Request) -> Iterator[Any]:
     """Yield samples."""
     limit = request.get("maxstring", None if request.flag("j") else MAXSTRING)
-    with formats.reader(request, text(request.words[0], "INPUT")) as reader:
+    with record_readers.reader(request, text(request.words[0], "INPUT")) as reader:
         samples = reader.iter(request.get("start"), request.get("stop"))
         for sample in over_records(samples, watching(request), reader):
             yield shown(sample, limit)
@@ -40,7 +40,7 @@ def get(request: Request) -> Iterator[Any]:
     path, *names = (text(word, "argument") for word in request.words)
     if not names and not indices:
         raise UsageError("get: expected a key, or index: N")
-    with formats.reader(request, path) as reader:
+    with record_readers.reader(request, path) as reader:
         for name in names:
             yield shown(reader.find(name), limit)
         for index in indices:
@@ -65,7 +65,7 @@ def over_records(records: Iterable[Any], progress: Progress | None, reader: Any)
 
 def keys(request: Request) -> Iterator[Any]:
     """Yield keys, with `-l` lists of a key and the bytes of its sample."""
-    with formats.reader(request, text(request.words[0], "INPUT")) as reader:
+    with record_readers.reader(request, text(request.words[0], "INPUT")) as reader:
         chosen = range(len(reader))[request.get("start") : request.get("stop")]
         if request.flag("l"):
             for key, message in reader.take(chosen, yield_key=True, raw=True, copy=False):
@@ -76,12 +76,12 @@ def keys(request: Request) -> Iterator[Any]:
 
 def scan(request: Request) -> Iterator[Any]:
     """Yield documents, or parts of them; with `-j` one line of JSON for each."""
-    path = formats.store(request, "scan")
+    path = record_readers.store(request, "scan")
     fields = [part for name in request.get("fields", []) for part in name.split(",")] or None
     where = request.get("where") or None
     counts = request.flag("count")
     n = 0
-    with formats.reader(request, path) as reader:
+    with record_readers.reader(request, path) as reader:
         found = islice(reader.store.scan(fields=fields, where=where), request.get("limit"))
         for document in found if where else over_records(found, watching(request), reader):
             n += 1
@@ -94,7 +94,7 @@ def scan(request: Request) -> Iterator[Any]:
 def info(request: Request) -> Iterator[Any]:
     """Yield one object."""
     path = text(request.words[0], "INPUT")
-    with formats.reader(request, path) as reader:
+    with record_readers.reader(request, path) as reader:
         sizes = reader.sizes()
         found: dict[str, Any] = {"samples": len(reader), "bytes": sum(sizes)}
         if sizes:
@@ -148,7 +148,7 @@ def _reader(request: Request, path: str) -> Any:
     for name in ("exclude", "include", "root-dir", "separator"):
         if name in request.options:
             raise UsageError(f"bench: {name} is for folders, lists of files and ZIP archives")
-    return formats.reader(request, path, mmap=request.flag("mmap"))
+    return record_readers.reader(request, path, mmap=request.flag("mmap"))
 
 
 VALUES = 8

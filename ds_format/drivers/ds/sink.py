@@ -20,9 +20,9 @@ from ...codec.encode import Encoded, encode, type_of
 from ...codec.header import ALIGNMENT, VarHeader
 from ...dataset import as_array
 from ...errors import DsError, TruncatedError
+from ...model.missing import FillMark
+from ...model.settings import NETCDF
 from ..base import Metadata
-from ..library.missing import FillMark
-from ..settings import NETCDF
 from ..sink import FileSink
 from .checksums import of_file
 from .composing import Plan, aligned

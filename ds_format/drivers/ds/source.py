@@ -27,10 +27,10 @@ from ...codec.line import Header, HeaderLine
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
+from ...model.missing import restore
+from ...model.settings import NETCDF
 from ..base import BLOCK_SIZE, Metadata, block_slices
 from ..handle import PositionedHandle
-from ..library.missing import restore
-from ..settings import NETCDF
 from . import checksums
 from .checksums import Sums
 from .header import open_line

@@ -18,10 +18,10 @@ from ...dataset import Dataset
 from ...errors import DsError, FormatError
 from ...kernels.ds.plain import Reader
 from ...kernels.files import files
+from ...model.missing import restore
 from ...model.packing import unpack_all
+from ...model.settings import NETCDF
 from ..base import Metadata
-from ..library.missing import restore
-from ..settings import NETCDF
 
 DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
 """The dtypes of all types, None for those that are no numbers."""

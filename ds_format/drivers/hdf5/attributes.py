@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from ...base.text import escape, unescape
 from ...codec.attributes import from_json, to_json
 from ...errors import UnsupportedError
-from ..library import missing
+from ...model import missing
 from ..library.catalog import decode_json, parse_marker
 from .format import HIDDEN, IMPOSSIBLE, MARKER, SCALE_ATTRIBUTES, SCALE_CLASS, Node, is_attribute, substitute
 

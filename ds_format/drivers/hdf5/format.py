@@ -32,9 +32,9 @@ import numpy as np
 from ...base.dtypes import TYPE_OF_CODE, TYPES
 from ...body import check_file
 from ...errors import DsError, FormatError, UnsupportedError
+from ...model.settings import HDF5, LABELS, NON_COORDINATE, chunk_sizes, setting
 from ..base import LossWarning
 from ..library import guard
-from ..settings import HDF5, LABELS, NON_COORDINATE, chunk_sizes, setting
 
 Node = Any
 """An h5py.Group (the root one is not the file) or h5py.Dataset; h5py has no types for static checks."""

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
+from ...model import missing
+from ...model.missing import candidates
+from ...model.settings import LABELS, NON_COORDINATE, as_hdf5, setting
 from ..base import BLOCK_SIZE, Metadata, block_slices
-from ..library import missing
 from ..library.catalog import groups_of, lineage, split
-from ..library.missing import candidates
 from ..library.plan import FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables, survey
 from ..library.sink import LibrarySink, LibraryWriter, count_present
-from ..settings import LABELS, NON_COORDINATE, as_hdf5, setting
 from ..slabs import slab_runs
 from .attributes import Marker, write_attributes, write_marker, write_value
 from .format import (

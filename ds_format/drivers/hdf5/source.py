@@ -13,14 +13,13 @@ from ...base.dtypes import PACKED, TYPES
 from ...body import path_text
 from ...dataset import escape
 from ...errors import DsError, FormatError, UnsupportedError
-from ...model import packing
+from ...model import missing, packing
+from ...model.settings import LABELS, NON_COORDINATE
 from ..base import Metadata
 from ..chunked import Chunks, SlabReader
-from ..library import missing
 from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
-from ..settings import LABELS, NON_COORDINATE
 from ..slabs import Slices, read_filled
 from ..strings import OBJECT_SIZE
 from .attributes import Marker, is_scale, read_attribute, read_attributes

@@ -3,7 +3,6 @@
 Below it are producers: the netCDF4 library, h5py and the codec of classic files::
 
     guard.py     calls of a library: one lock, errors
-    missing.py   numbers that mean "missing" ↔ masks
     catalog.py   the description of a file, and its variables as reading needs them
     source.py    a file as a Source
     plan.py      metadata → variables of a file

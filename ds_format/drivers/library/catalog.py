@@ -20,9 +20,9 @@ from ...base.dtypes import TYPES
 from ...base.text import escape
 from ...codec.header import is_too_deep
 from ...errors import DsError, UnsupportedError
+from ...model.missing import Sentinels
 from ..base import Metadata
 from ..strings import OBJECT_SIZE
-from .missing import Sentinels
 
 
 class DescribedVariable(NamedTuple):

@@ -18,9 +18,9 @@ from ...base.dtypes import TYPES
 from ...base.text import unescape
 from ...codec.encode import type_of
 from ...errors import UnsupportedError
+from ...model.settings import setting
 from .. import strings
 from ..base import Metadata
-from ..settings import setting
 from ..strings import as_bytes
 
 

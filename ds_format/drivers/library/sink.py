@@ -22,12 +22,12 @@ from ...base.dtypes import TYPES
 from ...body import Opened
 from ...body.target import naming
 from ...errors import DsError, UnsupportedError
+from ...model.missing import Sentinels, is_value
 from ..base import BLOCK_SIZE, LossWarning, Metadata
 from ..sink import FileSink
 from ..slabs import slab_runs
 from ..strings import as_bytes, as_objects, check_kind, encoded
 from .guard import Guard, telling_of_a_full_disk, warn
-from .missing import Sentinels, is_value
 from .plan import FilePlan, Plan
 
 

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from ...base.dtypes import TYPES
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError
+from ...model import missing
 from .. import strings
 from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..handle import Reopened
 from ..slabs import Slices, read_part
-from . import guard, missing
+from . import guard
 from .catalog import Catalog, FileVariable, dtype_of
 
 

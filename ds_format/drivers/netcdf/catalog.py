@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPE_OF_CODE
 from ...base.text import escape
-from ...model import packing
-from ..library import missing
+from ...model import missing, packing
+from ...model.settings import LABELS, names
 from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable
-from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .format import (
     BOOL_ATTRIBUTE,

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body.stamp import Stamp
+from ...model import missing
+from ...model.settings import NON_COORDINATE
 from ..chunked import Chunks, SlabReader
-from ..library import missing
 from ..library.catalog import FileVariable, split
 from ..library.guard import ERRORS, LOCK
-from ..settings import NON_COORDINATE
 from ..slabs import Slices, clipped, insert, read_filled
 from .calls import Group, Variable
 

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
+from ...model import missing
+from ...model.missing import default_fill, sentinels
+from ...model.settings import names, setting
 from ..base import Metadata
-from ..library import missing
 from ..library.catalog import groups_of, split
-from ..library.missing import default_fill, sentinels
 from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
-from ..settings import names, setting
 from ..strings import as_bytes, max_length
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable

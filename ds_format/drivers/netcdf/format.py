@@ -35,10 +35,10 @@ import numpy as np
 
 from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
+from ...model.settings import NETCDF, chunk_sizes, setting
 from ..base import LossWarning
 from ..library import guard
 from ..library.catalog import decode_json, parse_marker
-from ..settings import NETCDF, chunk_sizes, setting
 
 
 class NetCDFWarning(LossWarning):

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from ...base.text import unescape
 from ...errors import UnsupportedError
+from ...model import missing
+from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
-from ..library import missing
 from ..library.catalog import split
 from ..library.guard import Guard
 from ..library.plan import Facts, VariablePlan, survey
 from ..library.sink import LibrarySink, LibraryWriter
-from ..settings import HDF5, as_netcdf, setting
 from .attributes import write_attributes
 from .calls import Variable, close_file, create_file, drop, fit_cache, release_cache
 from .definition import (

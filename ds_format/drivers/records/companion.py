@@ -27,12 +27,12 @@ from ...datadings.dataset_files import current_name, load_if
 from ...datadings.writer import RawWriter
 from ...dataset import META
 from ...errors import DsError, FormatError
+from ...model.settings import names, setting
 from ...zds.format import COLLECTIONS, META as META_FOLDER, check_collection, data_name
 from ...zds.roots import StoreRoot
 from ..base import Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
-from ..settings import names, setting
 
 RECORDS = ".records"
 """The property of the dataset."""

@@ -18,10 +18,10 @@ from ...body.target import naming
 from ...body.temporary import WorkFolder
 from ...dataset import META, as_array, dims
 from ...errors import DsError, UnsupportedError
+from ...model.settings import HDF5, NETCDF, names, setting
 from ..base import BLOCK_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
-from ..settings import HDF5, NETCDF, names, setting
 from ..sink import BaseSink
 from ..strings import OBJECT_SIZE, as_objects
 

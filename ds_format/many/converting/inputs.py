@@ -18,7 +18,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from ... import drivers
-from ...base.messages import NOT_RECOGNISED, cause_of, meant
+from ...base.error_text import NOT_RECOGNISED, cause_of, meant
 from ...base.text import counted, hint
 from ...errors import DriverError, MissingError, UnsupportedError, is_address
 from ...kernels.files.names import is_folder

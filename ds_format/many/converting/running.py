@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ... import drivers
 from ...base import modes
-from ...base.messages import describe
+from ...base.error_text import describe
 from ...base.progress import Progress
 from ...body import path_text
 from ...body.target import resolve

@@ -26,7 +26,7 @@ from ... import drivers
 from ...api.conversion import convert_selection
 from ...api.creation import Coding
 from ...base import modes
-from ...base.messages import cause_of
+from ...base.error_text import cause_of
 from ...base.progress import Progress
 from ...base.text import on_one_line, unescape
 from ...body.stamp import Stamp

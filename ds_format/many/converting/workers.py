@@ -27,7 +27,7 @@ from time import monotonic
 from typing import IO, Any, NoReturn
 
 from ... import drivers
-from ...base.messages import describe
+from ...base.error_text import describe
 from ...body import Opened
 from ...errors import DsError
 from .task import INTERVAL, FileOrder, Outcome, Settings, all_of, carried_out

@@ -12,11 +12,11 @@ from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
 
 from ds_format.drivers.base import LossWarning
-from ds_format.drivers.library import missing
 from ds_format.drivers.library.catalog import Catalog, FileVariable
 from ds_format.drivers.library.source import LibrarySource
 from ds_format.drivers.slabs import Slices
 from ds_format.errors import FormatError, UnsupportedError
+from ds_format.model import missing
 
 
 class MemoryWarning(LossWarning):

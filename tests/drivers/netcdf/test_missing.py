@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 
 import ds_format as ds
 from ds_format.drivers import netcdf
-from ds_format.drivers.library.missing import count, default_fill, filled, fitting, sentinels
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import UnsupportedError
+from ds_format.model.missing import count, default_fill, filled, fitting, sentinels
 
 from ..netcdf_compare import differences
 from .files import convert, make, read_all, same, var, write_all

@@ -11,9 +11,9 @@ from ....body.body import FIRST_SIZE as WHOLE_SIZE, Body, MemoryBody, open_body
 from ....dataset import META, Dataset, as_array, as_masked, escape
 from ....errors import DsError
 from ....model import packing
+from ....model.missing import settle
 from ...alike import StackedValues
 from ...base import Metadata, SmallFiles
-from ...library.missing import settle
 from ..format import MARKER, PROPERTY
 from .recalled import catalog_of
 from .source import ClassicValues

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
-from ds_format.drivers.library.missing import DEFAULT_FILLS
+from ds_format.model.missing import DEFAULT_FILLS
 
 from ....classic.files import CODES, NUMBERS, Attribute, File, Variable, encode
 from .both import differences

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import threads
-from ...base.dtypes import TYPES
-from ..settings import NETCDF, setting
+from ..base import threads
+from ..base.dtypes import TYPES
+from .settings import NETCDF, setting
 
 BLOCK = 256 * 1024
 """Values that are looked through at a time; they stay in the caches of a core."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ..model.packing import RECORDS
-from .base import Metadata
+from .packing import RECORDS
 
 NETCDF, HDF5 = RECORDS
 
@@ -45,7 +44,7 @@ def chunk_sizes(record: Any, shape: tuple[int, ...]) -> list[int]:
     return chunks if is_fit else []
 
 
-def as_netcdf(meta: Metadata) -> Metadata:
+def as_netcdf(meta: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return metadata in which what `.hdf5` says stands in `.netcdf`, too, where that is absent.
 
     Names of numbers (`enum`) do not: a file of NetCDF has types for these, which have names themselves.
@@ -61,10 +60,10 @@ def as_netcdf(meta: Metadata) -> Metadata:
     return out
 
 
-def as_hdf5(meta: Metadata) -> Metadata:
+def as_hdf5(meta: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return metadata in which what `.netcdf` says stands in `.hdf5`, too, where that is absent."""
     unlimited = set(names(meta.get(".", {}).get(NETCDF), "unlimited"))
-    out: Metadata = {}
+    out: dict[str, dict[str, Any]] = {}
     for key, entry in meta.items():
         more: dict[str, Any] = {}
         members = setting(setting(entry.get(NETCDF), "enum", dict), "members", dict)

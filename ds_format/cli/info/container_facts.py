@@ -18,8 +18,8 @@ from ...zds.format import index_name, is_name
 from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
 from ...zds.store_access import open_store
-from ..records.formats import document_size, layout_in, size_in
 from ..records.printing import described
+from ..records.record_readers import document_size, layout_in, size_in
 
 ContainerFacts = tuple[dict[str, Any], bool]
 """Facts, and whether there is a dataset whose metadata are known without reading all."""
