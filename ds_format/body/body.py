@@ -25,8 +25,8 @@ FIRST_SIZE = 64 * 1024
 """Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
 GAP_SIZE = 16 * 1024
 """Bytes that a local disk reads in the time that one more read takes."""
-BLOCK_SIZE = 1 << 20
-"""Bytes of a block, unless another size is asked for."""
+PIECE_SIZE = 1 << 20
+"""Bytes that are read, or worked on, at once where there are more."""
 
 
 class Body:
@@ -86,7 +86,7 @@ class Body:
         """Return a part as a body of its own, by default up to the end."""
         raise NotImplementedError
 
-    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         """Iterate over the bytes from `offset` to the end in blocks of `size` bytes; the last one may be shorter."""
         for start in range(offset, self.size, size):
             yield bytes(self.read(start, min(size, self.size - start)))

@@ -19,10 +19,7 @@ from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
 from ..errors import DsError, MissingError, ReplacedError
 from ..model.index import normalize, take
-from .base import BLOCK_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
-
-STRING_SIZE = 64
-"""Bytes that a short string takes in memory."""
+from .base import BLOCK_SIZE, OBJECT_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
 
 MAX_KNOWN = 4096
 """Files whose digests are remembered."""
@@ -171,7 +168,7 @@ class HeldSource(Reopened):
         array = self._array(name)
         if array is None:
             return
-        item_size = STRING_SIZE if array.dtype.kind == "O" else array.itemsize
+        item_size = OBJECT_SIZE if array.dtype.kind == "O" else array.itemsize
         for slices in block_slices(array.shape, item_size, budget):
             yield array[slices].copy() if slices else array.copy()
 

@@ -15,13 +15,12 @@ from ...dataset import escape
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model import missing, packing
 from ...model.settings import LABELS, NON_COORDINATE
-from ..base import Metadata
+from ..base import OBJECT_SIZE, Metadata
 from ..chunked import Chunks, SlabReader
 from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices, read_filled
-from ..strings import OBJECT_SIZE
 from .attributes import Marker, is_scale, read_attribute, read_attributes
 from .format import (
     PROPERTY,
