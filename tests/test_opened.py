@@ -17,7 +17,7 @@ import pytest
 
 import ds_format as ds
 from ds_format import binpickle, drivers
-from ds_format.body.body import FileBody, Stream
+from ds_format.body.body import FileBody, OutputBody, Stream
 from ds_format.body.lock import Lock
 from ds_format.codec.encode import describe
 from ds_format.datadings.reader import MsgpackReader, _short_cut
@@ -97,9 +97,9 @@ def test_map(tmp_path: Path) -> None:
 
 
 def raw(path: Path) -> Iterator[Any]:
-    file = FileBody.open(path)
+    file = OutputBody.open(path)
     yield from (file, file.section(1), Stream(file), Lock(f"{path}.lock", "the test"))
-    yield from (BitStream(file.fd, 0), Spool([], 0, str(path.parent)))
+    yield from (BitStream(file, 0), Spool([], 0, str(path.parent)))
 
 
 def test_files_below(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -14,6 +13,7 @@ import numpy as np
 from .. import drivers
 from ..base.dtypes import TYPES
 from ..base.text import unescape
+from ..body import path_text
 from ..dataset import META, as_array, attrs
 from ..drivers.base import BLOCK_SIZE, Entries, Metadata, Sink, block_slices
 from ..errors import DriverError, DsError, UnsupportedError
@@ -76,11 +76,11 @@ def create_sink(
     try:
         coding = Coding(meta, known, whole, **how)
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=path_text(path))
     for fault in coding.unclear:
-        warnings.warn(f"{fault.at(path=os.fsdecode(path))}; it stays as it is", stacklevel=5)
+        warnings.warn(f"{fault.at(path=path_text(path))}; it stays as it is", stacklevel=5)
     sink = drivers.load(known).create(path, coding.meta, **given)
-    return _CodedSink(sink, coding, os.fsdecode(path)) if coding.steps else sink
+    return _CodedSink(sink, coding, path_text(path)) if coding.steps else sink
 
 
 class Coding:

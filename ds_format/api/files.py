@@ -6,7 +6,6 @@ What small files do not need is imported in functions: to load it takes longer t
 from __future__ import annotations
 
 import functools
-import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import drivers
 from ..base import modes
 from ..base.text import keys_of, on_one_line
+from ..body import path_text
 from ..dataset import META, Dataset, checked
 from ..errors import UnsupportedError, explained
 from ..model.missing import settled
@@ -261,7 +261,7 @@ def _write(format: drivers.Format, filename: Path, d: Mapping[str, Any], options
 
         meta = describe(arrays, given)
     except UnsupportedError as error:
-        raise error.at(path=os.fsdecode(filename))
+        raise error.at(path=path_text(filename))
     from .creation import created
 
     with created(filename, meta, format, **options) as sink:

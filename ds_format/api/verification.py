@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from .. import drivers
 from ..base.progress import Advance, Progress
 from ..base.text import unescape
+from ..body import path_text
 from ..dataset import META, dims
 from ..drivers.base import ERROR, WARNING, Problem, Source
 from ..errors import DsError, FormatError, explained
@@ -60,7 +61,7 @@ def verify(
     >>> problem.variable, problem.severity
     ('x', 'error')
     """
-    found = _Findings(os.fsdecode(path))
+    found = _Findings(path_text(path))
     source = None
     with found.of(None):
         source = _opened(path, found, strict, progress)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
+from ..body import path_text
 from ..dataset import Dataset
 from ..errors import UnsupportedError
 from ..views.subset import Path
@@ -95,7 +95,7 @@ def write(
         given = {"encoding": encoding is not None, "unlimited_dims": unlimited_dims is not None}
         name = next(name for name, is_given in {**given, "compute": not compute, "mask": mask}.items() if is_given)
         message = f"the option `{name}` is one for objects of xarray, found an object of type {kind.__name__}"
-        raise UnsupportedError(message, path=os.fsdecode(filename))
+        raise UnsupportedError(message, path=path_text(filename))
     return files.write(filename, d, **options)
 
 

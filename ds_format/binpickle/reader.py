@@ -263,6 +263,11 @@ class BinPickleFile(Opened):
         """
         return self._read(i, self._verify)
 
+    @property
+    def gap(self) -> int:
+        """How many bytes apart two stretches may lie and still be read as one; ValueError if the file is closed."""
+        return self._opened().gap
+
     def fill(self, i: int, starts: NDArray[np.int64], size: int, out: Any) -> None:
         """Fill a buffer with stretches of an entry that is stored as it is; no checksum is compared.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-from ..errors import TruncatedError, explained
+from ..errors import DsError, TruncatedError, explained
 from ..kernels.files import files, ranges
 from ..kernels.files.names import BINARY, creation_mode
 from . import Opened, open_file, path_text
@@ -25,8 +25,8 @@ FIRST_SIZE = 64 * 1024
 """Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
 GAP_SIZE = 16 * 1024
 """Bytes that a local disk reads in the time that one more read takes."""
-BLOCK_SIZE = 1 << 20
-"""Bytes of a block, unless another size is asked for."""
+PIECE_SIZE = 1 << 20
+"""Bytes that are read, or worked on, at once where there are more."""
 
 
 class Body:
@@ -45,6 +45,8 @@ class Body:
     """Descriptor of an open file that holds these bytes as they are, for kernels; None if none does."""
     memory: Any = None
     """Buffer of exactly these bytes, for kernels; None if a file holds them (`fd`)."""
+    is_in_memory: bool = False
+    """Whether `memory` is a buffer. Then nothing is open but perhaps a map."""
     start: int
     """Where position 0 lies in that file."""
     gap: int = 0
@@ -84,7 +86,7 @@ class Body:
         """Return a part as a body of its own, by default up to the end."""
         raise NotImplementedError
 
-    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         """Iterate over the bytes from `offset` to the end in blocks of `size` bytes; the last one may be shorter."""
         for start in range(offset, self.size, size):
             yield bytes(self.read(start, min(size, self.size - start)))
@@ -96,6 +98,10 @@ class Body:
         """
         return None if self.fd is None else (self.fd, self.start)
 
+    def current_size(self) -> int:
+        """Return how many bytes there are now from position 0 to the end of the file, which may have been cut."""
+        return self.size
+
 
 def _pread(fd: int, size: int, offset: int) -> bytes:
     """Do what `os.pread` does where the system has no such call."""
@@ -106,9 +112,9 @@ def _pread(fd: int, size: int, offset: int) -> bytes:
 pread: Callable[[int, int, int], bytes] = getattr(os, "pread", _pread)
 
 
-def ended(name: str, offset: int, n: int, size: int) -> TruncatedError:
-    """Return the error for a read of `size` bytes from `offset` on, of which the file has `n`."""
-    return TruncatedError(f"the file ends at byte {offset + n}, expected bytes {offset} to {offset + size}", path=name)
+def ended(name: str, offset: int, size: int, end: int) -> TruncatedError:
+    """Return the error for a read of `size` bytes from `offset` on, of a file with `end` bytes."""
+    return TruncatedError(f"the file ends at byte {end}, expected bytes {offset} to {offset + size}", path=name)
 
 
 class Descriptor:
@@ -210,7 +216,7 @@ class FileBody(Opened, Body):
         while n < size:
             piece = pread(self.fd, size - n, self.start + offset + n)
             if not piece:
-                raise ended(self.name, self.start + offset, n, size)
+                raise self._ended(offset, n, size)
             pieces.append(piece)
             n += len(piece)
         return b"".join(pieces)
@@ -219,13 +225,26 @@ class FileBody(Opened, Body):
         """Fill a buffer."""
         n, size = ranges.read_at(self.fd, self.start + offset, out), memoryview(out).nbytes
         if n != size:
-            raise ended(self.name, self.start + offset, n, size)
+            raise self._ended(offset, n, size)
 
     def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
         """Read ranges of one size."""
         n = ranges.read_ranges(self.fd, offsets + self.start if self.start else offsets, size, out)
         if n != len(offsets) * size:
-            raise ended(self.name, self.start + int(offsets[n // size]), n % size, size)
+            raise self._ended(int(offsets[n // size]), n % size, size)
+
+    def _ended(self, offset: int, n: int, size: int) -> TruncatedError:
+        """Return the error for a read of `size` bytes from `offset` on, which found `n`; the file may end before."""
+        start = self.start + offset
+        return ended(self.name, start, size, min(start + n, os.fstat(self.fd).st_size))
+
+    def current_size(self) -> int:
+        """Ask the operating system."""
+        return os.fstat(self.fd).st_size - self.start
+
+    def current_stamp(self) -> Stamp:
+        """Return what tells the file from others now; `watch` has the stamp from when it was opened."""
+        return Stamp.of_fd(self.fd)
 
 
 class OutputBody(FileBody):
@@ -256,15 +275,44 @@ class OutputBody(FileBody):
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_NOFOLLOW", 0)
         return cls.of(path, os.open(path, flags, creation_mode(mode)))
 
-    def write(self, offset: int, data: Any) -> None:
-        """Write all bytes of a buffer at a position."""
-        ranges.write_at(self.fd, self.start + offset, data)
+    @classmethod
+    def open_write_only(cls, path: str) -> Self:
+        """Open a file that exists, for writing alone.
 
-    def copy(self, source: FileBody, start: int, size: int, offset: int) -> None:
-        """Write `size` bytes of another file, from its position `start` on, at a position."""
-        n = ranges.copy_range(source.fd, source.start + start, self.fd, self.start + offset, size)
+        A network file system may read a page first of which a part is written if it can, and then write back all of it,
+        with old bytes where another host has written meanwhile.
+        """
+        return cls.of(path, os.open(path, os.O_WRONLY | BINARY))
+
+    def write(self, offset: int, data: Any) -> int:
+        """Write all bytes of a buffer at a position, and return how many these are."""
+        return int(ranges.write_at(self.fd, self.start + offset, data))
+
+    def write_ranges(self, offsets: NDArray[np.int64], size: int, data: Any) -> None:
+        """Write the bytes of a buffer, one after another, to ranges of `size` bytes."""
+        ranges.write_ranges(self.fd, offsets + self.start if self.start else offsets, size, data)
+
+    def copy(self, source: Body, start: int, size: int, offset: int) -> None:
+        """Write `size` bytes of another file, from its position `start` on, at a position.
+
+        Raises
+        ------
+        DsError
+            If no file holds these bytes as they are.
+        TruncatedError
+            If the other file ends before.
+        """
+        where = source.in_file()
+        if where is None:
+            raise DsError("its bytes are not in a file on this machine", path=source.name)
+        begin = where[1] + start
+        n = ranges.copy_range(where[0], begin, self.fd, self.start + offset, size)
         if n < size:
-            raise ended(source.name, source.start + start, n, size)
+            raise ended(source.name, begin, size, min(begin + n, os.fstat(where[0]).st_size))
+
+    def extend(self, size: int) -> None:
+        """Give the file at least `size` bytes, and have the disk keep space for them, where the system can do that."""
+        ranges.extend(self.fd, size)
 
     def truncate(self, size: int) -> None:
         """Cut the file off behind its first `size` bytes."""
@@ -275,7 +323,8 @@ class OutputBody(FileBody):
         os.fsync(self.fd)
 
     def close(self) -> None:
-        """Close the file now, and report errors of closing; nothing else may use it any more."""
+        """Close the file now, and report errors of closing; the number of the file may be that of another one then."""
+        self.fd = -1
         self._file.close()
 
 
@@ -297,6 +346,7 @@ class MemoryBody(Body):
     """
 
     __slots__ = ("lends", "memory", "name", "size", "start")
+    is_in_memory = True
 
     def __init__(self, name: str, data: Any, start: int = 0, lends: bool = False, size: int | None = None):
         self.name = name
@@ -327,7 +377,7 @@ class MemoryBody(Body):
     def read(self, offset: int, size: int) -> memoryview:
         """Return a view."""
         if offset + size > self.size:
-            raise ended(self.name, self.start + offset, max(self.size - offset, 0), size)
+            raise ended(self.name, self.start + offset, size, self.start + self.size)
         return memoryview(self.memory)[offset : offset + size]
 
 

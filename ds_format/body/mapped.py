@@ -26,7 +26,9 @@ class MappedBody(MemoryBody):
 
 def mapped(file: Body) -> Body:
     """Return a copy-on-write map of an open file: views may be changed, and the file stays as it is."""
-    return MemoryBody(file.name, file.head(file.size), lends=True) if file.fd is None else _map(file, mmap.ACCESS_COPY)
+    if file.in_file() is None:
+        return MemoryBody(file.name, file.head(file.size), lends=True)
+    return _map(file, mmap.ACCESS_COPY)
 
 
 def open_mapped(path: Any) -> Body:

@@ -129,6 +129,21 @@ class Target(Opened):
         fd = self.create()
         return OutputBody.of(self.written, fd)
 
+    def ask_for_space(self, size: int) -> None:
+        """Ask the operating system for more bytes at the end of the created file.
+
+        Raises
+        ------
+        OSError
+            If there is no space; nothing is raised where the system cannot be asked.
+        """
+        if hasattr(os, "posix_fallocate"):
+            fd = os.open(self.written, os.O_WRONLY)
+            try:
+                os.posix_fallocate(fd, os.fstat(fd).st_size, size)
+            finally:
+                os.close(fd)
+
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:
         """Create the file for a library that opens it by its name meanwhile, and empties it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -61,8 +60,8 @@ def values(
         return whole[0][index], whole[1]
     if end_of(variable) > body.size:
         raise _truncated(body.size, variable)
-    begin += body.start
-    fd: Any = body.fd
+    where: Any = body.in_file()
+    begin += where[1]
     strides = _strides(variable)
     if slices is not None:
         shape = tuple([part.stop - part.start for part in slices])
@@ -70,9 +69,9 @@ def values(
     if 0 in shape:
         return np.empty(shape, dtype), False
     try:
-        return slabs.read(fd, begin, shape, strides, dtype, sought)
+        return slabs.read(where[0], begin, shape, strides, dtype, sought)
     except EOFError:
-        raise _truncated(os.fstat(fd).st_size - body.start, variable) from None
+        raise _truncated(body.current_size(), variable) from None
 
 
 def _strides(variable: ClassicVariable) -> tuple[int, ...]:

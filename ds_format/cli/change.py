@@ -17,9 +17,9 @@ from ..base.dtypes import TYPES
 from ..base.progress import Advance, share_of
 from ..codec.encode import describe
 from ..dataset import META, Dataset, checked
-from ..drivers.base import BLOCK_SIZE, block_slices
+from ..drivers.base import BLOCK_SIZE, STRING_SIZE, block_slices
 from ..errors import DsError, UnsupportedError
-from ..views.subset import STRING_SIZE, Subset, item_size, memory_size, open_subset
+from ..views.subset import Subset, item_size, memory_size, open_subset
 from . import pst
 from .arguments import ArgumentError, Command, Request, UsageError, is_none, name_or_none, text, texts
 from .lookup import Changer, not_found

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from ..base.messagepack import packb, unpackb
 from ..base.progress import Advance
-from ..body.body import Body, FileBody
+from ..body.body import PIECE_SIZE, Body, FileBody
 from ..errors import FormatError, TruncatedError, UnsupportedError
 from ..kernels.datadings.index import Lookup, count_absent, fill_filter, hash_strings, in_filter
 from ..kernels.msgpack.walk import Keys
@@ -62,7 +62,6 @@ FILTER_HEADER = struct.Struct(">8sQQd")
 HASHED_KEYS = 1 << 16
 """Keys whose digests are held at once."""
 SUM_LINE = re.compile(r"([0-9A-Fa-f]{32}) [ *](.+)")
-SUM_BLOCK = 1 << 20
 _pair = struct.Struct(">QQ").unpack_from
 _one = struct.Struct(">Q").unpack_from
 
@@ -510,9 +509,9 @@ def md5_of(file: Body, size: int, advance: Advance | None = None) -> hashlib._Ha
         If the file has fewer bytes.
     """
     checksum = new_md5()
-    buffer = memoryview(bytearray(min(size, SUM_BLOCK)))
-    for start in range(0, size, SUM_BLOCK):
-        block = buffer[: min(size - start, SUM_BLOCK)]
+    buffer = memoryview(bytearray(min(size, PIECE_SIZE)))
+    for start in range(0, size, PIECE_SIZE):
+        block = buffer[: min(size - start, PIECE_SIZE)]
         file.read_into(start, block)
         checksum.update(block)
         if advance is not None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..base.text import hint
-from ..body import NO_FILE
+from ..body import NO_FILE, path_text
 from ..body.body import FIRST_SIZE, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
@@ -104,7 +104,7 @@ def find(path: Any) -> Format:
     DriverError
         If no format has the suffix.
     """
-    name = path if type(path) is str else os.fsdecode(path)
+    name = path if type(path) is str else path_text(path)
     format = BY_SUFFIX.get(name[name.rfind(".") :])
     if format is None:
         format = of_suffix(os.path.splitext(name)[1].lower())
@@ -140,12 +140,12 @@ def of_format(name: str) -> Format:
 
 def is_known(path: Any) -> bool:
     """Whether there is a format for files of this name."""
-    return of_suffix(os.path.splitext(os.fsdecode(path))[1].lower()) is not None
+    return of_suffix(os.path.splitext(path_text(path))[1].lower()) is not None
 
 
 def is_store(path: Any) -> bool:
     """Whether a path is that of a folder that is a ZDS store."""
-    name = os.fsdecode(path)
+    name = path_text(path)
     return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, "zds.json"))
 
 
@@ -169,7 +169,7 @@ def find_existing(path: Any) -> Format:
         if is_store(path):
             return FORMATS["zds"]
         if os.path.isdir(path):
-            raise DriverError("a folder, and no ZDS store: expected a file", path=os.fsdecode(path)) from None
+            raise DriverError("a folder, and no ZDS store: expected a file", path=path_text(path)) from None
         format = recognise(path)
         if format is None:
             accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
@@ -296,11 +296,11 @@ def _open(path: Any, format: Format, options: Mapping[str, Any]) -> Source:
     wanted = {name: value for name, value in options.items() if value}
     if wanted and not format.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - format.options))
-        raise DriverError(f"{names} is not possible with this format", path=os.fsdecode(path))
+        raise DriverError(f"{names} is not possible with this format", path=path_text(path))
     if format.is_positioned:
         return load(format).open(path, **wanted)
-    absolute = os.path.abspath(os.fsdecode(path))
-    stamp = Stamp.of_path(os.fsdecode(path))  # before it is opened
+    absolute = os.path.abspath(path_text(path))
+    stamp = Stamp.of_path(path_text(path))  # before it is opened
     watch = Watch(absolute, stamp)
     with watch:
         reopened: Any = load(format).open(path, **wanted)
@@ -345,7 +345,7 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
         found = sorted(format.creation.intersection(known))
         expected = f", expected one of {', '.join(found)}" if found else ""
         message = f'the format {format.name} has no option "{unknown[0]}"{expected}{hint(unknown[0], found)}'
-        raise DriverError(message, path=os.fsdecode(path))
+        raise DriverError(message, path=path_text(path))
 
 
 def meta(path: Any) -> Metadata:

@@ -24,6 +24,10 @@ WARNING = "warning"
 
 BLOCK_SIZE = 16 * 1024 * 1024
 """Default budget of one block, in bytes of the array in memory."""
+OBJECT_SIZE = 64
+"""About the bytes of memory that a Python string takes besides its characters, or a short one with them."""
+STRING_SIZE = 2 * OBJECT_SIZE
+"""Bytes of memory that a string of unknown length is estimated to take."""
 
 
 class Source(Protocol):

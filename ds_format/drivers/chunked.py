@@ -418,7 +418,7 @@ class Chunks:
         self._file: FileBody | None = None
         if file.driver == "sec2" and file.id.get_intent() == READ_ONLY:
             found = FileBody.open(path)  # a copy of the descriptor would share the lock of the library
-            self._stamp = Stamp.of_fd(found.fd)
+            self._stamp = found.current_stamp()
             # what lies behind a user block has other positions than the library tells
             if (
                 found.read(0, len(signatures.HDF5)) == signatures.HDF5
@@ -461,7 +461,7 @@ class Chunks:
             dataset = find()
             self._known[key] = None if dataset is None else layout_of(dataset), ChunkIndex(dataset)
         layout, known = self._known[key]
-        if layout is None or len(layout.shape) != len(slices) or Stamp.of_fd(self._file.fd) != self._stamp:
+        if layout is None or len(layout.shape) != len(slices) or self._file.current_stamp() != self._stamp:
             return None
         n = math.prod(s.stop - s.start for s in slices)
         if n * layout.dtype.itemsize < MIN_SIZE:

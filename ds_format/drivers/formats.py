@@ -5,13 +5,13 @@ The formats of this package are in `BUILT_IN`. Other packages have theirs in the
 
 import contextlib
 import functools
-import os
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..base import signatures
 from ..base.text import on_one_line
+from ..body import path_text
 from ..body.body import FIRST_SIZE, Body
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from .base import Metadata, Report, Sink, SmallFiles, Source
@@ -33,7 +33,7 @@ RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
 
 
 def _only_read(path: Any, meta: Metadata, **options: Any) -> NoReturn:
-    raise UnsupportedError("files of this format can only be read", path=os.fsdecode(path))
+    raise UnsupportedError("files of this format can only be read", path=path_text(path))
 
 
 class Driver(NamedTuple):

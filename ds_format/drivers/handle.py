@@ -14,15 +14,12 @@ import numpy as np
 from .. import drivers
 from ..base.dtypes import TYPES
 from ..base.text import unescape
-from ..body import Opened, open_file
+from ..body import Opened, open_file, path_text
 from ..body.body import Body, FileBody
 from ..body.stamp import Stamp, Watch
 from ..errors import DsError, MissingError, ReplacedError
 from ..model.index import normalize, take
-from .base import BLOCK_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
-
-STRING_SIZE = 64
-"""Bytes that a short string takes in memory."""
+from .base import BLOCK_SIZE, OBJECT_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
 
 MAX_KNOWN = 4096
 """Files whose digests are remembered."""
@@ -150,7 +147,7 @@ class HeldSource(Reopened):
     is_watched_by_path = False
 
     def __init__(self, path: Any):
-        self.path = os.fsdecode(path)
+        self.path = path_text(path)
         self.faults: dict[str, DsError] = {}
         self.meta: Metadata = {}
         self.arrays: dict[str, Any] = {}
@@ -171,7 +168,7 @@ class HeldSource(Reopened):
         array = self._array(name)
         if array is None:
             return
-        item_size = STRING_SIZE if array.dtype.kind == "O" else array.itemsize
+        item_size = OBJECT_SIZE if array.dtype.kind == "O" else array.itemsize
         for slices in block_slices(array.shape, item_size, budget):
             yield array[slices].copy() if slices else array.copy()
 
@@ -240,10 +237,11 @@ class PositionedHandle(Indexed):
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
         """Read the variable or a part of it; see `drivers.base.Handle`."""
         try:
-            fd, status = open_file(self.path)
+            opened = open_file(self.path)
         except OSError as error:
             raise self.stamp.gone(error, self.path, self.key) from None
-        file = FileBody.of(self.path, fd, status)
+        file = FileBody.of(self.path, *opened)
+        status = opened[1]
         try:
             self.stamp.compare(Stamp.of(status, self._digest(file, status)), self.path)
             with file.watch:

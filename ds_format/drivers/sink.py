@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.text import unescape
-from ..body import Opened
+from ..body import Opened, path_text
 from ..body.target import Target, naming
 from ..errors import DsError, MissingError
 from .base import Metadata
@@ -27,7 +26,7 @@ class BaseSink(Opened, ABC):
     """
 
     def __init__(self, path: Any, meta: Metadata):
-        self.path = os.fsdecode(path)
+        self.path = path_text(path)
         self.meta = meta
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:

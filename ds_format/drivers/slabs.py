@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from .base import BLOCK_SIZE
 
 GAP_SIZE = 64 * 1024
-"""Bytes that are rather read and dropped than skipped by another call."""
+"""Bytes that are read and dropped rather than skipped by another call of a library, which costs more than the gap of a
+body."""
 
 Slices = tuple[slice, ...]
 

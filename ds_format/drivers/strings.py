@@ -14,9 +14,6 @@ MARK = b"\x1a"
 """Missing strings are written as the shortest run of this character (SUBSTITUTE) that is not among the present ones:
 mostly the empty string."""
 
-OBJECT_SIZE = 64
-"""About the bytes that one short string takes in memory."""
-
 
 def joined(characters: NDArray[Any]) -> NDArray[Any]:
     """Join characters along the last dimension.

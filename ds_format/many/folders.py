@@ -19,6 +19,7 @@ from ..api.files import read
 from ..base import modes
 from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
+from ..body import path_text
 from ..dataset import META, Dataset
 from ..drivers.alike import Piece
 from ..errors import explained
@@ -170,7 +171,7 @@ def index(
 
 def list_files(dirname: Path, recursive: bool = False) -> tuple[list[str], str | None]:
     """Return the sorted paths of the data files of a folder, and a message about those left out; see `readdir`."""
-    top = os.fsdecode(dirname)
+    top = path_text(dirname)
     known: list[str] = []
     others: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_raise_error):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from ..api.creation import created
 from ..base import modes
 from ..base.progress import Progress
 from ..base.text import escape, on_one_line, unescape
+from ..body import path_text
 from ..body.body import Body
 from ..dataset import META, as_array, dims
 from ..drivers.base import BLOCK_SIZE, Metadata, Sink, block_slices, check_faults
@@ -125,7 +125,7 @@ class _Files:
 
     def inputs(self) -> list[MergeInput]:
         """Return what the plan of the merge is made from."""
-        return [MergeInput(meta, name=os.fsdecode(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
+        return [MergeInput(meta, name=path_text(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
 
     def __getitem__(self, i: int) -> Subset:
         return self._files[self._paths[i]]
@@ -166,7 +166,7 @@ def _warn_of_packing(metas: Sequence[Metadata], plans: Sequence[MergePlan], meta
         parts = [metas[part.input][plan.key] for part in plan.parts]
         if any(is_packed(entry, entry.get(".type")) for entry in parts) and not is_packed(meta[plan.key], plan.type):
             told = f'variable "{unescape(plan.key)}": packed differently in the inputs: written as {plan.type}'
-            warnings.warn(on_one_line(f"{os.fsdecode(output)}: {told}"), stacklevel=3)
+            warnings.warn(on_one_line(f"{path_text(output)}: {told}"), stacklevel=3)
 
 
 def _is_stored(subset: Subset, key: str) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import drivers
 from ..api.files import read
 from ..base.text import keys_of, unescape
+from ..body import path_text
 from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
 from ..drivers import HELD
@@ -115,7 +116,7 @@ def read_many(
     >>> read_many(["day0.ds", "day1.ds", "day2.ds"], "x", dim="t")["x"]
     array([0. , 0.5, 1. ])
     """
-    names = [os.fsdecode(path) for path in paths]
+    names = [path_text(path) for path in paths]
     keys = None if variables is None else list(keys_of(variables))
     with no_collection():
         found = contents(names, threads)

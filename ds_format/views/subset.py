@@ -24,7 +24,7 @@ from ..base.text import escape, hint, keys_of, unescape
 from ..body import Opened, path_text
 from ..body.body import Body
 from ..dataset import META, as_array, as_masked, attrs, dims
-from ..drivers.base import BLOCK_SIZE, Entries, Handle, Metadata, Source, block_slices
+from ..drivers.base import BLOCK_SIZE, STRING_SIZE, Entries, Handle, Metadata, Source, block_slices
 from ..errors import DsError, MissingGroupError, UnsupportedError
 from ..model import packing
 from ..model.conventions import with_parents
@@ -33,8 +33,6 @@ from ..model.packing import RECORDS
 from ..model.selection import ALL, Selection, resolve
 from ..model.settings import names
 
-STRING_SIZE = 128
-"""Bytes of memory that a string is reckoned to take."""
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from ..body.body import BLOCK_SIZE, OutputBody
+from ..body.body import PIECE_SIZE, OutputBody
 from ..body.temporary import WorkFolder
 from ..errors import FormatError, UnsupportedError
 from ..kernels.files import files
@@ -47,7 +47,7 @@ def blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[A
     if isinstance(source, bytes | bytearray):
         view, start = memoryview(source), 0
         while start < len(source):
-            stop = source.rfind(b"\n", start, start + BLOCK_SIZE) + 1
+            stop = source.rfind(b"\n", start, start + PIECE_SIZE) + 1
             stop = stop or source.find(b"\n", start) + 1 or len(source)
             has_returns = source.find(b"\r\n", start, stop) >= 0
             yield _without_returns(bytes(view[start:stop])) if has_returns else view[start:stop]
@@ -55,7 +55,7 @@ def blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[A
         return
     if not hasattr(source, "read"):
         raise TypeError(f"found {type(source).__name__}, expected bytes or a file that is open for reading bytes")
-    for block in whole_lines(iter(lambda: source.read(BLOCK_SIZE), b"")):
+    for block in whole_lines(iter(lambda: source.read(PIECE_SIZE), b"")):
         if not isinstance(block, bytes):
             raise TypeError("the file is open for reading text, expected bytes")
         yield _without_returns(block)

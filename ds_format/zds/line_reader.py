@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
 from ..base.threads import renew_lock
-from ..body.body import BLOCK_SIZE, Body, FileBody
+from ..body.body import PIECE_SIZE, Body, FileBody
 from ..body.stamp import Stamp
 from ..errors import FormatError
 from ..kernels.zds.zdx import Table
@@ -77,7 +77,7 @@ def _end_of_lines(data: Body) -> int:
     """Return where the last whole line of a file ends."""
     stop = data.size
     while stop:
-        start = max(stop - BLOCK_SIZE, 0)
+        start = max(stop - PIECE_SIZE, 0)
         end: int = data.read(start, stop - start).rfind(b"\n") + 1
         if end:
             return start + end

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..base.progress import Advance
-from ..body.body import BLOCK_SIZE, Body
+from ..body.body import PIECE_SIZE, Body
 from ..errors import FormatError
 from ..kernels.zds import lines as kernel
 from ..kernels.zds.zdx import Table
@@ -50,7 +50,7 @@ def last_line(file: Body) -> bytes:
     """Return the bytes after the last line feed of a file."""
     start, tail = file.size, b""
     while start and b"\n" not in tail:
-        before = max(start - BLOCK_SIZE, 0)
+        before = max(start - PIECE_SIZE, 0)
         tail, start = file.read(before, start - before) + tail, before
     return tail[tail.rfind(b"\n") + 1 :]
 

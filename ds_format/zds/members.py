@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ..base.threads import renew_lock
 from ..body import Opened
-from ..body.body import BLOCK_SIZE, Body, FileBody
+from ..body.body import PIECE_SIZE, Body, FileBody
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
 
 MEMORY_SIZE = 1 << 24
@@ -50,7 +50,7 @@ class StoredMember(Opened, Body):
             _compare(zlib.crc32(data), self._crc, self.name)
         return data
 
-    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         """Iterate over bytes; the checksum of all is compared before the last block is handed out."""
         blocks = self._file.blocks(offset, size)
         return blocks if offset else _checked(blocks, self.size, self._crc, self.name)
@@ -93,7 +93,7 @@ class DeflatedMember(Opened, Body):
             file.flush()
             return FileBody.of(self.name, os.dup(file.fileno()))
 
-    def blocks(self, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         """Iterate over bytes, which are inflated for it; zipfile compares the checksum of all."""
         try:
             with self._archive.open(self._info) as stream:

@@ -18,8 +18,9 @@ from ds_format.body import body as bodies, sync_file
 from ds_format.body.body import Body, FileBody, MemoryBody, OutputBody, Stream, open_body
 from ds_format.body.lock import Lock
 from ds_format.body.mapped import mapped, open_mapped
+from ds_format.body.target import Target
 from ds_format.drivers.ds.source import DsSource
-from ds_format.errors import BusyError, TruncatedError
+from ds_format.errors import BusyError, DsError, TruncatedError
 from ds_format.kernels.files import ranges
 from tests.descriptors import n_open, needs_proc
 
@@ -184,9 +185,83 @@ def test_blocks(all_bodies: list[Body], start: int, size: int) -> None:
 
 def test_which_bodies_are_in_a_file(body: Body) -> None:
     where = body.section(10, 5).in_file()
+    assert body.is_in_memory == body.section(10, 5).is_in_memory == (where is None)
     if where is not None:
         assert os.pread(where[0], 5, where[1]) == DATA[10:15]
     assert (where is None) == (body.memory is not None)
+
+
+def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(bytes(300_000))
+    body = FileBody.open(path)
+    os.truncate(path, 1000)
+    for call in (
+        lambda: body.read(240_074, 10),
+        lambda: body.read_into(240_074, bytearray(10)),
+        lambda: body.ranges(np.array([0, 240_074]), 10, bytearray(20)),
+        lambda: body.section(240_000).read(74, 10),
+        lambda: OutputBody.create(str(tmp_path / "b")).copy(body, 240_074, 10, 0),
+    ):
+        with pytest.raises(TruncatedError, match="a: the file ends at byte 1000, expected bytes 240074 to 240084"):
+            call()
+    with pytest.raises(TruncatedError, match="a: the file ends at byte 1000, expected bytes 990 to 1010"):
+        body.read(990, 20)
+
+
+def test_what_is_behind_the_end_of_memory() -> None:
+    with pytest.raises(TruncatedError, match="x: the file ends at byte 10, expected bytes 20 to 21"):
+        MemoryBody("x", bytes(10)).section(5).read(15, 1)
+
+
+def test_what_is_asked_of_an_open_file_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(DATA)
+    body, part = FileBody.open(path), FileBody.open(path).section(10, 20)
+    assert body.current_stamp() == body.watch.stamp
+    assert (body.current_size(), part.current_size()) == (SIZE, SIZE - 10)
+    os.truncate(path, 100)
+    assert (body.size, body.current_size(), part.current_size()) == (SIZE, 100, 90)
+    assert body.current_stamp() != body.watch.stamp
+    assert MemoryBody("x", b"abc").section(1).current_size() == 2
+
+
+def test_writing_only(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with pytest.raises(FileNotFoundError):
+        OutputBody.open_write_only(str(path))
+    path.write_bytes(DATA[:6])
+    file = OutputBody.open_write_only(str(path))
+    assert file.write(6, b"abc") == 3
+    file.write_ranges(np.array([0, 4]), 2, b"1234")
+    file.extend(20)
+    file.extend(10)
+    assert path.read_bytes() == b"12" + DATA[2:4] + b"34abc" + bytes(11)
+    with pytest.raises(OSError, match=os.strerror(errno.EBADF)):
+        file.read(0, 1)
+    with pytest.raises(DsError, match="b: its bytes are not in a file on this machine"):
+        file.copy(MemoryBody("b", b"xyz"), 0, 3, 0)
+    file.close()
+
+
+def test_a_closed_file_writes_to_no_other_one(tmp_path: Path) -> None:
+    file = OutputBody.create(str(tmp_path / "a"))
+    number = file.fd
+    file.close()
+    with open(tmp_path / "b", "wb") as other:
+        assert other.fileno() == number
+        with pytest.raises(OSError, match=os.strerror(errno.EBADF)):
+            file.write(0, b"x")
+    assert (tmp_path / "b").read_bytes() == b""
+
+
+def test_space_at_the_end_of_a_target(tmp_path: Path) -> None:
+    target = Target(tmp_path / "a")
+    target.open().close()
+    target.ask_for_space(1000)
+    assert os.path.getsize(target.written) in (0, 1000)
+    target.abort()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_writing(tmp_path: Path) -> None:

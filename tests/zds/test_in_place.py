@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.body.body import BLOCK_SIZE
+from ds_format.body.body import PIECE_SIZE
 from ds_format.zds import ZDSStore, pack
 from ds_format.zds.members import DeflatedMember, StoredMember
 
@@ -41,7 +41,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(size)
         return read(member, offset, size)
 
-    def watched_blocks(member: StoredMember, offset: int = 0, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    def watched_blocks(member: StoredMember, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         if member.name.endswith("data.jsonl"):
             found.append(member.size - offset)
         return blocks(member, offset, size)

@@ -17,20 +17,26 @@ from ...binpickle import format
 from ...binpickle.machine.known import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
 from ...body import path_text
+from ...body.body import PIECE_SIZE
 from ...body.stamp import watched, watched_blocks
 from ...dataset import META
 from ...errors import DsError, MissingError, UnsafeError
 from ...model.index import is_whole, split_axis, take
-from ..base import BLOCK_SIZE, ERROR, WARNING, LossWarning, Metadata, Problem, Report, block_slices, check_faults
+from ..base import (
+    BLOCK_SIZE,
+    ERROR,
+    OBJECT_SIZE,
+    WARNING,
+    LossWarning,
+    Metadata,
+    Problem,
+    Report,
+    block_slices,
+    check_faults,
+)
 from ..handle import Reopened
 from ..slabs import Slices, read_part
-from ..strings import OBJECT_SIZE
 from .foreign import POSTPONED, variables
-
-SEEK_SIZE = 16 * 1024
-"""Bytes read in the time that one more read takes."""
-PIECE_SIZE = 1024 * 1024
-"""Bytes that are read at once, where not all of them are wanted."""
 
 
 class Arrays:
@@ -126,7 +132,7 @@ class Arrays:
         if not out.size:
             return out
         index = [range(part.start, part.stop) for part in slices]
-        axis = split_axis(index, shape, dtype.itemsize, SEEK_SIZE) if slices else 0
+        axis = split_axis(index, shape, dtype.itemsize, self._file.gap) if slices else 0
         inner = math.prod(shape[axis + 1 :]) * dtype.itemsize
         starts = np.zeros(1, np.int64)
         for n, part in zip(shape[:axis], index[:axis], strict=True):

@@ -23,7 +23,7 @@ from ...body.body import Body, FileBody, Stream
 from ...body.stamp import watched, watched_blocks
 from ...errors import DsError, FormatError, MissingError
 from ...model.index import take
-from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..base import BLOCK_SIZE, STRING_SIZE, Metadata, block_slices
 from ..handle import Reopened
 from ..strings import as_text
 
@@ -248,8 +248,6 @@ DIMENSION = "i"
 """The dimension of all variables."""
 HELD_SIZE = 64 * 1024 * 1024
 """Bytes of columns that are kept for the next call, which is likely to ask for one of them."""
-STRING_SIZE = 100
-"""Bytes that a string is reckoned to take in memory."""
 
 
 class CsvSource(Reopened):

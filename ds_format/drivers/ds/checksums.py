@@ -25,16 +25,14 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ...body.body import PIECE_SIZE, FileBody
 from ...codec.line import find_end
 from ...dataset import META
 from ...errors import FormatError, IntegrityError
-from ...kernels.files import ranges
 
 MAGIC = b"ds-crc32"
 END = struct.Struct("<III8s")
 """Header sum, number of variables, sum of the trailer, magic."""
-PIECE = 1 << 20
-"""Bytes that are read at a time."""
 
 Read = Callable[[int, int], Any]
 """Offset and size in bytes → the bytes."""
@@ -107,8 +105,8 @@ def compare(what: str, found: int, expected: int, variable: str | None = None) -
 def of_range(read: Read, offset: int, size: int) -> int:
     """Return the CRC-32 of a range of bytes, read piece by piece."""
     crc, crc32 = 0, _crc32()
-    for start in range(offset, offset + size, PIECE):
-        crc = crc32(read(start, min(PIECE, offset + size - start)), crc)
+    for start in range(offset, offset + size, PIECE_SIZE):
+        crc = crc32(read(start, min(PIECE_SIZE, offset + size - start)), crc)
     return crc
 
 
@@ -157,20 +155,20 @@ def _parts(views: Sequence[memoryview], starts: Sequence[int], offset: int, size
         i += 1
 
 
-def of_file(fd: int, line: bytes) -> bytes:
+def of_file(file: FileBody, line: bytes) -> bytes:
     """Return the trailer of a file that was written to the end of its last value.
 
     Parameters
     ----------
-    fd : int
-        File descriptor, open for reading.
+    file : FileBody
     line : bytes
         Its bytes before the body.
     """
-    buffer = bytearray(PIECE)
+    buffer = bytearray(PIECE_SIZE)
 
     def read(offset: int, size: int) -> memoryview:
         view = memoryview(buffer)[:size]
-        return view[: ranges.read_at(fd, offset, view)]
+        file.read_into(offset, view)
+        return view
 
     return Sums(_crc32()(line, 0), tuple(of_range(read, *place) for place in extents(line))).encode()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from ...base.dtypes import TYPES
 from ...base.text import unescape
+from ...body import path_text
 from ...body.target import Target, naming, resolve
 from ...codec.attributes import to_json
 from ...codec.encode import STORED_AS_IS, Buffer, Encoded, encode
@@ -16,7 +16,7 @@ from ...codec.header import ALIGNMENT, DTYPES, LARGE_SIZE, PRIVATE, VERSIONS, En
 from ...codec.line import build
 from ...errors import DsError, UnsupportedError, explained
 from ...kernels.ds import compose as kernel
-from ...kernels.files import files, ranges
+from ...kernels.files import files
 from ..base import Metadata
 from .checksums import of_buffers
 
@@ -255,7 +255,7 @@ def write(
         if checksum:
             buffers = [*buffers, of_buffers(buffers)]
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=path_text(path))
     if atomic and size >= LOCKED_SIZE:
         _write_large(path, buffers, durable)
         return
@@ -272,13 +272,13 @@ def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
     target = Target(path, durable=durable)
     try:
         with naming(path):
-            fd = target.create()
+            file = target.open()
             try:
                 end = 0
                 for buffer in buffers:
-                    end += ranges.write_at(fd, end, buffer)
+                    end += file.write(end, buffer)
             finally:
-                os.close(fd)
+                file.close()
             target.commit()
     except BaseException:
         target.abort()

@@ -34,7 +34,7 @@ def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
     """
     file = open_body(path)
     data = file.head(FIRST_SIZE)
-    if file.fd is None:
+    if file.is_in_memory:
         return file, data
     try:
         with file.watch:

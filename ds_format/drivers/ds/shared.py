@@ -20,13 +20,13 @@ import numpy as np
 
 from ...base.dtypes import TYPES
 from ...base.text import unescape
+from ...body.body import FileBody, OutputBody
 from ...body.lock import host
 from ...body.target import Target, naming, resolve
 from ...codec.encode import Encoded, encode
 from ...codec.header import VarHeader
 from ...errors import DsError, TruncatedError
-from ...kernels.files import ranges
-from ...kernels.files.names import BINARY, status, temporary_name
+from ...kernels.files.names import status, temporary_name
 from ...model.index import flat_positions
 from ..base import Metadata
 from .checksums import of_file
@@ -53,11 +53,10 @@ class Unfinished:
     written: str
 
     @contextlib.contextmanager
-    def opened(self, made: int) -> Iterator[int]:
-        """Open the file, which is closed when the block ends; -1: it has its final name, and so is whole already.
+    def opened(self, made: int) -> Iterator[OutputBody | None]:
+        """Open the file for writing only, and close it when the block ends.
 
-        It is opened for writing only: a network file system may read a page first of which a part is written if it can,
-        and then write back all of it, with old bytes where another host has written meanwhile.
+        None: it has its final name, and so is whole already.
 
         Parameters
         ----------
@@ -69,18 +68,18 @@ class Unfinished:
         FileNotFoundError
             If the file has neither name here.
         """
+        file = None
         with naming(self.path):
             try:
-                fd = os.open(self.written, os.O_WRONLY | BINARY)
+                file = OutputBody.open_write_only(self.written)
             except FileNotFoundError:
                 if self.finished() != made:
                     raise FileNotFoundError(errno.ENOENT, self._unseen(), self.path) from None
-                fd = -1
             try:
-                yield fd
+                yield file
             finally:
-                if fd >= 0:
-                    os.close(fd)
+                if file is not None:
+                    file.close()
 
     def finished(self) -> int | None:
         """Return the identity of what has the final name; None: nothing has."""
@@ -153,9 +152,9 @@ class Region:
             offsets, size = self._ranges(part)
         except DsError as error:
             raise error.at(path=self.file.path, variable=unescape(self.key))
-        with self.file.opened(made) as fd:
-            if fd >= 0 and size:
-                ranges.write_ranges(fd, offsets, size, encoded.buffers[0])
+        with self.file.opened(made) as file:
+            if file is not None and size:
+                file.write_ranges(offsets, size, encoded.buffers[0])
         return encoded.n
 
     def _encoded(self, part: Part, block: Any) -> Encoded:
@@ -329,14 +328,14 @@ class SharedFile:
         target = self._target()
         try:
             with naming(self.path):
-                fd = target.create()
+                file = target.open()
                 try:
-                    ranges.extend(fd, self._end)
-                    appender = self._appender(fd, self._end)
+                    file.extend(self._end)
+                    appender = self._appender(file, self._end)
                     variables = {key: self._put(appender, key, array) for key, array in arrays.items()}
-                    return Made(identity(os.fstat(fd)), appender.end, variables)
+                    return Made(file.current_stamp().inode, appender.end, variables)
                 finally:
-                    os.close(fd)
+                    file.close()
         except BaseException:
             target.abort()
             raise
@@ -359,15 +358,15 @@ class SharedFile:
         OSError
             If it cannot be written, or the file is not seen from here.
         """
-        with self.file.opened(made.identity) as fd:
-            if fd < 0:
+        with self.file.opened(made.identity) as file:
+            if file is None:
                 return Appended(made.identity, end, VarHeader(None, None))  # it is done: this is not used
-            appender = self._appender(fd, end)
+            appender = self._appender(file, end)
             variable = self._put(appender, key, array)
         return Appended(made.identity, appender.end, variable)
 
-    def _appender(self, fd: int, end: int) -> Appender:
-        return Appender(fd, self.plan, end, self.path, os.path.dirname(self.path))
+    def _appender(self, file: OutputBody, end: int) -> Appender:
+        return Appender(file, self.plan, end, self.path, os.path.dirname(self.path))
 
     def _put(self, appender: Appender, key: str, array: Any) -> VarHeader:
         try:
@@ -405,29 +404,22 @@ class SharedFile:
             if each.variable.length and self.plan.end(each.variable) - each.variable.length < end:
                 raise DsError("was computed twice, with other values", path=self.path, variable=unescape(key))
             end = each.end
-        with self.file.opened(made.identity) as fd:
-            if fd < 0:
+        with self.file.opened(made.identity) as file:
+            if file is None:
                 return
             if len(files) > 1:
                 raise DsError("parts were written to a file that somebody else removed", path=self.path)
-            size = os.fstat(fd).st_size
+            size = file.current_size()
             if size < end:
                 raise TruncatedError(f"{size} bytes were written, expected {end}", path=self.path)
-            os.ftruncate(fd, end)
+            file.truncate(end)
             variables = {key: each.variable for key, each in appended.items()}
             line = self.plan.header({**made.variables, **self._placed, **variables})
-            ranges.write_at(fd, 0, line)
+            file.write(0, line)
             if self.checksum:
-                ranges.write_at(fd, end, self._trailer(line))
+                file.write(end, of_file(FileBody.open(self.file.written), line))
         with naming(self.path):
             self._target().commit()
-
-    def _trailer(self, line: bytes) -> bytes:
-        fd = os.open(self.file.written, os.O_RDONLY | BINARY)
-        try:
-            return of_file(fd, line)
-        finally:
-            os.close(fd)
 
     def remove(self) -> None:
         """Remove the file, unless it has its name already: nothing but `create` makes it again."""

@@ -6,7 +6,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from ...base.dtypes import TYPES, Type
 from ...base.text import unescape
 from ...body import Opened
-from ...body.body import Body
+from ...body.body import Body, OutputBody
 from ...body.target import naming
 from ...codec.encode import Encoded, encode, type_of
 from ...codec.header import ALIGNMENT, VarHeader
 from ...dataset import as_array
 from ...errors import DsError, TruncatedError
-from ...kernels.files import ranges
 from ...model.missing import FillMark
 from ...model.settings import NETCDF
 from ..base import Metadata
@@ -38,8 +37,8 @@ class BitStream(Opened):
         Of its byte, 0 to 7, at which the next bits begin.
     """
 
-    def __init__(self, fd: int, offset: int):
-        self.fd = fd
+    def __init__(self, file: OutputBody, offset: int):
+        self.file = file
         self.offset = offset
         self.bit = 0
         self._rest = 0
@@ -48,7 +47,7 @@ class BitStream(Opened):
         """Append n bits, which begin at `bit` of the first byte, behind 0s."""
         end = self.bit + n
         packed[:1] |= self._rest
-        self.offset += ranges.write_at(self.fd, self.offset, packed[: end // 8])
+        self.offset += self.file.write(self.offset, packed[: end // 8])
         self.bit = end % 8
         self._rest = int(packed[-1]) if self.bit else 0
 
@@ -56,7 +55,7 @@ class BitStream(Opened):
         """Append n times 0: bytes of a new file that are not written are 0, and take no space."""
         end = self.bit + n
         if end >= 8 and self._rest:
-            ranges.write_at(self.fd, self.offset, bytes([self._rest]))
+            self.file.write(self.offset, bytes([self._rest]))
             self._rest = 0
         self.offset += end // 8
         self.bit = end % 8
@@ -64,7 +63,7 @@ class BitStream(Opened):
     def finish(self) -> int:
         """Write the last byte, padded with 0, and return where the bits end, in bytes from the start of the file."""
         if self.bit:
-            self.offset += ranges.write_at(self.fd, self.offset, bytes([self._rest]))
+            self.offset += self.file.write(self.offset, bytes([self._rest]))
         return self.offset
 
 
@@ -76,8 +75,7 @@ class VariableStream(Opened):
 
     Parameters
     ----------
-    fd : int
-        File descriptor.
+    file : OutputBody
     end : int
         Of what is written already, in bytes from the start of the file.
     body : int
@@ -91,8 +89,17 @@ class VariableStream(Opened):
         Where a temporary file may be made.
     """
 
-    def __init__(self, fd: int, end: int, body: int, size: tuple[int, ...], ds_type: Type, may_miss: bool, folder: str):
-        self.fd = fd
+    def __init__(
+        self,
+        file: OutputBody,
+        end: int,
+        body: int,
+        size: tuple[int, ...],
+        ds_type: Type,
+        may_miss: bool,
+        folder: str,
+    ):
+        self.file = file
         self.body = body
         self.size = size
         self.type = ds_type
@@ -104,11 +111,12 @@ class VariableStream(Opened):
         self.offset = self.values
         self.done = 0
         self.any_missing = False
-        self._mask = BitStream(fd, self.start)
-        self._bits = BitStream(fd, self.values)
-        self._spool: IO[bytes] | None = None
+        self._mask = BitStream(file, self.start)
+        self._bits = BitStream(file, self.values)
+        self._spool: OutputBody | None = None
         if ds_type.is_string:
-            self._spool = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - `close` closes it
+            with tempfile.TemporaryFile(dir=folder) as spool:
+                self._spool = OutputBody.of(file.name, os.dup(spool.fileno()))
         self._spooled = 0
 
     def add(self, block: NDArray[Any]) -> None:
@@ -129,13 +137,13 @@ class VariableStream(Opened):
         elif self.type.code == "?":
             self._bits.add(encoded.buffers[-1], encoded.n - encoded.missing)
         else:
-            self.offset += ranges.write_at(self.fd, self.offset, encoded.buffers[-1])
+            self.offset += self.file.write(self.offset, encoded.buffers[-1])
 
     def _add_strings(self, encoded: Encoded) -> None:
         lengths, data = encoded.buffers[-2:]
-        self.offset += ranges.write_at(self.fd, self.offset, lengths)
+        self.offset += self.file.write(self.offset, lengths)
         if self._spool is not None:
-            self._spooled += ranges.write_at(self._spool.fileno(), self._spooled, data)
+            self._spooled += self._spool.write(self._spooled, data)
 
     def finish(self) -> tuple[VarHeader, int]:
         """Write what is left, and return the header of the variable and where the file ends now.
@@ -152,7 +160,8 @@ class VariableStream(Opened):
         if self.type.code == "?":
             self.offset = self._bits.finish()
         if self._spool is not None:
-            self.offset += ranges.copy_range(self._spool.fileno(), 0, self.fd, self.offset, self._spooled)
+            self.file.copy(self._spool, 0, self._spooled, self.offset)
+            self.offset += self._spooled
         start = self.start if self.any_missing else self.values
         header = VarHeader(
             self.type, self.size, start - self.body, self.offset - start, not self.type.ordered, self.any_missing
@@ -170,8 +179,7 @@ class Appender(Opened):
 
     Parameters
     ----------
-    fd : int
-        File descriptor.
+    file : OutputBody
     plan : Plan
         Of the file.
     end : int
@@ -182,8 +190,8 @@ class Appender(Opened):
         Where a temporary file may be made.
     """
 
-    def __init__(self, fd: int, plan: Plan, end: int, path: str, folder: str):
-        self.fd = fd
+    def __init__(self, file: OutputBody, plan: Plan, end: int, path: str, folder: str):
+        self.file = file
         self.plan = plan
         self.end = end
         self.path = path
@@ -220,11 +228,11 @@ class Appender(Opened):
         self.end = body + offset
         with naming(self.path):
             for buffer in encoded.buffers:
-                self.end += ranges.write_at(self.fd, self.end, buffer)
+                self.end += self.file.write(self.end, buffer)
         return VarHeader(encoded.type, size, offset, encoded.size, not encoded.type.ordered, encoded.missing > 0)
 
     def _put_stream(self, size: tuple[int, ...], ds_type: Type, may_miss: bool, blocks: Iterable[Any]) -> VarHeader:
-        stream = VariableStream(self.fd, self.end, self.plan.body, size, ds_type, may_miss, self.folder)
+        stream = VariableStream(self.file, self.end, self.plan.body, size, ds_type, may_miss, self.folder)
         try:
             for block in blocks:
                 array = as_array(block)
@@ -242,9 +250,11 @@ class Appender(Opened):
         start = end = self.plan.end(var) - var.length
         with naming(self.path):
             for part in parts:
-                if part.fd is None:
-                    raise DsError("its bytes are not in a file on this machine", path=part.name)
-                end += ranges.copy_range(part.fd, part.start, self.fd, end, part.size)
+                try:
+                    self.file.copy(part, 0, part.size, end)
+                except TruncatedError:
+                    break
+                end += part.size
         if end - start != var.length:
             raise TruncatedError("a file was cut while it was read", path=self.path, variable=unescape(name))
         self.end = end
@@ -299,9 +309,10 @@ class DsSink(FileSink):
             self._plan = Plan(meta, version)
         except DsError as error:
             raise error.at(path=self.path)
-        fd = self._create()
+        with naming(self.path):
+            file = self._target.open()
         folder = os.path.dirname(self._target.written) or "."
-        self._appender = Appender(fd, self._plan, self._plan.body, self.path, folder)
+        self._appender = Appender(file, self._plan, self._plan.body, self.path, folder)
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         mark = self._marks.get(name)
@@ -318,12 +329,11 @@ class DsSink(FileSink):
         for key, mark in self._marks.items():
             self._plan.meta[key] = mark.settled()
         line = self._plan.header(self._done)
-        ranges.write_at(self._appender.fd, 0, line)
+        file = self._appender.file
+        file.write(0, line)
         if self._checksum:
-            ranges.write_at(self._appender.fd, self._appender.end, of_file(self._appender.fd, line))
+            file.write(self._appender.end, of_file(file, line))
         self._close()
 
     def _close(self) -> None:
-        fd, self._appender.fd = self._appender.fd, -1
-        if fd >= 0:
-            os.close(fd)
+        self._appender.file.close()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...base.once import once
 from ...base.text import unescape
 from ...body import Opened
-from ...body.body import Body
+from ...body.body import PIECE_SIZE, Body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec import legacy
@@ -29,15 +29,12 @@ from ...errors import DsError, MissingError
 from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
 from ...model.missing import restore
 from ...model.settings import NETCDF
-from ..base import BLOCK_SIZE, Metadata, block_slices
+from ..base import BLOCK_SIZE, OBJECT_SIZE, Metadata, block_slices
 from ..handle import PositionedHandle
 from . import checksums
 from .checksums import Sums
 from .header import open_line
 from .whole import all_headers, decode_variable, faults_of, is_simple, read_headers, source_metadata
-
-STRING_OVERHEAD = 64
-"""Bytes that a Python string takes besides its characters."""
 
 
 class DsSource(Opened):
@@ -223,7 +220,7 @@ class DsSource(Opened):
             check_numbers(var, self.body.size)
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(name))
-        if self.body.fd is None:
+        if self.body.in_file() is None:
             return None
         return self.body.section(var.offset, math.prod(var.size) * var.type.size)
 
@@ -243,7 +240,7 @@ class DsSource(Opened):
             decoder = decoder_of(version, var, self.body, self.strings)
             size = decoder.item_size
             if var.type.is_string:
-                size += STRING_OVERHEAD + decoder.ends[-1] // max(decoder.present, 1)
+                size += OBJECT_SIZE + decoder.ends[-1] // max(decoder.present, 1)
             start = 0
             for block in block_slices(var.size, size, min(budget, STEP * 64)):
                 shape = tuple(part.stop - part.start for part in block)
@@ -258,7 +255,7 @@ class DsSource(Opened):
 
     def close(self) -> None:
         """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
-        if self._file is not None and self._file.fd is not None:
+        if self._file is not None and not self._file.is_in_memory:
             self._file, self.watch = None, Watch()
             vars(self).pop("body", None)
 
@@ -295,10 +292,6 @@ class DsHandle(PositionedHandle):
 
     def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
         return read_variable(self.version, self.key, self.var, file.section(self.body), False, index)
-
-
-PIECE_SIZE = 1024 * 1024
-"""Bytes decoded at once."""
 
 
 def read_variable(

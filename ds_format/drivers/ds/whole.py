@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...base.text import unescape
+from ...body import path_text
 from ...body.body import Body, MemoryBody
 from ...codec import legacy
 from ...codec.attributes import from_json
@@ -57,7 +57,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         if rest is not None or unpack:
             _go_on(dataset, rest, keys, full, strings, unpack)
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=path_text(path))
     return dataset
 
 
@@ -75,7 +75,7 @@ def from_held(path: Any, held: bytearray, keys: Collection[str] | None, unpack: 
         if rest is not None or unpack:
             _go_on(dataset, rest, keys, False, False, unpack)
     except DsError as error:
-        raise error.at(path=os.fsdecode(path))
+        raise error.at(path=path_text(path))
     return dataset
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPES
+from ...body import path_text
 from ...dataset import escape
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model import missing, packing
 from ...model.settings import LABELS, NON_COORDINATE
-from ..base import Metadata
+from ..base import OBJECT_SIZE, Metadata
 from ..chunked import Chunks, SlabReader
 from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices, read_filled
-from ..strings import OBJECT_SIZE
 from .attributes import Marker, is_scale, read_attribute, read_attributes
 from .format import (
     PROPERTY,
@@ -428,7 +427,7 @@ class HDF5Source(LibrarySource):
     category = HDF5Warning
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self._path = os.fsdecode(path)
+        self._path = path_text(path)
         self._file = open_file(self._path)
         self._opened: tuple[FileVariable, Node] | None = None
         self._chunks: Chunks | None = None

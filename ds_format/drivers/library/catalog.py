@@ -21,8 +21,7 @@ from ...base.text import escape
 from ...codec.header import is_too_deep
 from ...errors import DsError, UnsupportedError
 from ...model.missing import Sentinels
-from ..base import Metadata
-from ..strings import OBJECT_SIZE
+from ..base import OBJECT_SIZE, Metadata
 
 
 class DescribedVariable(NamedTuple):

@@ -235,18 +235,10 @@ def telling_of_a_full_disk(target: Target, path: str) -> Iterator[None]:
     try:
         yield
     except DsError as error:
-        if not isinstance(error, OSError | UnsupportedError) and hasattr(os, "posix_fallocate"):
+        if not isinstance(error, OSError | UnsupportedError):
             with naming(path):
-                _ask_for_more(target.written)
+                target.ask_for_space(PROBE)
         raise
-
-
-def _ask_for_more(written: str) -> None:
-    fd = os.open(written, os.O_WRONLY)
-    try:
-        os.posix_fallocate(fd, os.fstat(fd).st_size, PROBE)
-    finally:
-        os.close(fd)
 
 
 @contextmanager

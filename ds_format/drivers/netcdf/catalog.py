@@ -13,8 +13,8 @@ from ...base.dtypes import PACKED, TYPE_OF_CODE
 from ...base.text import escape
 from ...model import missing, packing
 from ...model.settings import LABELS, names
+from ..base import OBJECT_SIZE
 from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable
-from ..strings import OBJECT_SIZE
 from .format import (
     BOOL_ATTRIBUTE,
     BOOL_CODE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body import path_text
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
 from ..chunked import SlabReader
@@ -248,7 +248,7 @@ class NetCDFSource(LibrarySource):
     category = NetCDFWarning
 
     def __init__(self, path: Any, *, skip_unsupported: bool = False):
-        self._path = os.fsdecode(path)
+        self._path = path_text(path)
         self._cached: FileVariable | None = None
         self._extents: dict[str, Extent] = {}
         self._lease = Lease(self._path)

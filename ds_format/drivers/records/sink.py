@@ -19,11 +19,11 @@ from ...body.temporary import WorkFolder
 from ...dataset import META, as_array, dims
 from ...errors import DsError, UnsupportedError
 from ...model.settings import HDF5, NETCDF, names, setting
-from ..base import BLOCK_SIZE, Metadata
+from ..base import BLOCK_SIZE, OBJECT_SIZE, STRING_SIZE, Metadata
 from ..ds.sink import DsSink
 from ..ds.source import DsSource
 from ..sink import BaseSink
-from ..strings import OBJECT_SIZE, as_objects
+from ..strings import as_objects
 
 Label = str | int
 """A dimension by its name, or the first one of variables whose dimensions have no names by its size."""
@@ -155,7 +155,7 @@ def _record_size(entry: dict[str, Any], axis: int, value_size: int) -> int:
     """Return about the bytes of memory that a variable takes in one record."""
     ds_type = TYPES[entry[".type"]]
     inner: int = math.prod(n for i, n in enumerate(entry[".size"]) if i != axis)
-    return inner * (OBJECT_SIZE + 64 if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
+    return inner * (STRING_SIZE if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
 
 
 def _block(source: DsSource, plan: RecordsPlan, numbers: range) -> RecordBlock:

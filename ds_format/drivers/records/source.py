@@ -15,15 +15,13 @@ from ...body.stamp import watched, watched_blocks
 from ...dataset import META, as_array
 from ...errors import DsError, MissingError, UnsupportedError
 from ...model.index import Index, take
-from ..base import BLOCK_SIZE, LossWarning, Metadata, block_slices, check_faults
+from ..base import BLOCK_SIZE, STRING_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened
-from ..strings import OBJECT_SIZE
 from .companion import Companion
 
 HELD_SIZE = 64 * 1024 * 1024
 """Bytes of variables that are read together, since decoding a record decodes all of it."""
-STRING_SIZE = OBJECT_SIZE + 64
 STEP = 1024
 """Most records that are held at once."""
 

@@ -33,10 +33,9 @@ from ...zds.roots import StoreRoot
 from ...zds.store import ZDSStore
 from ...zds.store_access import open_store
 from ...zds.validation import validate
-from ..base import BLOCK_SIZE, ERROR, Metadata, Problem, Report, Source
+from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, Metadata, Problem, Report, Source
 from ..ds.source import DsSource
 from ..handle import Reopened
-from ..strings import OBJECT_SIZE
 from . import companion
 from .columns import DOCUMENT_SCALARS, array_of_documents, describe_document_value, values_for_documents
 from .companion import FILE, create_member, find_member

@@ -14,6 +14,7 @@ from ... import drivers
 from ...base import modes
 from ...base.error_text import describe
 from ...base.progress import Progress
+from ...body import path_text
 from ...body.target import resolve
 from ...errors import UnsupportedError
 from ...kernels.files import files
@@ -219,8 +220,8 @@ def convert_many(
     names = (variables,) if isinstance(variables, str) else None if variables is None else tuple(variables)
     selection = Selection(names, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
     return run(
-        [os.fsdecode(word) for word in words],
-        os.fsdecode(outdir),
+        [path_text(word) for word in words],
+        path_text(outdir),
         suffix_of(to),
         Selected(selection, skip_unsupported, options),
         RunOptions(executor, jobs, resume, overwrite, fail_fast, verify, dry_run, report, progress, each),
@@ -418,7 +419,7 @@ class ConversionRun:
         """Check that the report can be written, and takes the place of nothing that is needed."""
         if self._options.report is None:
             return
-        path = os.fsdecode(self._options.report)
+        path = path_text(self._options.report)
         real, mode = resolve(path)
         real = os.path.realpath(real)
         folder, name = os.path.split(real)
