@@ -11,6 +11,7 @@ import netCDF4
 import numpy as np
 from numpy.typing import NDArray
 
+from ...body.stamp import Stamp
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
 from ..chunked import SlabReader
@@ -233,6 +234,8 @@ class NetCDFSource(LibrarySource):
     path : str, bytes or PathLike
     skip_unsupported : bool
         Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`.
+    stamp : Stamp, optional
+        What is known of the file.
 
     Raises
     ------
@@ -247,11 +250,11 @@ class NetCDFSource(LibrarySource):
 
     category = NetCDFWarning
 
-    def __init__(self, path: Any, *, skip_unsupported: bool = False):
+    def __init__(self, path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None):
         self._path = os.fsdecode(path)
         self._cached: FileVariable | None = None
         self._extents: dict[str, Extent] = {}
-        self._lease = Lease(self._path)
+        self._lease = Lease(self._path, stamp)
         self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
         self._chunks = NetCDFChunks(self._path, self._lease.key[1], self._lease.file)
