@@ -263,7 +263,7 @@ class NetCDFSource(LibrarySource):
                 self._ends = variable_ends(self._path)
             with Guard(FormatError, self._path):
                 described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported)
-                self._take(read_catalog(described, self._path, skip_unsupported, read_scalar))
+                self._take(read_catalog(described, self._path, skip_unsupported, self._scalar))
                 warn_of_types(self._lease.file, self._path)
         except BaseException:
             self.close()
@@ -304,6 +304,10 @@ class NetCDFSource(LibrarySource):
         with Guard(FormatError, self._path, variable.name):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+    def _scalar(self, variable: Variable) -> NDArray[Any] | None:
+        """Return the value of a variable without dimensions; None if it is not in the file, where the library has 0."""
+        return read_scalar(variable) if self._ends.get(variable.name, 0) <= self._size else None
 
     def _check_end(self, variable: FileVariable) -> None:
         end = self._ends.get(variable.name, 0)
