@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPES
+from ...codec.slab_reading import SlabReader
 from ...dataset import escape
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model import packing
 from ..base import Metadata
-from ..chunked import Chunks, SlabReader
+from ..chunked import Chunks
 from ..library import missing
 from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
 from ..library.guard import ERRORS, Guard

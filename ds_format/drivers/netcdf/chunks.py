@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body.stamp import Stamp
-from ..chunked import Chunks, SlabReader
+from ...codec.slab_reading import SlabReader
+from ..chunked import Chunks
 from ..library import missing
 from ..library.catalog import FileVariable, split
 from ..library.guard import ERRORS, LOCK

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body.stamp import Stamp
+from ...codec.slab_reading import SlabReader
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
-from ..chunked import SlabReader
 from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
