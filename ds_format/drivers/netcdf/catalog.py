@@ -13,11 +13,19 @@ from ...base.dtypes import PACKED, TYPE_OF_CODE
 from ...base.text import escape
 from ...model import packing
 from ..library import missing
-from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable
+from ..library.catalog import (
+    Catalog,
+    DescribedFile,
+    DescribedVariable,
+    FileVariable,
+    Refused,
+    dtype_of,
+    joinable,
+    take_bool,
+)
 from ..settings import LABELS, names
 from ..strings import OBJECT_SIZE
 from .format import (
-    BOOL_ATTRIBUTE,
     BOOL_CODE,
     DEFAULT_FORMAT,
     ENCODING_ATTRIBUTE,
@@ -91,9 +99,8 @@ def read_variable(
     marker = take_marker(attributes) if MARKER in attributes else {}
     if LABELS in attributes:
         _hide_labels(attributes, strings, rank)
-    if code == BOOL_CODE and _is_bool(attributes):
+    if code == BOOL_CODE and take_bool(attributes):
         type_name, kind = "bool", "bool"
-        del attributes[BOOL_ATTRIBUTE[0]]
     record: dict[str, Any] = {}
     found: missing.Sentinels = []
     length = mark = sought = None
@@ -194,11 +201,6 @@ def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> N
     if isinstance(labels, list) and len(labels) == rank:
         del attributes[LABELS]
         strings[:] = [name for name in strings if name != LABELS]
-
-
-def _is_bool(attributes: dict[str, Any]) -> bool:
-    name, value = BOOL_ATTRIBUTE
-    return isinstance(attributes.get(name), str) and attributes[name] == value
 
 
 class Uses:

@@ -21,7 +21,7 @@ from ...base.dtypes import TYPES
 from ...errors import UnsupportedError
 from ..base import Metadata
 from ..library import missing
-from ..library.catalog import groups_of, split
+from ..library.catalog import BOOL_ATTRIBUTE, groups_of, split
 from ..library.missing import default_fill, sentinels
 from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
 from ..settings import names, setting
@@ -29,7 +29,6 @@ from ..strings import as_bytes, max_length
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
 from .format import (
-    BOOL_ATTRIBUTE,
     CODES,
     DEFAULT_FORMAT,
     ENCODING_ATTRIBUTE,
