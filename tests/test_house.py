@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from benchmarks import house
 
@@ -41,3 +44,10 @@ def test_the_modules_that_the_first_read_loads(tmp_path: Path) -> None:
 def test_the_files_that_one_read_runs(tmp_path: Path) -> None:
     house.prepare(tmp_path)
     assert len(house.files_that_run(tmp_path, house.WORK["ds.read with sel"])) <= 24
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_how_often_one_read_goes_by_the_path_of_a_netcdf4_file(tmp_path: Path) -> None:
+    house.prepare(tmp_path)
+    opens, stats = map(int, house.path_calls(tmp_path).split(" + "))
+    assert opens <= 4 and stats <= 2, (tmp_path / "calls").read_text()

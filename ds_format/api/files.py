@@ -19,6 +19,7 @@ from ..errors import UnsupportedError, explained
 from ..model.missing import settled
 
 if TYPE_CHECKING:
+    from ..body.body import Body
     from ..model.selection import Selection
     from ..views.lazy import File
     from ..views.subset import Path, Subset
@@ -122,28 +123,31 @@ def read(
     array([18., 21.])
     """
     known = None if format is None else drivers.of_format(format)
+    body = None
     if not (sel or range_ or at or between or mmap or jd or verify):
         driver = drivers.of_existing(filename) if known is None else drivers.load(known)
         if driver.read is not None:
             keys = None if variables is None else keys_of(variables)
             numpy = strings != "object" and _as_numpy(strings)
             try:
-                dataset: Dataset | None = driver.read(filename, keys, full, numpy, unpack)
+                found: Dataset | Body | None = driver.read(filename, keys, full, numpy, unpack)
             except FileNotFoundError as error:
                 raise explained(error) from None
-            if dataset is not None:
-                if keys is not None and len(dataset) <= len(keys):
-                    missing = [key for key in keys if key not in dataset or key == META]
+            if isinstance(found, dict):
+                if keys is not None and len(found) <= len(keys):
+                    missing = [key for key in keys if key not in found or key == META]
                     if missing and modes.effective() != "soft":
                         from ..views.subset import say_missing
 
                         say_missing(filename, missing, drivers.meta(filename))
-                return dataset
+                return found
+            body = found
     options: dict[str, Any] = {"mmap": mmap, "strings": _as_numpy(strings), "unpack": unpack, "masked": True}
     options["skip_unsupported"] = skip_unsupported
     options["verify"] = verify
     _, opened, selection = _views()
-    with opened(filename, selection(variables, sel, range_, at, between, jd), format=known, **options) as subset:
+    part = selection(variables, sel, range_, at, between, jd)
+    with opened(filename, part, format=known, body=body, **options) as subset:
         if verify and getattr(subset.source, "sums", ()) is None:
             warnings.warn(on_one_line(f"{subset.path}: no checksum"), stacklevel=2)
         return _whole(subset, full)

@@ -5,7 +5,9 @@ From low to high:
 filters     how a chunk of HDF5 was written → how its bytes are decoded
 header      every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
 line        version line and JSON line ↔ all entries and attributes, at once or when they are asked for
+stored      how numbers lie in a file, in one piece or in chunks
 layout      `VarHeader` and the size of the body → where mask and values lie; every check the header alone decides
+slab_reading  `Stored` and the body of the file → slabs
 attributes  attributes ↔ JSON, with NumPy types kept
 decode      `VarHeader` and a body → array or masked array, whole or in part
 encode      array or masked array → type and buffers

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FormatError
+from ..errors import FormatError, UnsupportedError
 from ..kernels.common.checksums import fletcher32
 from ..kernels.hdf5.chunks import unshuffle
 
@@ -41,9 +41,21 @@ class ChunkFilter(NamedTuple):
     """One step of what a chunk went through."""
 
     number: int
-    size: int
+    size: int = 0
     """Of a value, in bytes; for the filter "shuffle"."""
-    decode: Decode
+
+    def decoder(self) -> Decode | None:
+        """Return what undoes it; None if it is not known here, or its library is absent."""
+        if self.number == SHUFFLE:
+            return self._unshuffle
+        if self.number == FLETCHER32:
+            return _checked
+        if self.number == DEFLATE:
+            return inflater()
+        return _numcodecs(NUMCODECS[self.number]) if self.number in NUMCODECS else None
+
+    def _unshuffle(self, data: Any, limit: int) -> Any:
+        return _unshuffled(data, self.size)
 
 
 class Decoded(NamedTuple):
@@ -63,15 +75,10 @@ def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
     values : tuple of int
         What was said to the filter.
     """
-    if number == SHUFFLE:
-        size = int(values[0]) if values else 0
-        return ChunkFilter(number, size, lambda data, limit: _unshuffled(data, size)) if size > 0 else None
-    if number == FLETCHER32:
-        return ChunkFilter(number, 0, _checked)
-    if number == DEFLATE:
-        return ChunkFilter(number, 0, inflater())
-    found = _numcodecs(NUMCODECS[number]) if number in NUMCODECS else None
-    return None if found is None else ChunkFilter(number, 0, found)
+    found = ChunkFilter(number, int(values[0]) if number == SHUFFLE and values else 0)
+    if number == SHUFFLE and found.size <= 0:
+        return None
+    return None if found.decoder() is None else found
 
 
 def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) -> Decoded:
@@ -91,6 +98,8 @@ def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) ->
     ------
     FormatError
         If the chunk is damaged.
+    UnsupportedError
+        If the library of a filter is absent.
     """
     steps = [each for i, each in enumerate(filters) if not mask >> i & 1]
     is_shuffled = bool(filters) and filters[0].number == SHUFFLE and not mask & 1
@@ -98,7 +107,10 @@ def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) ->
         del steps[0]
     for i in reversed(range(len(steps))):
         checksums = sum(each.number == FLETCHER32 for each in steps[:i])
-        data = steps[i].decode(data, size + CHECKSUM_SIZE * checksums)
+        undo = steps[i].decoder()
+        if undo is None:
+            raise UnsupportedError(f"went through the filter {steps[i].number}, whose library is not installed here")
+        data = undo(data, size + CHECKSUM_SIZE * checksums)
     if memoryview(data).nbytes != size:
         raise FormatError(f"found {memoryview(data).nbytes} bytes, expected {size}")
     return Decoded(data, is_shuffled)

@@ -83,13 +83,10 @@ def stored_pairs(a: Subset, b: Subset, key: str) -> Iterator[tuple[Any, Any] | i
 
     None if they do not lie there as in memory.
     """
-    type_name = a.meta[key].get(".type")
-    if type_name not in TYPES or type_name != b.meta[key].get(".type"):
-        return None
     left, right = a.stored(key), b.stored(key)
-    if left is None or right is None or left.size != right.size:
+    if left is None or right is None or (left.dtype, left.size) != (right.dtype, right.size):
         return None
-    return _pairs(left, right, np.dtype(f"<{TYPES[type_name].code}"), key)
+    return _pairs(a.section(left), b.section(right), left.dtype, key)
 
 
 def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[Any, Any] | int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.text import hint
 from ..body import NO_FILE, path_text
-from ..body.body import FIRST_SIZE, open_body
+from ..body.body import FIRST_SIZE, Body, open_body
 from ..body.stamp import Stamp, Watch
 from ..errors import DriverError, explained
 from ..kernels.files.names import is_file, is_folder
@@ -264,7 +264,7 @@ def load(format: Format) -> Driver:
     return driver
 
 
-def open_source(path: Any, format: Format | None = None, **options: Any) -> Source:
+def open_source(path: Any, format: Format | None = None, *, body: Body | None = None, **options: Any) -> Source:
     """Open a file to read from.
 
     Parameters
@@ -272,6 +272,8 @@ def open_source(path: Any, format: Format | None = None, **options: Any) -> Sour
     path : str, bytes or PathLike
     format : Format, optional
         Instead of the one that the suffix tells.
+    body : Body, optional
+        The file, as the short cut of the driver has opened it; see `Driver.read`.
     **options
         Those that are not None go to the driver.
 
@@ -287,12 +289,12 @@ def open_source(path: Any, format: Format | None = None, **options: Any) -> Sour
     if format is None:
         format = find_existing(path)
     try:
-        return _open(path, format, options)
+        return _open(path, format, body, options)
     except FileNotFoundError as error:
         raise explained(error) from None
 
 
-def _open(path: Any, format: Format, options: Mapping[str, Any]) -> Source:
+def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, Any]) -> Source:
     wanted = {name: value for name, value in options.items() if value}
     if wanted and not format.options.issuperset(wanted):
         names = ", ".join(sorted(wanted.keys() - format.options))
@@ -300,13 +302,20 @@ def _open(path: Any, format: Format, options: Mapping[str, Any]) -> Source:
     if format.is_positioned:
         return load(format).open(path, **wanted)
     absolute = os.path.abspath(path_text(path))
-    stamp = Stamp.of_path(path_text(path))  # before it is opened
-    watch = Watch(absolute, stamp)
+    if format.takes_body and body is None:
+        body = open_body(path)
+    if body is not None and body.watch.stamp is not None:
+        watch, stamp = body.watch, body.watch.stamp
+    else:
+        stamp = Stamp.of_path(path_text(path))  # before it is opened
+        watch = Watch(absolute, stamp)
     with watch:
-        reopened: Any = load(format).open(path, **wanted)
+        opened_before = {"body": body, "stamp": stamp} if format.takes_body else {}
+        reopened: Any = load(format).open(path, **opened_before, **wanted)
     reopened.origin = Origin(absolute, format.name, wanted, stamp)
     if reopened.is_watched_by_path:
-        reopened.watch = watch
+        # not by the descriptor of the body, which would stay open as long as the source
+        reopened.watch = Watch(absolute, stamp)
     opened: Source = reopened
     return opened
 

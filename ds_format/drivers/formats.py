@@ -40,12 +40,13 @@ class Driver(NamedTuple):
     """What can be done with files of one format; None where a format cannot do it."""
 
     open: Callable[..., Source]
-    """Takes a path, and the options in `Format.options`."""
+    """Takes a path, and the options in `Format.options`; with `Format.takes_body` also `body`, the file as it is open,
+    and its `stamp`."""
     create: Callable[..., Sink] = _only_read
     """Takes a path, the metadata of all variables, and the options in `Format.creation`."""
     read: Callable[..., Any] | None = None
     """A short cut for small files: takes path, keys, `full`, `strings` and `unpack`, as `api.files.read`. It returns a
-    dataset, or None: this file is to be opened."""
+    dataset, or what this file is to be opened with: its body, or None."""
     write: Callable[..., None] | None = None
     """A short cut: takes a path, arrays, their metadata, and the options in `Format.creation`."""
     check: Callable[..., Source | None] | None = None
@@ -105,6 +106,8 @@ class Format(NamedTuple):
     """Whether a file holds the shapes of variables."""
     is_positioned: bool = False
     """Whether sources have positions that a handle can read at; others are `handle.Reopened`."""
+    takes_body: bool = False
+    """Whether `Driver.open` looks at the first bytes, and so takes a file that is open."""
 
 
 def _binpickle() -> Driver:
@@ -354,6 +357,7 @@ BUILT_IN = {
             creation=FILE | TIMES | {"format"},
             dates=True,
             masks=True,
+            takes_body=True,
         ),
         Format(
             "zds",

@@ -208,11 +208,13 @@ def _is_copy(files: _Files, plan: MergePlan) -> bool:
 def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[Body]:
     size = 0
     for part in plan.parts:
-        stored = files[part.input].stored(plan.key)
+        file = files[part.input]
+        stored = file.stored(plan.key)
         if stored is not None:
-            yield stored
-            stored.watch.check()
-            size += stored.size
+            section = file.section(stored)
+            yield section
+            section.watch.check()
+            size += section.size
             report(size // item_size({".type": plan.type}))
 
 

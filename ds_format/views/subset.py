@@ -23,6 +23,7 @@ from ..base.once import OnDemand, once
 from ..base.text import escape, hint, keys_of, unescape
 from ..body import Opened, path_text
 from ..body.body import Body
+from ..codec.stored import Stored
 from ..dataset import META, as_array, as_masked, attrs, dims
 from ..drivers.base import BLOCK_SIZE, STRING_SIZE, Entries, Handle, Metadata, Source, block_slices
 from ..errors import DsError, MissingGroupError, UnsupportedError
@@ -281,13 +282,18 @@ class Subset(Opened):
             index = tuple(item if isinstance(item, int) else item[next(parts)] for item in chosen)
             yield as_array(self.source.read(name, index))
 
-    def stored(self, name: str) -> Body | None:
-        """Return the bytes of a variable in its file, if all of it is wanted, and the format can tell."""
+    def stored(self, name: str) -> Stored | None:
+        """Return how a variable lies in its file, if all of it is requested, and the format can say so."""
         changed = name in self._dates or name in self._packed or name in self._indexes
         if changed or not hasattr(self.source, "stored"):
             return None
-        found: Body | None = self.source.stored(name)
-        return found
+        stored: Stored | None = self.source.stored(name)
+        return stored
+
+    def section(self, stored: Stored) -> Body:
+        """Return the bytes of the file where a variable lies, as `stored` returned it."""
+        section: Body = self.source.section(stored)  # type: ignore[attr-defined]
+        return section
 
     def handle(self, name: str) -> Handle:
         """Return what reads one variable elsewhere, if it is that of the file; see `Source.handle`.

@@ -96,6 +96,21 @@ def test_a_handle_compares_after_reading(tmp_path, suffix, monkeypatch):
         handle.read()
 
 
+@pytest.mark.parametrize("n", [10, N], ids=["small", "large"])
+def test_a_file_that_is_modified_while_its_library_opens_it(tmp_path, n, monkeypatch):
+    path = written(tmp_path / "a.nc4", 1.0, n)
+    opened = NetCDFSource.__init__
+
+    def open_and_touch(self, *arguments, **options):
+        opened(self, *arguments, **options)
+        touch(path)
+
+    monkeypatch.setattr(NetCDFSource, "__init__", open_and_touch)
+    for call in (lambda: ds.read(path), lambda: ds.open(path)):
+        with pytest.raises(ds.ReplacedError):
+            call()
+
+
 def test_an_error_that_a_change_led_to_is_not_told(tmp_path, monkeypatch):
     path = written(tmp_path / "a.ds", 1.0)
     source = drivers.open_source(path)

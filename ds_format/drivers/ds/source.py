@@ -24,6 +24,7 @@ from ...codec.decode import STEP, Decoder
 from ...codec.header import VarHeader
 from ...codec.layout import check_numbers, locate
 from ...codec.line import Header, HeaderLine
+from ...codec.stored import Stored
 from ...dataset import as_array
 from ...errors import DsError, MissingError
 from ...model.index import Index, bounds, count, flat_positions, is_whole, shape_of, shifted, split_axis, take
@@ -209,8 +210,8 @@ class DsSource(Opened):
             except DsError as error:
                 raise error.at(path=self.path, variable=unescape(name))
 
-    def stored(self, name: str) -> Body | None:
-        """Return the numbers of a variable, if they lie in a file without a mask and in little-endian order."""
+    def stored(self, name: str) -> Stored | None:
+        """Return how numbers lie in the file; None if they have a mask or are big-endian, or the file is in memory."""
         try:
             var = self.variable(name)
             if var.type is None or var.size is None or not var.type.is_number or var.missing:
@@ -222,7 +223,11 @@ class DsSource(Opened):
             raise error.at(path=self.path, variable=unescape(name))
         if self.body.in_file() is None:
             return None
-        return self.body.section(var.offset, math.prod(var.size) * var.type.size)
+        return Stored(np.dtype(f"<{var.type.code}"), var.size, self.header.body + var.offset)
+
+    def section(self, stored: Stored) -> Body:
+        """Return the bytes of the file where numbers lie in one piece."""
+        return self._opened.section(stored.offset or 0, stored.size)
 
     @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:

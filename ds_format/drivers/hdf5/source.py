@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from ...base.dtypes import PACKED, TYPES
 from ...body import path_text
+from ...codec.slab_reading import SlabReader
 from ...dataset import escape
 from ...errors import DsError, FormatError, UnsupportedError
 from ...model import missing, packing
 from ...model.settings import LABELS, NON_COORDINATE
 from ..base import OBJECT_SIZE, Metadata
-from ..chunked import Chunks, SlabReader
-from ..library.catalog import Catalog, FileVariable, joinable, lineage, split
+from ..chunked import Chunks
+from ..library.catalog import Catalog, FileVariable, joinable, lineage, split, take_bool
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices, read_filled
@@ -182,9 +183,6 @@ class Dimensions:
 NETCDF_FILE = "_NCProperties"
 """Attribute of files that the netCDF library wrote, or a program in its manner; versions before 4.4.1 did not."""
 
-NETCDF_BOOL = ("dtype", "bool")
-"""Attribute of numbers that are booleans, in such files."""
-
 USER_DEFINED = 2
 """H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
 
@@ -283,9 +281,8 @@ class _FileReader:
         attributes, marker = self.attributes(dataset, path_name, dtype)
         name = _variable_name(path_name, marker)
         type_name, kind = type_of(dataset.id, marker.get("type"))
-        if self.is_netcdf and type_name == "int8" and attributes.get(NETCDF_BOOL[0]) == NETCDF_BOOL[1]:
+        if self.is_netcdf and type_name == "int8" and take_bool(attributes):
             type_name = "bool"
-            del attributes[NETCDF_BOOL[0]]
         if dtype is not None and dtype.str[1:] in WIDENED:
             warn(f"is {dtype} in the file and {type_name} here, which holds the same values", self.path, name)
         shape = None if dataset.shape is None or marker.get("empty") is True else dataset.shape

@@ -214,6 +214,19 @@ def dtype_of(code: str) -> np.dtype[Any]:
     return np.dtype(code)
 
 
+BOOL_ATTRIBUTE = ("dtype", "bool")
+"""Marks int8 values of NetCDF files as booleans, as xarray does it."""
+
+
+def take_bool(attributes: dict[str, Any]) -> bool:
+    """Remove the attribute that marks booleans, and return whether it was there."""
+    name, value = BOOL_ATTRIBUTE
+    is_marked = isinstance(attributes.get(name), str) and attributes[name] == value
+    if is_marked:
+        del attributes[name]
+    return is_marked
+
+
 MARKER_DEPTH = 4
 """Lists and objects of a marker that are around the values of attributes."""
 

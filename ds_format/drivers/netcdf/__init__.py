@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.optional import unavailable
 from ...base.progress import Progress
+from ...body.body import Body, open_body
+from ...body.stamp import Stamp
 from ...timeaxis import JD_CALENDAR, JD_UNITS
 from ..base import Metadata, Report, Source
 from .classic import small as classic_small, source as classic_source
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 
-def open(path: Any, *, skip_unsupported: bool = False) -> Source:
+def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None, stamp: Stamp | None = None) -> Source:
     """Open a file.
 
     Parameters
@@ -46,6 +48,10 @@ def open(path: Any, *, skip_unsupported: bool = False) -> Source:
     skip_unsupported : bool
         Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`; classic files have
         none.
+    body : Body, optional
+        The file, if it is open.
+    stamp : Stamp, optional
+        What is known of it.
 
     Raises
     ------
@@ -56,12 +62,12 @@ def open(path: Any, *, skip_unsupported: bool = False) -> Source:
     UnsupportedError
         As `source.NetCDFSource`.
     """
-    found = classic_source.opened(path)
+    found = classic_source.opened(open_body(path) if body is None else body)
     if found is not None:
         return found
     with _needing_netcdf4():
         from .source import NetCDFSource
-    return NetCDFSource(path, skip_unsupported=skip_unsupported)
+    return NetCDFSource(path, skip_unsupported=skip_unsupported, stamp=stamp)
 
 
 TITLES = {
@@ -89,8 +95,10 @@ def create(
     return NetCDFSink(path, meta, format=format, atomic=atomic, durable=durable)
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
-    """Read a small classic file in one go; None if it is none, or if more is wanted; see `classic.small.read`."""
+def read(
+    path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> Dataset | Body | None:
+    """Read a small classic file in one go; see `classic.small.read`. None if more is wanted."""
     return None if strings else classic_small.read(path, keys, full, unpack)
 
 
@@ -106,9 +114,10 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     progress : callable, optional
         Not called: this takes no time.
     """
-    found = classic_source.opened(path)
+    body = open_body(path)
+    found = classic_source.opened(body)
     if found is None:
-        return open(path, skip_unsupported=True)
+        return open(path, skip_unsupported=True, body=body)
     from .classic import check as classic_check
 
     classic_check.check(found, report)

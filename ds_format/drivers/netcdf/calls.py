@@ -216,11 +216,13 @@ class Lease:
     ----------
     path : str
         See `open_file`.
+    stamp : Stamp, optional
+        What is known of the file.
     """
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, stamp: Stamp | None = None):
         self._shared: Shared | None = None
-        key = os.getpid(), Stamp.of(os.stat(path))
+        key = os.getpid(), Stamp.of(os.stat(path)) if stamp is None else stamp
         with LOCK:
             shared = _open.get(key)
             if shared is None:

@@ -14,9 +14,17 @@ from ...base.text import escape
 from ...model import missing, packing
 from ...model.settings import LABELS, names
 from ..base import OBJECT_SIZE
-from ..library.catalog import Catalog, DescribedFile, DescribedVariable, FileVariable, Refused, dtype_of, joinable
+from ..library.catalog import (
+    Catalog,
+    DescribedFile,
+    DescribedVariable,
+    FileVariable,
+    Refused,
+    dtype_of,
+    joinable,
+    take_bool,
+)
 from .format import (
-    BOOL_ATTRIBUTE,
     BOOL_CODE,
     DEFAULT_FORMAT,
     ENCODING_ATTRIBUTE,
@@ -90,9 +98,8 @@ def read_variable(
     marker = take_marker(attributes) if MARKER in attributes else {}
     if LABELS in attributes:
         _hide_labels(attributes, strings, rank)
-    if code == BOOL_CODE and _is_bool(attributes):
+    if code == BOOL_CODE and take_bool(attributes):
         type_name, kind = "bool", "bool"
-        del attributes[BOOL_ATTRIBUTE[0]]
     record: dict[str, Any] = {}
     found: missing.Sentinels = []
     length = mark = sought = None
@@ -193,11 +200,6 @@ def _hide_labels(attributes: dict[str, Any], strings: list[str], rank: int) -> N
     if isinstance(labels, list) and len(labels) == rank:
         del attributes[LABELS]
         strings[:] = [name for name in strings if name != LABELS]
-
-
-def _is_bool(attributes: dict[str, Any]) -> bool:
-    name, value = BOOL_ATTRIBUTE
-    return isinstance(attributes.get(name), str) and attributes[name] == value
 
 
 class Uses:

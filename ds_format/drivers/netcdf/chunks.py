@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body.stamp import Stamp
+from ...codec.slab_reading import SlabReader
 from ...model import missing
 from ...model.settings import NON_COORDINATE
-from ..chunked import Chunks, SlabReader
+from ..chunked import Chunks
 from ..library.catalog import FileVariable, split
 from ..library.guard import ERRORS, LOCK
 from ..slabs import Slices, clipped, insert, read_filled

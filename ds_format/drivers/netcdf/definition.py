@@ -23,13 +23,12 @@ from ...model import missing
 from ...model.missing import default_fill, sentinels
 from ...model.settings import names, setting
 from ..base import Metadata
-from ..library.catalog import groups_of, split
+from ..library.catalog import BOOL_ATTRIBUTE, groups_of, split
 from ..library.plan import Facts, FilePlan, VariablePlan, attributes_of, dimension_sizes, plan_variables
 from ..strings import as_bytes, max_length
 from .attributes import EncodedAttribute, encode, write_attributes
 from .calls import Group, Variable
 from .format import (
-    BOOL_ATTRIBUTE,
     CODES,
     DEFAULT_FORMAT,
     ENCODING_ATTRIBUTE,

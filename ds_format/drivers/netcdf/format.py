@@ -53,9 +53,6 @@ Kind = Literal["number", "bool", "char", "string"]
 """How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length
 strings."""
 
-BOOL_ATTRIBUTE = ("dtype", "bool")
-"""Marks int8 values as booleans, as xarray does it."""
-
 BOOL_CODE = "i1"
 
 ENCODING_ATTRIBUTE = "_Encoding"

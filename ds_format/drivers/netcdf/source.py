@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...body import path_text
+from ...body.stamp import Stamp
+from ...codec.slab_reading import SlabReader
 from ...errors import DsError, FormatError, TruncatedError, UnsupportedError
 from ..base import BLOCK_SIZE
-from ..chunked import SlabReader
 from ..library.catalog import DescribedFile, DescribedGroup, DescribedVariable, FileVariable, Refused
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
@@ -233,6 +234,8 @@ class NetCDFSource(LibrarySource):
     path : str, bytes or PathLike
     skip_unsupported : bool
         Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`.
+    stamp : Stamp, optional
+        What is known of the file.
 
     Raises
     ------
@@ -247,11 +250,11 @@ class NetCDFSource(LibrarySource):
 
     category = NetCDFWarning
 
-    def __init__(self, path: Any, *, skip_unsupported: bool = False):
+    def __init__(self, path: Any, *, skip_unsupported: bool = False, stamp: Stamp | None = None):
         self._path = path_text(path)
         self._cached: FileVariable | None = None
         self._extents: dict[str, Extent] = {}
-        self._lease = Lease(self._path)
+        self._lease = Lease(self._path, stamp)
         self._size = self._lease.key[1].size
         self._ends: dict[str, int] = {}
         self._chunks = NetCDFChunks(self._path, self._lease.key[1], self._lease.file)
@@ -260,7 +263,7 @@ class NetCDFSource(LibrarySource):
                 self._ends = variable_ends(self._path)
             with Guard(FormatError, self._path):
                 described = describe(self._lease.file, self._path, self._lease.skipped, skip_unsupported)
-                self._take(read_catalog(described, self._path, skip_unsupported, read_scalar))
+                self._take(read_catalog(described, self._path, skip_unsupported, self._scalar))
                 warn_of_types(self._lease.file, self._path)
         except BaseException:
             self.close()
@@ -301,6 +304,10 @@ class NetCDFSource(LibrarySource):
         with Guard(FormatError, self._path, variable.name):
             array = self._fetch_growing(variable, slices) if variable.growing else _raw(variable, slices)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+    def _scalar(self, variable: Variable) -> NDArray[Any] | None:
+        """Return the value of a variable without dimensions; None if it is not in the file, where the library has 0."""
+        return read_scalar(variable) if self._ends.get(variable.name, 0) <= self._size else None
 
     def _check_end(self, variable: FileVariable) -> None:
         end = self._ends.get(variable.name, 0)

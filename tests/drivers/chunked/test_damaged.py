@@ -16,7 +16,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import ds_format as ds
 from ds_format.codec import filters
-from ds_format.drivers import chunked, netcdf
+from ds_format.codec.slab_reading import check_run
+from ds_format.codec.stored import Stored
+from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf.source import NetCDFSource
 from ds_format.errors import DsError, FormatError, TruncatedError
 
@@ -169,10 +171,11 @@ def test_a_chunk_that_is_in_the_index_twice(path: Path, driver: Any, twice: tupl
             read()
 
 
-@pytest.mark.parametrize(("offset", "size"), [(10**9, 8), (2**63 - 1, 8), (8, 10**9), (8, 2**32 - 1)])
+@pytest.mark.parametrize(("offset", "size"), [(10**9, 8), (2**63 - 1, 8), (2**64 - 2, 8), (8, 10**9), (8, 2**32 - 1)])
 def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, offset: int, size: int) -> None:
     write(path, [GOOD])
-    monkeypatch.setattr(chunked.ChunkIndex, "place", lambda known, first: chunked.ChunkPlace(offset, size, 0))
+    with_chunks = Stored.with_chunks
+    monkeypatch.setattr(Stored, "with_chunks", lambda known, found: with_chunks(known, [((0,), offset, size, 0)]))
     error = refused(path)
     assert isinstance(error, TruncatedError)
     assert f"at (0,) lies at {offset} and takes {size} bytes, expected it within the {size_of(path)}" in str(error)
@@ -180,9 +183,9 @@ def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, off
 
 def test_values_in_one_piece_beyond_the_file() -> None:
     with pytest.raises(TruncatedError, match="found 99 bytes in the file, expected at least 100"):
-        chunked.check_run(10, 90, 99)
+        check_run(10, 90, 99)
     with pytest.raises(FormatError, match="lie at -1"):
-        chunked.check_run(-1, 9, 99)
+        check_run(-1, 9, 99)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

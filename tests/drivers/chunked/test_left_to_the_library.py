@@ -232,7 +232,7 @@ def test_filters_whose_library_is_absent(monkeypatch: pytest.MonkeyPatch) -> Non
     filters.inflater.cache_clear()
     try:
         found = filters.find_filter(filters.DEFLATE, (4,))
-        assert found is not None and found.decode is filters._inflate_by_zlib
+        assert found is not None and found.decoder() is filters._inflate_by_zlib
     finally:
         filters.inflater.cache_clear()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ds_format.codec import filters
+from ds_format.codec import filters, slab_reading
 from ds_format.drivers import chunked
 
 from .files import numbers, whole
@@ -29,9 +29,9 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    monkeypatch.setattr(chunked, "PIECE_SIZE", 1)
-    monkeypatch.setattr(chunked, "ROOM_SIZE", 1000)
-    monkeypatch.setattr(chunked, "decode", decode)
+    monkeypatch.setattr(slab_reading, "PIECE_SIZE", 1)
+    monkeypatch.setattr(slab_reading, "ROOM_SIZE", 1000)
+    monkeypatch.setattr(slab_reading, "decode", decode)
     with contextlib.closing(hdf5.open(path)) as source:
         found = source._prepare(source._variable("x"), whole(data.shape))()
     assert found.tobytes() == data.tobytes()

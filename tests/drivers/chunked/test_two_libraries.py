@@ -25,12 +25,13 @@ import concurrent.futures, sys
 {imports}
 import netCDF4, numpy as np
 import ds_format as ds
+from ds_format.codec import slab_reading
 from ds_format.drivers import chunked
 from ds_format.drivers.netcdf import chunks
 chunked.MIN_SIZE = chunks.MIN_SIZE = chunks.IMPORT_SIZE = 0
 chunked.MIN_CHUNK_SIZE = {{False: 0, True: 0}}
-calls, read = [], chunked.read_chunks
-chunked.read_chunks = lambda *given: calls.append(None) or read(*given)
+calls, read = [], slab_reading.read_chunks
+slab_reading.read_chunks = lambda *given: calls.append(None) or read(*given)
 def work(i):
     if i % 4 == 3:
         with netCDF4_lock, netCDF4.Dataset({path!r}) as file:

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ds_format as ds
-from ds_format.codec import filters
-from ds_format.drivers import chunked, netcdf
+from ds_format.codec import filters, slab_reading
+from ds_format.drivers import netcdf
 
 from .files import assert_same, both, numbers, whole
 
@@ -58,7 +58,7 @@ def datasets(draw: st.DrawFn) -> tuple[dict[str, Any], tuple[slice, ...], Any]:
 @given(
     drawn=datasets(),
     is_deflate=st.booleans(),
-    piece=st.sampled_from([8, 200, chunked.PIECE_SIZE]),
+    piece=st.sampled_from([8, 200, slab_reading.PIECE_SIZE]),
 )
 def test_datasets(tmp_path: Path, drawn: Any, is_deflate: bool, piece: int) -> None:
     options, slices, written = drawn
@@ -68,7 +68,7 @@ def test_datasets(tmp_path: Path, drawn: Any, is_deflate: bool, piece: int) -> N
         part = tuple(slice(s.start, s.stop) for s in written)
         dataset[part] = numbers(tuple(s.stop for s in written), options["dtype"][1:])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunked, "PIECE_SIZE", piece)
+        patch.setattr(slab_reading, "PIECE_SIZE", piece)
         if not is_deflate:
             patch.setattr(filters, "inflater", lambda: filters._inflate_by_zlib)
         found, expected = both(hdf5, path, "x", slices)

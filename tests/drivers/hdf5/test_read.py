@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 
@@ -291,3 +292,16 @@ def test_an_attribute_of_this_name_stays(tmp_path: Path) -> None:
         found = ds.read(tmp_path / f"x.{suffix}")
         assert ds.attrs(found, "x") == {"DIMENSION_LABELS": "of mine"}
         assert dims(found) == {"x": ["t"]}
+
+
+def test_an_attribute_that_is_named_like_the_mark_of_booleans(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("i", 2)
+        for name, value in (("x", np.array([1, 2], "i4")), ("y", "bool"), ("z", "int")):
+            variable = file.createVariable(name, "i1", ("i",))
+            variable[:] = [0, 1]
+            variable.setncattr("dtype", value)
+    found = ds.read(path)
+    assert [found[name].dtype.name for name in "xyz"] == ["int8", "bool", "int8"]
+    assert ds.attr(found, "dtype", var="x").tolist() == [1, 2] and ds.attr(found, "dtype", var="z") == "int"

@@ -54,8 +54,8 @@ def from_held(path: str, held: SmallClassicFile, keys: Collection[str] | None, u
     return _dataset(held.body, held.header, keys, False, unpack)
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | None:
-    """Read a dataset; None if the file is no classic one, or an unusual one, which the netCDF4 library shall read.
+def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | Body:
+    """Read a dataset; the body of the file if it is no classic one, or an unusual one: the netCDF4 library shall read.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
     """
     body = open_body(path, WHOLE_SIZE)
     if body.head(WHOLE_SIZE)[:4] not in classic.MAGIC:
-        return None
+        return body
     try:
         with body.watch:
             return _dataset(body, classic.read_header(body, share=True), keys, full, unpack)
     except classic.Unusual:
-        return None
+        return body
     except DsError as error:
         raise error.at(path=body.name)
 

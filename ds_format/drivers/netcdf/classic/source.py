@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .... import classic
 from ....base.once import once
 from ....body import Opened
-from ....body.body import FIRST_SIZE, Body, open_body
+from ....body.body import FIRST_SIZE, Body
 from ....body.stamp import Stamp, Watch, watched, watched_blocks
 from ....errors import DsError, TruncatedError
 from ...base import BLOCK_SIZE, Entries, Origin
@@ -111,21 +111,19 @@ BLOCK_LIMIT = 1024 * 1024
 """Bytes of a block at most, so that the processor's cache holds it until it is written."""
 
 
-def opened(path: Any) -> ClassicSource | None:
+def opened(body: Body) -> ClassicSource | None:
     """Open a classic file; None if it is none, or an unusual one, which the netCDF4 library shall read.
 
     Parameters
     ----------
-    path : str, bytes or PathLike
+    body : Body
+        The bytes of the file.
 
     Raises
     ------
-    OSError
-        As `open_body`.
     FormatError
         If the header of a classic file is wrong.
     """
-    body = open_body(path)
     if body.head(FIRST_SIZE)[:4] not in classic.MAGIC:
         return None
     try:

@@ -173,3 +173,10 @@ def test_variables_in_another_order_than_their_offsets(n_records: int | None, tm
         written.write(raw("f4", range(6)))
     found = {key: ds.read(tmp_path / "a.nc")[key].ravel().tolist() for key in "abc"}
     assert found == {"a": [2, 3], "b": [4, 5], "c": [0, 1]}
+
+
+def test_a_scalar_that_was_cut_tells_nothing(tmp_path: Path) -> None:
+    sentinels = Attribute(b"missing_value", 5, b"@\0\0\0@@\0\0")
+    path = tmp_path / "a.nc"
+    path.write_bytes(encode(File(1, [], [], [Variable(b"a", [], 5, [b"@@\0\0"], [sentinels])]))[:-1])
+    assert differences(path) == []

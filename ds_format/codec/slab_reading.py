@@ -1,0 +1,226 @@
+"""Slabs of numbers by their positions in a file, read and decoded in threads.
+
+From low to high: the chunks that a slab crosses (`ChunkTable`), these or values in one piece as an array
+(`read_chunks`, `read_run`), and what reads any slab (`slab_reader`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import threads
+from ..body.body import Body
+from ..errors import FormatError, TruncatedError
+from ..kernels.hdf5 import chunks
+from .filters import decode
+from .stored import Stored
+
+SlabReader = Callable[[], NDArray[Any]]
+"""Returns a slab, and needs no library for it: in any thread, also after the file was closed."""
+
+SPARE_SIZE = 64 * 1024
+"""Bytes that a chunk may take more than twice those of its values, in whatever way it was compressed."""
+
+PIECE_SIZE = 1024 * 1024
+"""Bytes that a thread works on before it looks for others, about; a multiple of all sizes of values."""
+
+ROOM_SIZE = 128 * 1024 * 1024
+"""Bytes that all threads may have in memory together beside the array: each has a chunk twice, inflated and not."""
+
+
+class ChunkTable(NamedTuple):
+    """The chunks that a slab crosses."""
+
+    offsets: list[int]
+    """Of each: its first byte."""
+    sizes: list[int]
+    """In bytes; 0: nobody wrote it."""
+    masks: list[int]
+    """A bit for each filter that it did not go through."""
+    parts: NDArray[np.int64]
+    """(N, 3 * R): of each, the first value along each axis; how many; and where these belong in the slab."""
+
+
+def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabReader | None:
+    """Return what reads a slab in native byte order; None if it is not certain here what its values are.
+
+    Parameters
+    ----------
+    file : Body
+    stored : Stored
+        With the places of its chunks, if it has any.
+    slices : tuple of slice
+        Of step 1, one for each dimension; not empty, and within the shape.
+
+    Returns
+    -------
+    callable or None
+        It raises a FormatError if a chunk is damaged.
+
+    Raises
+    ------
+    FormatError
+        If values are not inside of the file.
+    """
+    shape = [s.stop - s.start for s in slices]
+    if stored.chunk is not None:
+        table = locate_chunks(stored, slices, file.size)
+        return None if table is None else lambda: read_chunks(file, stored, table, shape)
+    run = run_of(stored, slices)
+    if run is None:
+        return None
+    if stored.offset is None:
+        return None if stored.fill is None else lambda: read_nothing(stored, shape)
+    first, n = run
+    offset = stored.offset + first * stored.dtype.itemsize
+    check_run(offset, n * stored.dtype.itemsize, file.size)
+    return lambda: read_run(file, stored, offset, shape)
+
+
+def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> ChunkTable | None:
+    """Return the chunks that a slab crosses; None, and errors, as of `slab_reader`."""
+    known = stored.chunks
+    if known is None:
+        return None
+    axes = stored.crossed(slices)
+    numbers: NDArray[np.int64] = np.zeros(1, np.int64)
+    is_at_edge: NDArray[np.bool_] = np.zeros(1, np.bool_)
+    for crossed, n, step, size in zip(axes, stored.grid, stored.chunk or (), stored.shape, strict=True):
+        along = np.arange(crossed.start, crossed.stop, dtype=np.int64)
+        numbers = (numbers[:, None] * n + along).ravel()
+        is_at_edge = (is_at_edge[:, None] | ((along + 1) * step > size)).ravel()
+    offsets, sizes = np.zeros(len(numbers), np.uint64), np.zeros(len(numbers), np.uint64)
+    masks = np.zeros(len(numbers), np.uint32)
+    at = np.searchsorted(known.numbers, numbers)
+    if len(known.numbers):
+        is_written = known.numbers.take(at, mode="clip") == numbers
+        at = at[is_written]
+        offsets[is_written], sizes[is_written], masks[is_written] = known.offsets[at], known.sizes[at], known.masks[at]
+    room = np.uint64(file_size)
+    is_outside = (sizes > room) | (offsets > room - np.minimum(sizes, room))
+    # a file may have all chunks that it needs in part without filters, which their masks need not say
+    may_be_whole = is_at_edge & (masks == 0) & (sizes == stored.chunk_size) if stored.filters else False
+    is_unknown = may_be_whole | (sizes > 2 * stored.chunk_size + SPARE_SIZE)
+    if stored.fill is None:
+        is_unknown |= sizes == 0
+    is_odd = is_outside | is_unknown
+    if is_odd.any():
+        i = int(is_odd.argmax())
+        if is_outside[i]:
+            position = np.unravel_index(i, [len(crossed) for crossed in axes])
+            starts = zip(axes, position, stored.chunk or (), strict=True)
+            first = tuple([(crossed.start + int(k)) * step for crossed, k, step in starts])
+            expected = f"expected it within the {file_size} bytes of the file"
+            raise TruncatedError(f"the chunk at {first} lies at {offsets[i]} and takes {sizes[i]} bytes, {expected}")
+        return None
+    return ChunkTable(offsets.tolist(), sizes.tolist(), masks.tolist(), _parts(stored.chunk or (), slices, axes))
+
+
+def _parts(chunk: tuple[int, ...], slices: tuple[slice, ...], axes: list[range]) -> NDArray[np.int64]:
+    rank = len(chunk)
+    parts = np.empty([*map(len, axes), 3 * rank], np.int64)
+    for axis, (s, step, crossed) in enumerate(zip(slices, chunk, axes, strict=True)):
+        begins = np.arange(crossed.start, crossed.stop, dtype=np.int64) * step
+        start = np.maximum(begins, s.start)
+        stop = np.minimum(begins + step, s.stop)
+        along = [-1 if i == axis else 1 for i in range(rank)]
+        for i, values in enumerate((start - begins, stop - start, start - s.start)):
+            parts[..., i * rank + axis] = values.reshape(along)
+    return parts.reshape(-1, 3 * rank)
+
+
+def run_of(stored: Stored, slices: tuple[slice, ...]) -> tuple[int, int] | None:
+    """Return first value and number of values of a slab of values in one piece; None if it is not one piece itself."""
+    first, n, is_whole = 0, 1, True
+    inner = 1
+    for s, size in zip(reversed(slices), reversed(stored.shape), strict=True):
+        count = s.stop - s.start
+        if count > 1 and not is_whole:
+            return None
+        first, n, is_whole = first + s.start * inner, n * count, is_whole and count == size
+        inner *= size
+    return first, n
+
+
+def check_run(offset: int, size: int, file_size: int) -> None:
+    """Refuse values in one piece that are not inside of the file."""
+    if offset < 0:
+        raise FormatError(f"its values lie at {offset}")
+    if offset + size > file_size:
+        raise TruncatedError(f"found {file_size} bytes in the file, expected at least {offset + size}")
+
+
+def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int]) -> NDArray[Any]:
+    """Return a slab in native byte order.
+
+    Parameters
+    ----------
+    file : Body
+    stored : Stored
+    table : ChunkTable
+    shape : list of int
+        Of the slab.
+
+    Raises
+    ------
+    OSError
+        As the system says.
+    FormatError
+        If a chunk is damaged.
+    """
+    array = np.empty(shape, stored.dtype.newbyteorder("="))
+    target, sizes = array.reshape(-1).view(np.uint8), np.array(shape, np.int64)
+    chunk_shape, rank = np.array(stored.chunk, np.int64), len(shape)
+    swapped, size = not stored.dtype.isnative, stored.chunk_size
+
+    def work(first: int, last: int) -> None:
+        room = np.empty(max(table.sizes[first:last]), np.uint8)
+        for i in range(first, last):
+            n, offset, part = table.sizes[i], table.offsets[i], table.parts[i]
+            if not n:
+                _fill_part(array, stored, part, rank)
+                continue
+            data = room[:n]
+            try:
+                file.read_into(offset, data)
+                decoded = decode(data, stored.filters, table.masks[i], size)
+            except FormatError as error:
+                raise type(error)(f"the chunk of {n} bytes at {offset} of the file: {error.message}") from error
+            chunks.place(
+                decoded.data, chunk_shape, target, sizes, part, stored.dtype.itemsize, decoded.is_shuffled, swapped
+            )
+
+    largest = size + max(table.sizes)
+    threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(ROOM_SIZE // largest, 1))
+    return array
+
+
+def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArray[Any]:
+    """Return a slab that lies in one piece from `offset` on, in native byte order; see `read_chunks`."""
+    array = np.empty(shape, stored.dtype)
+    target = array.reshape(-1).view(np.uint8)
+
+    def work(first: int, last: int) -> None:
+        part = target[first:last]
+        file.read_into(offset + first, part)
+        if not stored.dtype.isnative:
+            part.view(stored.dtype).byteswap(inplace=True)
+
+    threads.each(work, target.size, PIECE_SIZE)
+    return array.view(stored.dtype.newbyteorder("="))
+
+
+def read_nothing(stored: Stored, shape: list[int]) -> NDArray[Any]:
+    """Return a slab of which nobody wrote a value."""
+    array = np.empty(shape, stored.dtype.newbyteorder("="))
+    array[...] = stored.fill
+    return array
+
+
+def _fill_part(array: NDArray[Any], stored: Stored, part: NDArray[np.int64], rank: int) -> None:
+    where = zip(part[2 * rank :].tolist(), part[rank : 2 * rank].tolist(), strict=True)
+    array[tuple(slice(start, start + n) for start, n in where)] = stored.fill
