@@ -147,7 +147,7 @@ def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:
     path = dumped(tmp_path / "x")
     with BinPickleFile(path) as file:
         os.truncate(path, 1000)
-        with pytest.raises(TruncatedError, match="x: the file ends at byte 240"):
+        with pytest.raises(TruncatedError, match="x: the file ends at byte 1000, expected bytes 240"):
             file.load()
 
 

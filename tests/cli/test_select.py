@@ -416,7 +416,8 @@ def test_the_input_is_opened_once(
     monkeypatch.setattr(drivers, "find", found)
     monkeypatch.setattr(drivers, "meta", None)
     assert ds("select", *words, path, "output.json").status == 0
-    opened.assert_called_once_with(path)
+    opened.assert_called_once()
+    assert opened.call_args.args == (path,)
     assert sorted(call.args[0] for call in found.call_args_list) == [path, "output.json"]
 
 
