@@ -13,7 +13,7 @@ from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.decode import DTYPES, decode
 from ...codec.header import VarHeader
-from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted
+from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
 from ...errors import DsError, FormatError
 from ...kernels.ds.plain import Reader
@@ -22,6 +22,7 @@ from ...model.missing import restore
 from ...model.packing import unpack_all
 from ...model.settings import NETCDF
 from ..base import Metadata
+from .header import open_line
 
 DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
 """The dtypes of all types, None for those that are no numbers."""
@@ -34,8 +35,10 @@ VERSION_SIZE = 7
 _small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_file, WHOLE_SIZE)
 
 
-def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset | None:
-    """Read a dataset from a small file, in one piece; None if the file is larger.
+def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
+    """Read a dataset: a small file in one piece, of a larger one the header and the requested variables.
+
+    A `DsSource` takes three times as long for a file of many variables: it makes the metadata of all of them.
 
     Parameters
     ----------
@@ -53,8 +56,8 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     try:
         rest = _small.read(path, dataset, keys, full)
         if rest is not None and rest[0] is None:
-            return None
-        if rest is not None or unpack:
+            _read_larger(dataset, path, keys, full, strings, unpack)
+        elif rest is not None or unpack:
             _go_on(dataset, rest, keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=path_text(path))
@@ -96,7 +99,29 @@ def _go_on(
         header, meta = interpreted(data, find_end(data, whole=True), None if full else keys)
     else:
         header, meta = decompiled(found[0]), found[1]
-    body = MemoryBody("", data, header.body, lends=keys is None)
+    _decode(dataset, left, header, meta, MemoryBody("", data, header.body, lends=keys is None), keys, strings, unpack)
+
+
+def _read_larger(
+    dataset: Dataset, path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+) -> None:
+    file, line = open_line(path)
+    with file.watch:
+        header, meta = parse(line, find_end(line, whole=True), None if full else keys)
+        _decode(dataset, None, header, meta, file.section(header.body), keys, strings, unpack)
+
+
+def _decode(
+    dataset: Dataset,
+    left: Iterable[str] | None,
+    header: Header,
+    meta: Metadata,
+    body: Body,
+    keys: Collection[str] | None,
+    strings: bool,
+    unpack: bool | None,
+) -> None:
+    """Put variables (None: all that are requested) and metadata into a dataset."""
     if left is None:
         left = [key for key in header.keys if keys is None or key in keys]
     meta = typed(header, meta)
