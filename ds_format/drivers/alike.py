@@ -230,9 +230,9 @@ class AlikeFiles:
         return self._row.typed(self._first)
 
     def read(self, key: str) -> Any:
-        """Return one variable of all files, or of the first alone, as an array or MaskedArray of shape (count, *shape).
+        """Return one variable of all files, or of the first alone, stacked to the shape `(count, *shape)`.
 
-        Once, since it is given away.
+        It can be called once for a key, since the array is given away.
         """
         values = self._stacks.pop(key).stack(1 if key in self._once else len(self.paths))
         return as_masked(values) if self._masks else values

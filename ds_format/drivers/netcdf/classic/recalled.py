@@ -42,7 +42,7 @@ _idle: list[_Memory] = []
 
 
 def catalog_of(
-    header: classic.Header,
+    header: classic.ClassicHeader,
     path: str,
     read_scalar: ReadScalar,
     *,
@@ -88,7 +88,7 @@ class _Known(NamedTuple):
     variable: FileVariable
     properties: Original
 
-    def at(self, place: classic.Variable) -> FileVariable:
+    def at(self, place: classic.ClassicVariable) -> FileVariable:
         """Return the variable at another place."""
         old = self.variable
         return FileVariable(
@@ -96,7 +96,7 @@ class _Known(NamedTuple):
             sentinels=old.sentinels, mark=None, is_decoded=False, place=place, growing=(), sought=old.sought,
         )  # fmt: skip
 
-    def said_of(self, place: classic.Variable) -> dict[str, Any]:
+    def said_of(self, place: classic.ClassicVariable) -> dict[str, Any]:
         """Return its properties and attributes there."""
         properties = self.properties.copy()
         properties[".size"] = list(place.shape)
@@ -116,7 +116,7 @@ class _Memory:
 
     def catalog(
         self,
-        header: classic.Header,
+        header: classic.ClassicHeader,
         path: str,
         read_scalar: ReadScalar,
         keys: Collection[str] | None,
@@ -155,7 +155,7 @@ class _Memory:
         meta[META] = _dataset_entry(header, self.record[1])
         return catalog
 
-    def _take_dimensions(self, header: classic.Header) -> None:
+    def _take_dimensions(self, header: classic.ClassicHeader) -> None:
         names = [dimension.name for dimension in header.dimensions]
         unlimited = [dimension.name for dimension in header.dimensions if dimension.is_record]
         if names != self.names or unlimited != self.unlimited:
@@ -163,7 +163,7 @@ class _Memory:
         self.dimensions, self.names, self.unlimited = header.dimensions, names, unlimited
 
     def _read(
-        self, i: int, place: classic.Variable, joins: frozenset[str], read_scalar: ReadScalar
+        self, i: int, place: classic.ClassicVariable, joins: frozenset[str], read_scalar: ReadScalar
     ) -> tuple[FileVariable, dict[str, Any]]:
         """Return what is said of a variable, and remember it, unless its values decide."""
         described = _described(place, self.names)
@@ -197,7 +197,7 @@ class LargeCatalog:
     faults : mapping
     """
 
-    def __init__(self, header: classic.Header, read_scalar: ReadScalar):
+    def __init__(self, header: classic.ClassicHeader, read_scalar: ReadScalar):
         self._names = [dimension.name for dimension in header.dimensions]
         unlimited = [dimension.name for dimension in header.dimensions if dimension.is_record]
         self._unlimited = frozenset(unlimited)
@@ -229,15 +229,15 @@ class LargeCatalog:
         described = _described(self._places[key], self._names)
         return read_variable(described, self._unlimited, self._joins, self._scalar)
 
-    def _scalar(self, place: classic.Variable) -> NDArray[Any] | None:
+    def _scalar(self, place: classic.ClassicVariable) -> NDArray[Any] | None:
         return self._scalars[place.name]
 
 
-def _has_sentinels(place: classic.Variable) -> bool:
+def _has_sentinels(place: classic.ClassicVariable) -> bool:
     return not SENTINEL_ATTRIBUTES.isdisjoint(place.attributes)
 
 
-def _joins(header: classic.Header, names: list[str]) -> frozenset[str]:
+def _joins(header: classic.ClassicHeader, names: list[str]) -> frozenset[str]:
     """Return the dimensions along which characters are joined."""
     if all(place.code != CHARACTER for place in header.variables):
         return frozenset()
@@ -245,19 +245,19 @@ def _joins(header: classic.Header, names: list[str]) -> frozenset[str]:
     return joinable((place.name for place in header.variables), dims)
 
 
-def _described(place: classic.Variable, names: list[str]) -> DescribedVariable:
+def _described(place: classic.ClassicVariable, names: list[str]) -> DescribedVariable:
     dims = [names[dim] for dim in place.dims]
     return DescribedVariable(
         place.name, dims, place.shape, place.code, dict(place.attributes), [], True, {}, None, place
     )
 
 
-def _dataset_record(header: classic.Header, uses: Uses, unlimited: list[str]) -> Original:
+def _dataset_record(header: classic.ClassicHeader, uses: Uses, unlimited: list[str]) -> Original:
     file = DescribedFile(header.format, header.dimensions, [DescribedGroup("", {}, [])], [])
     return Original(dataset_record(file, uses, unlimited))
 
 
-def _dataset_entry(header: classic.Header, record: Original) -> dict[str, Any]:
+def _dataset_entry(header: classic.ClassicHeader, record: Original) -> dict[str, Any]:
     """Return the metadata of the dataset; attributes of the header lose the marker."""
     attributes = header.attributes
     take_marker(attributes)

@@ -23,7 +23,7 @@ class SmallClassicFile(NamedTuple):
     """A small classic file."""
 
     body: Body
-    header: classic.Header
+    header: classic.ClassicHeader
     """Who makes metadata of its attributes changes them."""
 
 
@@ -80,7 +80,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | Non
 
 
 def _dataset(
-    body: Body, header: classic.Header, keys: Collection[str] | None, full: bool, unpack: bool | None
+    body: Body, header: classic.ClassicHeader, keys: Collection[str] | None, full: bool, unpack: bool | None
 ) -> Dataset:
     values = ClassicValues(body)
     read_keys = None if full else keys

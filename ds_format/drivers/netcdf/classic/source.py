@@ -41,7 +41,7 @@ class ClassicValues(Reading):
         self._body = body
         self._path = body.name
 
-    def read_whole(self, variable: FileVariable, place: classic.Variable) -> Any:
+    def read_whole(self, variable: FileVariable, place: classic.ClassicVariable) -> Any:
         """Return one variable, at a place of which the variable itself need not know."""
         if self._body.memory is not None and variable.kind == "number" and variable.shape:
             # a small file without missing values needs no more than this
@@ -69,7 +69,7 @@ class ClassicValues(Reading):
         # no library is needed: what comes next may be read while this is written
         return Job(partial(self._slab, variable, slices), self._body.memory is None)
 
-    def scalar(self, place: classic.Variable) -> NDArray[Any] | None:
+    def scalar(self, place: classic.ClassicVariable) -> NDArray[Any] | None:
         """Return the value of a variable without dimensions; None if the file ends before."""
         try:
             return classic.values(self._body, place)[0]
@@ -157,7 +157,7 @@ class ClassicSource(Opened):
     held: int
     """Bytes of the file that are in memory; 0: it is open instead."""
 
-    def __init__(self, body: Body, header: classic.Header):
+    def __init__(self, body: Body, header: classic.ClassicHeader):
         self.path = body.name
         self.watch = body.watch
         self.header = header
