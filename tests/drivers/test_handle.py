@@ -235,6 +235,9 @@ OF_0_2_0 = json.loads((Path(__file__).parents[1] / "golden" / "pickles" / "of_0.
 
 @pytest.mark.parametrize("name", OF_0_2_0)
 def test_what_a_former_version_pickled_is_refused_with_a_reason(name: str) -> None:
+    if name in ("arrays of dask", "a graph that writes"):
+        pytest.importorskip("xarray")
+        pytest.importorskip("dask")
     with pytest.raises(ImportError, match=r"pickled by ds_format 0\.2\.0 or before: open the file again"):
         pickle.loads(base64.b64decode(OF_0_2_0[name]))
 
