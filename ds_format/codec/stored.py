@@ -91,12 +91,19 @@ class Stored:
             raise FormatError(f"the index of chunks has the chunk at {first} twice, expected each once")
         if max(math.prod(self.grid), *self.shape) > MAX_COUNT:
             return None
+        written = [each for each in found if each[1] is not None and each[2]]
+        firsts = np.array([each[0] for each in written], np.uint64).reshape(-1, len(self.shape))
+        shape, chunk = np.array(self.shape, np.uint64), np.array(self.chunk or (), np.uint64)
         # the index of a damaged file may have some that are none of the shape
-        written = [each for each in found if each[1] is not None and each[2] and self._has_chunk(each[0])]
-        firsts = np.array([each[0] for each in written], np.int64).reshape(-1, len(self.shape))
+        inside = np.all((firsts < shape) & (firsts % chunk == 0), axis=1)
+        if not inside.all():
+            written, firsts = (
+                [each for each, is_inside in zip(written, inside, strict=True) if is_inside],
+                firsts[inside],
+            )
         numbers = np.zeros(len(written), np.int64)
-        for axis, (n, step) in enumerate(zip(self.grid, self.chunk or (), strict=True)):
-            numbers = numbers * n + firsts[:, axis] // step
+        for axis, n in enumerate(self.grid):
+            numbers = numbers * n + (firsts[:, axis] // chunk[axis]).astype(np.int64)
         order = np.argsort(numbers)
         places = StoredChunks(
             numbers[order],
@@ -105,8 +112,3 @@ class Stored:
             np.array([each[3] for each in written], np.uint32)[order],
         )
         return replace(self, chunks=places)
-
-    def _has_chunk(self, first: tuple[int, ...]) -> bool:
-        """Return whether one of the chunks begins at a position."""
-        axes = zip(first, self.shape, self.chunk or (), strict=True)
-        return all(0 <= i < n and i % step == 0 for i, n, step in axes)
