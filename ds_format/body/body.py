@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,11 +48,11 @@ class Body:
     """Buffer of exactly these bytes, for kernels; None if a file holds them (`fd`)."""
     is_in_memory: bool = False
     """Whether `memory` is a buffer. Then nothing is open but perhaps a map."""
-    start: int
+    start: int = 0
     """Where position 0 lies in that file."""
     gap: int = 0
     """How many bytes apart two ranges may lie and still be read as one."""
-    lends: bool
+    lends: bool = False
     """Whether what is read may be handed to users: it keeps the bytes alive, and changing it changes nothing else."""
     watch = Watch()
     """Tells whether the file was modified since it was opened."""
@@ -60,6 +61,7 @@ class Body:
         """Return the first bytes, or all if there are fewer, not to be changed. No byte is read twice."""
         return bytes(self.read(0, min(size, self.size)))
 
+    @abstractmethod
     def read(self, offset: int, size: int) -> Any:
         """Return a buffer of bytes in the form that costs least: bytes from a file, a memoryview of memory.
 
@@ -68,7 +70,6 @@ class Body:
         TruncatedError
             If the body ends before; so do all that follow.
         """
-        raise NotImplementedError
 
     def read_into(self, offset: int, out: Any) -> None:
         """Fill a writable, C-contiguous buffer. Other threads run meanwhile."""
@@ -82,9 +83,9 @@ class Body:
         for i, offset in enumerate(offsets.tolist()):
             target[i * size : (i + 1) * size] = self.read(offset, size)
 
+    @abstractmethod
     def section(self, offset: int, size: int | None = None) -> Body:
         """Return a part as a body of its own, by default up to the end."""
-        raise NotImplementedError
 
     def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         """Iterate over the bytes from `offset` to the end in blocks of `size` bytes; the last one may be shorter."""

@@ -75,7 +75,7 @@ class Target(Opened):
         Flush file and folder to the disk on `commit`.
     shared : str
         Temporary name in the same folder, as `temporary_name` makes it, of a file that several processes write, any of
-        which may create it or commit it. Nobody locks it, and nobody ever takes it to be abandoned.
+        which may create it or commit it. It is never locked, and never taken to be abandoned.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ Some headers the grammar allows, or the library reads, but not as anybody would 
 - there is a second record dimension, or the record dimension is not the first one of a variable;
 - a variable has more than 64 dimensions, more than an array has.
 
-Empty names and too many dimensions are told by `format` already.
+`format` already reports empty names and too many dimensions.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def read_header(body: Body, *, share: bool = False) -> ClassicHeader:
         The bytes of the file.
     share : bool
         Whether attributes of a variable may be the same objects as in the header of another file that says the same of
-        the variable. Then nobody may change them.
+        the variable. Then they must not be changed.
 
     Raises
     ------

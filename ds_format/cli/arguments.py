@@ -345,7 +345,7 @@ class Command(NamedTuple):
     options: tuple[Option, ...]
     """Those that other commands lack."""
     examples: tuple[tuple[str, str], ...]
-    """What is wanted, and the command line that does it."""
+    """A task, and the command line that does it."""
     run: Callable[[Request], Iterable[Any]]
     """Takes a request, and returns what to print."""
     status: str = ""

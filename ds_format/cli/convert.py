@@ -195,9 +195,9 @@ COMMANDS = {
     "convert": Command(
         usage=("ds convert [OPTIONS] [--] INPUT... OUTDIR", "ds convert [OPTIONS] [--] INPUT OUTPUT"),
         about="Converts each file to one of its own in OUTDIR. Files keep their folders below the one that was given, "
-        "or below the part of a pattern before its first wildcard. Each output is whole or absent. A file that cannot "
-        "be converted is told, and the others are converted; the exit status is then 1. What is done stands in a "
-        "journal in OUTDIR: after Ctrl-C, the same words with --resume go on.",
+        "or below the part of a pattern before its first wildcard. Outputs are written atomically. Failures are "
+        "reported, and the remaining files are converted; the exit status is then 1. A journal in OUTDIR lists the "
+        "files that are done: after Ctrl-C, the same command with --resume continues.",
         arguments=(
             (
                 "INPUT",

@@ -38,7 +38,7 @@ class ChunkTable(NamedTuple):
     offsets: list[int]
     """Of each: its first byte."""
     sizes: list[int]
-    """In bytes; 0: nobody wrote it."""
+    """In bytes; 0: it was not written."""
     masks: list[int]
     """A bit for each filter that it did not go through."""
     parts: NDArray[np.int64]
@@ -215,7 +215,7 @@ def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArr
 
 
 def read_nothing(stored: Stored, shape: list[int]) -> NDArray[Any]:
-    """Return a slab of which nobody wrote a value."""
+    """Return a slab without a written value."""
     array = np.empty(shape, stored.dtype.newbyteorder("="))
     array[...] = stored.fill
     return array

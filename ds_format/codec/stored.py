@@ -1,6 +1,6 @@
 """How the numbers of a variable lie in a file: `Stored`. It holds nothing open, and can be pickled.
 
-Whoever knows a format makes it of a header, or of an index of chunks. From it and the body of the file, values are
+Each format makes it from a header, or from an index of chunks. From it and the body of the file, values are
 fetched (`slab_reading`), copied or compared, without the library that said where they are.
 """
 
@@ -43,12 +43,12 @@ class Stored:
     """In the order of the file."""
     shape: tuple[int, ...]
     offset: int | None = None
-    """Of values in one piece, in bytes; None: nobody wrote them, or they lie in chunks."""
+    """Of values in one piece, in bytes; None: they were not written, or are in chunks."""
     chunk: tuple[int, ...] | None = None
     """Shape of a chunk; None: values lie in one piece."""
     filters: tuple[ChunkFilter, ...] = ()
     fill: NDArray[Any] | None = None
-    """Value of what nobody wrote, without a dimension; None: it is not known."""
+    """Value of what was not written, without a dimension; None: it is not known."""
     chunks: StoredChunks | None = None
     """None: the index of chunks was not read yet."""
 

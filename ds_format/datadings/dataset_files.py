@@ -216,7 +216,7 @@ def open_dataset(path: str, opener: Callable[[str], Any], *, mmap: bool = False)
         except (FormatError, FileNotFoundError) as error:
             fault = error
         # A writer begins with the journal, and gives `.offsets` its name before the journal goes: in this order, one of
-        # both tells of whatever it did since `before`
+        # both report what it did since `before`
         now = read_journal(path)
         is_settled = now == known and (now is not None or _offsets_stamp(path) == before)
         if is_settled and found is not None:

@@ -255,7 +255,7 @@ def find_files(
 def _named(
     pattern: str, match: Callable[[str], Iterable[str]], slash: str, separator: str
 ) -> Iterator[tuple[str, str | None, list[str], str]]:
-    """Iterate over path, label, additional columns of each file, and what stands in front of the label."""
+    """Iterate over path, label, additional columns of each file, and what precedes the label."""
     if os.path.isfile(pattern):
         for line in read_lines(pattern):
             path, *columns = line.split(separator)

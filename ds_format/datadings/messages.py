@@ -37,7 +37,7 @@ MAX_DIMS = 64
 MAX_NESTED = 32
 """Structured types inside of one another."""
 MAX_LEARNT = 1024
-"""Types that the kernels are told of."""
+"""Types that are registered with the kernels."""
 PREFIXES: dict[np.dtype[Any], bytes] = {}
 """dtype → the bytes of the map of an array up to its shape, for `kernels.msgpack.objects`."""
 DTYPES: dict[str, np.dtype[Any]] = {}

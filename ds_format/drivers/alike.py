@@ -129,7 +129,7 @@ class StackedValues:
 class AlikeFiles:
     """Whole small files of one format which have the same variables, alike in all that decides how they are merged.
 
-    What is wanted of a file is taken as it comes; then nothing is kept of it. Metadata and variables are asked for once
+    The requested part of a file is taken as it comes; nothing else is kept. Metadata and variables are asked for once
     there are no more files; each variable once.
 
     Parameters

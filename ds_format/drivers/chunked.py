@@ -98,7 +98,7 @@ def _may_be_misplaced(h5py: Any, dataset: Any, chunk: tuple[int, ...]) -> bool:
 
 
 def _fill(h5py: Any, properties: Any, dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """Return what the library has where nobody wrote; None where it says nothing, or has what was in memory."""
+    """Return what the library has where nothing was written; None where it says nothing, or has what was in memory."""
     if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
         return None
     if properties.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED:
@@ -149,11 +149,11 @@ LARGE_SIZE = 16 * 1024 * 1024
 wanted next, and both would have the chunk in memory."""
 
 READ_ONLY = 0
-"""H5F_ACC_RDONLY, of a file which nobody in this process writes."""
+"""H5F_ACC_RDONLY, of a file that this process does not write."""
 
 
 class Chunks:
-    """What is known of an open file. The lock of the library is held by whoever calls.
+    """What is known of an open file. The caller holds the lock of the library.
 
     Parameters
     ----------

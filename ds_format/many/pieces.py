@@ -43,9 +43,9 @@ class OpenFiles:
 
     Those whose sources hold them in memory (`held`, their bytes) are not open, and so are kept besides.
 
-    The files that are asked for first are kept, and the last place is everybody else's: whoever goes through all files
-    again and again opens only those again that have no place. If the one that was not used for the longest time were
-    closed, all would be opened again each time.
+    The files that are asked for first are kept, and the last place is shared by all others: a loop over all files opens
+    only those again that have no place. If the least recently used file were closed, the loop would open all of them
+    each time.
 
     Parameters
     ----------

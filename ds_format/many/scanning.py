@@ -464,7 +464,7 @@ class ReferenceVariables:
 
 
 def _settle(entry: dict[str, Any], reference: dict[str, Any], is_first_empty: bool) -> None:
-    """Let strings of which there are none be of the type of others: nobody can tell, and so it is byte strings."""
+    """Give a variable of no strings the type of the others: its own is unknown, and so it is byte strings."""
     if {entry.get(".type"), reference.get(".type")} == {"str", "unicode"}:
         settled, other = (reference, entry) if is_first_empty else (entry, reference)
         settled[".type"] = other[".type"]

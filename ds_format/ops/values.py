@@ -94,7 +94,7 @@ def name_list(value: Any, name: str) -> list[str]:
 
 
 def entry_of(d: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the metadata of a variable as they stand in the dataset, or an empty dict."""
+    """Return the metadata of a variable as they are in the dataset, or an empty dict."""
     entry: dict[str, Any] = d.get(META, {}).get(key, {})
     return entry
 

@@ -80,7 +80,7 @@ def parse_iso(text: str) -> Date:
 
 
 def parse_reference(text: str) -> Date:
-    """Return the date and time of day that stand in units.
+    """Return the date and time of day in units.
 
     Parameters
     ----------

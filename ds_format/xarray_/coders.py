@@ -82,7 +82,7 @@ class Unscalable:
 NO_DATA = "ds_no_data"
 """Key of the encoding of a scalar that stands for a variable without data: properties of that."""
 MARK = "ds_missing"
-"""Key of the encoding of a variable whose mask no attribute tells of: the ds type of the values."""
+"""Key of the encoding of a variable whose mask no attribute describes: the ds type of the values."""
 OBJECTS = "ds_type"
 """Key of the metadata of the dtype object: the ds type of the values."""
 
@@ -98,7 +98,7 @@ class Shown:
     dtype : dtype
         In which values are shown.
     fill : object
-        What stands in masked places.
+        What is shown for masked values.
     signed : dtype, optional
         What integers are seen as before: of the other signedness.
     forbidden : object
@@ -175,7 +175,7 @@ def masked_view(
     times, timedeltas : bool
         Whether xarray will decode times, and differences of times.
     default_is_missing : bool
-        Whether a mask that stands for what the NetCDF library puts into places that nobody wrote is shown as missing,
+        Whether a mask that stands for what the NetCDF library has for values that were not written is shown as missing,
         instead of as this value.
     """
     type_name = entry.get(".type") or "float64"
@@ -189,7 +189,7 @@ def masked_view(
         return _flags(name, attrs, missing, masks)
     told = [key for key in SENTINEL_ATTRIBUTES if key in attrs and _fits(attrs[key], dtype)]
     encoding: dict[str, Any] = {"dtype": dtype}
-    # what netCDF4 shows of values that nobody wrote, where `missing_value` names another number
+    # what netCDF4 shows of values that were not written, where `missing_value` names another number
     marks = fitting(record["mark"], dtype) if told and isinstance(record, dict) and "mark" in record else []
     shows_mark = bool(marks) and not default_is_missing
     if not told and is_filled and not default_is_missing:

@@ -21,7 +21,7 @@ from .coders import refusal
 DASK = ("ds-format-cython[dask]", "arrays of dask")
 """What pip installs, and what for."""
 MOST_FILES = 1000
-"""Files that one task reads, if nobody says how many."""
+"""Files that one task reads by default."""
 TEXT_SIZE = 64
 """Bytes that a string is reckoned to take."""
 

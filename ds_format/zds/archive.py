@@ -248,7 +248,7 @@ class Member(NamedTuple):
     name : str
         UTF-8 whether the flag says so or not, else the characters of the first PCs.
     info : ZipInfo
-        What the directory tells of it.
+        What the directory says of it.
     end : int
         Offset in the file at which something else starts: the next member, or the directory.
     """

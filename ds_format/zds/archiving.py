@@ -339,8 +339,8 @@ class Snapshot:
 def snapshot(place: StoreRoot, collection: str, faults: Faults) -> Snapshot | None:
     """Return a collection as it is now, while a writer may be at work; None if it has no data.jsonl.
 
-    A last line without a line feed counts if it is a JSON object; else it is left out and `faults` are told, as of an
-    index that is wrong. All lines are compared with what the index says of them.
+    A last line without a line feed counts if it is a JSON object; else it is left out and reported to `faults`, as
+    is an index that is wrong. All lines are compared with what the index says of them.
     """
     files = open_files(place, collection)
     if files.data is None:

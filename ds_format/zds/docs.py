@@ -281,7 +281,7 @@ class DocFiles:
         return b"" if file is None else file.read(0, file.size)
 
     def documents(self, ids: list[str]) -> Iterator[Document]:
-        """Iterate over some documents; files that hold none are told of, and left out."""
+        """Iterate over some documents; files that hold none are reported, and left out."""
         for id in ids:
             try:
                 document = read(self._place, self._collection, id, self._faults)

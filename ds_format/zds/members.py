@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ..base.threads import renew_lock
 from ..body import Opened
-from ..body.body import PIECE_SIZE, Body, FileBody
+from ..body.body import PIECE_SIZE, Body, FileBody, MemoryBody
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
 
 MEMORY_SIZE = 1 << 24
@@ -50,6 +50,13 @@ class StoredMember(Opened, Body):
             _compare(zlib.crc32(data), self._crc, self.name)
         return data
 
+    def section(self, offset: int, size: int | None = None) -> Body:
+        """Return a part; no checksum of what is read there is compared."""
+        _check_within(offset, size or 0, self)
+        part = self._file.section(offset, size)
+        part.name = self.name
+        return part
+
     def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
         """Iterate over bytes; the checksum of all is compared before the last block is handed out."""
         blocks = self._file.blocks(offset, size)
@@ -79,11 +86,21 @@ class DeflatedMember(Opened, Body):
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes."""
         _check_within(offset, size, self)
+        whole = self._inflated()
+        return whole[offset : offset + size] if isinstance(whole, bytes) else whole.read(offset, size)
+
+    def section(self, offset: int, size: int | None = None) -> Body:
+        """Return a part of the inflated bytes."""
+        _check_within(offset, size or 0, self)
+        whole = self._inflated()
+        return (MemoryBody(self.name, whole) if isinstance(whole, bytes) else whole).section(offset, size)
+
+    def _inflated(self) -> bytes | FileBody:
         with self._lock:
             whole = self._whole
             if whole is None:
                 whole = self._whole = self._inflate()
-        return whole[offset : offset + size] if isinstance(whole, bytes) else whole.read(offset, size)
+        return whole
 
     def _inflate(self) -> bytes | FileBody:
         if self.size <= MEMORY_SIZE:

@@ -262,7 +262,7 @@ class ZDSStore:
         Parameters
         ----------
         fields : iterable of str, optional
-            Dotted paths of what is wanted of each document; see `query.projection`.
+            Dotted paths of the requested fields of each document; see `query.projection`.
         where : str, dict, callable or list, optional
             Which documents are wanted; see `query.predicate`.
 

@@ -353,7 +353,7 @@ def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | N
     """Return what a query finds in a store.
 
     Each collection is a table of its name, with `_id` and all fields as columns; objects are structs, and the types are
-    those of `to_arrow`. Names that are no plain words stand in double quotes, such as `"my-data"` and `"default"`. Only
+    those of `to_arrow`. Names that are no plain words are in double quotes, such as `"my-data"` and `"default"`. Only
     the collections that the query names are read, in batches, as they were when the query was made. It can read no
     other files, and write none.
 

@@ -391,7 +391,7 @@ class ZIterableDataset(TorchLike):
         where : callable, dict or str
             See `query.predicate`.
         """
-        predicate(where)  # tells of mistakes now
+        predicate(where)  # reports mistakes now
         return self._then(StreamStep(partial(_filtered, where=where)))
 
     def take(self, n: int) -> Self:

@@ -233,7 +233,7 @@ def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
 def check_count(
     place: StoreRoot, collection: str, manifest: dict[str, Any] | None, n_documents: int, findings: Findings
 ) -> None:
-    """Check how many documents manifest.json tells of."""
+    """Check how many documents manifest.json counts."""
     told = (manifest or {}).get("doc_count", n_documents)
     file = place.open(format.manifest_name(collection)) if type(told) is int and told != n_documents else None
     if file is not None:

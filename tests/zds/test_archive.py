@@ -131,6 +131,21 @@ def test_large_members_are_inflated_into_a_file(tmp_path: Path, monkeypatch: pyt
     assert found == [data[1000:200_000]] * 4
 
 
+@pytest.mark.parametrize("memory_size", [1000, 1 << 20])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_section_of_a_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: int, memory_size: int) -> None:
+    monkeypatch.setattr(members, "MEMORY_SIZE", memory_size)
+    data = os.urandom(5000)
+    member = opened(Archive(zips.make(tmp_path / "x.zds", ("a.bin", data), method=method)), "a.bin")
+    assert not member.lends
+    assert bytes(member.section(100, 50).read(10, 20)) == data[110:130]
+    rest = member.section(4000)
+    assert rest.size == 1000 and bytes(rest.section(10).read(0, 5)) == data[4010:4015]
+    assert "a.bin" in rest.name
+    with pytest.raises(TruncatedError):
+        member.section(4000, 1001)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_archives_that_become_shorter(tmp_path: Path, method: int) -> None:
     path = zips.make(tmp_path / "x.zds", method=method)

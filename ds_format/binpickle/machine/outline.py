@@ -130,7 +130,7 @@ WALKED = WALKED_CONTAINERS | {Buffer}
 
 
 def postponable(pickle: Any, sizes: Iterable[int]) -> set[int]:
-    """Return which buffers are nothing but arrays in dictionaries and lists, so that nobody looks at their values.
+    """Return which buffers are nothing but arrays in dictionaries and lists, whose values need not be read.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ LEAST = 16
 """Columns of text, however narrow a terminal is."""
 
 DETAILED = 30
-"""Most variables whose attributes are told."""
+"""Most variables whose attributes are shown."""
 LISTED = 200
 """Most variables that have a line, most dimensions, and most attributes of the dataset, unless all are wanted."""
 ATTRIBUTES = 12
-"""Most attributes of a variable that are told, unless all are wanted."""
+"""Most attributes of a variable that are shown by default."""
 COLUMNS = (24, 8, 8)
 """Most columns of name, type and size that are aligned."""
 UNSURE = ("netcdf", "hdf5")
@@ -151,7 +151,7 @@ def _dimension(group: _Group, name: str, dimension: Mapping[str, Any]) -> Cell:
 
 
 def _short(name: str, group: _Group) -> str:
-    """Return a name without the group that it is told in."""
+    """Return a name without the group under which it is listed."""
     return on_one_line(name.removeprefix(group.prefix))
 
 
@@ -236,7 +236,7 @@ ENTRIES = 20
 
 
 def container_cells(found: Mapping[str, Any], *, is_long: bool) -> Iterator[Sequence[Cell]]:
-    """Yield the cells of each line that tells of a container; of other files there are none."""
+    """Yield the cells of each line about a container; none for other files."""
     if "samples" in found:
         about = f"{found['samples']}, {bytes_of(found['bytes'])} in all"
         yield _line("samples", f"{about}; {'an index' if found['index'] else 'no index: ds reindex makes one'}")
@@ -420,7 +420,7 @@ STYLES = {
 
 
 def are_coloured(stream: TextIO) -> bool:
-    """Whether there are to be colours: on a terminal that knows them, and if nobody said no."""
+    """Whether there are to be colours: on a terminal that has them, unless they are turned off."""
     return (
         stream.isatty()
         and not os.environ.get("NO_COLOR")

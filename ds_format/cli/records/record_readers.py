@@ -62,7 +62,7 @@ class SampleReader(MsgpackReader):
 
     @property
     def companion_path(self) -> str | None:
-        """What tells of attributes and dimensions."""
+        """The file with attributes and dimensions, if there is one."""
         path = self.path + companion.SUFFIX
         return path if exists(path) else None
 
@@ -222,7 +222,7 @@ class DocumentReader(Reader):
 
     @property
     def companion_path(self) -> str | None:
-        """What tells of attributes and dimensions."""
+        """The file with attributes and dimensions, if there is one."""
         name = companion.member_name(self.collection)
         return None if size_in(self.place, name) is None else f"{self.path}/{name}"
 

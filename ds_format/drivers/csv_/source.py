@@ -2,7 +2,7 @@
 
 A column is of integers if all its cells are, else of floats if all are numbers, else of text. Numbers are what Python
 takes for them (blanks around them, signs, leading zeros, `1e5`, `nan`, `inf`), but no underscores and no digits other
-than ASCII, which stand in names more often than in numbers. Integers are int64, or uint64 if that holds them, or else
+than ASCII, which are in names more often than in numbers. Integers are int64, or uint64 if that holds them, or else
 text: no digit is lost. Empty cells say nothing; a column that has no others is int64, and one without rows float64.
 """
 

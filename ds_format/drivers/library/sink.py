@@ -39,7 +39,7 @@ class Spool(Opened):
         first = list(_take(rest))
         self._only = first if not first or np.size(first[0]) >= total else None
         if self._only is None:
-            # pickle suits every kind of block; nobody else can reach what lies in between
+            # pickle suits every kind of block; no other process can reach what is in between
             self._file = tempfile.SpooledTemporaryFile(BLOCK_SIZE, dir=folder or None)  # noqa: SIM115
             try:
                 for block in (*first, *rest):

@@ -39,7 +39,7 @@ class Job(NamedTuple):
 def read_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
     """Yield what each job returns; the free one that comes next is done meanwhile.
 
-    A job is taken before what the one before it returns is yielded. Whoever stops early waits for nothing.
+    A job is taken before what the one before it returns is yielded. A caller that stops early waits for nothing.
     """
     pool: Any = None
     waiting: Callable[[], Any] | None = None

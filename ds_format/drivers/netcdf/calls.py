@@ -250,7 +250,7 @@ class Lease:
             close_file(shared.file)
 
     def drop(self) -> None:
-        """Give back what its owner forgot, as soon as nobody is inside of the library."""
+        """Give back what its owner forgot, as soon as no thread is inside of the library."""
 
         def close() -> None:
             with contextlib.suppress(*ERRORS):

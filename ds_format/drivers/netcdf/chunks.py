@@ -142,7 +142,7 @@ def _proven(variable: Variable, shape: tuple[int, ...], axes: tuple[int, ...], f
 
 
 def _has_value(variable: Variable, values: NDArray[Any]) -> bool:
-    """Return whether one of them is not what the library may return for those that nobody wrote."""
+    """Return whether one of them is not what the library may return for values that were not written."""
     own = variable.get_fill_value()
     if values.dtype.kind not in "fiu":
         return not {"", b"", np.asarray(own).item()}.issuperset(values.ravel().tolist())

@@ -71,7 +71,7 @@ def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupp
     Raises
     ------
     UnsupportedError
-        If the file has an attribute that ds cannot hold. Those of variables are told when these are asked for.
+        If the file has an attribute that ds cannot hold. Those of variables are reported on access.
     """
 
     def refuse(error: UnsupportedError) -> None:
@@ -102,7 +102,7 @@ def read_scalar(variable: Variable) -> NDArray[Any] | None:
     try:
         return np.asarray(variable[...])
     except ERRORS:
-        # whoever reads it is told
+        # reading it raises the reason
         return None
 
 

@@ -151,7 +151,7 @@ class InOrder:
         self._store = store
         self._ids: list[str] | None = None
         self._left: list[tuple[Iterator[dict[str, Any]], int]] = []
-        """A scan, and the position where it goes on, while nobody uses it."""
+        """A scan, and the position where it goes on, while no thread uses it."""
 
     @property
     def ids(self) -> list[str]:

@@ -113,7 +113,7 @@ cdef class Values:
 
 
 cdef dict copied(dict attributes):
-    """Return attributes of which nobody else knows."""
+    """Return attributes that nothing else refers to."""
     cdef dict found = PyDict_Copy(attributes)
     for title, value in attributes.items():
         if isinstance(value, cnp.ndarray):

@@ -168,7 +168,7 @@ cdef class Reader:
         -------
         None, or (buffer, (Header, dict) or None, list of str or None)
             None: all is done. Else the bytes; what `Parser.parse` said of them; and the variables that are still to be
-            decoded, None: all. Metadata are put into the dataset by whoever does that.
+            decoded, None: all. The caller puts metadata into the dataset.
         """
         cdef tuple found = self.parser.parse(data, None if full else keys, self.typed)
         cdef Header header

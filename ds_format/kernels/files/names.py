@@ -70,7 +70,7 @@ def real_path(path: str) -> str:
 
 
 def temporary_name(path: str) -> str:
-    """Return a name in the same folder that nobody else uses."""
+    """Return a name in the same folder that no other process uses."""
     return _beside(path, f".{os.getpid():x}-{time.monotonic_ns():x}.tmp")
 
 

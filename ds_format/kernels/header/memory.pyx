@@ -57,7 +57,7 @@ cdef object _copied(object value):
 
 
 cdef bint _is_array(object value) except -1:
-    """Whether a value is an array of NumPy, which is not loaded where nobody wants any."""
+    """Whether a value is an array of NumPy, which is not loaded where none is requested."""
     return type(value) not in PLAIN and getattr(value, "ndim", 0) > 0
 
 
@@ -72,7 +72,7 @@ cdef class Original:
     Parameters
     ----------
     meta : dict
-        Nobody changes it afterwards, or anything in it.
+        It must not be changed afterwards, nor anything in it.
     """
 
     def __init__(self, dict meta not None):
@@ -85,7 +85,7 @@ cdef class Original:
                 self.deep += (name, value)
 
     cpdef dict copy(self):
-        """Return them as they are, with lists, dicts and arrays that nobody else holds."""
+        """Return them as they are, with lists, dicts and arrays that nothing else refers to."""
         cdef dict meta = <dict> PyDict_Copy(self.meta)
         cdef Py_ssize_t i
         for i in range(0, len(self.lists), 2):
@@ -132,7 +132,7 @@ cdef class Template:
         return True
 
     cdef dict copy(self, object typed):
-        """Return its metadata, which nobody else holds; `typed` as of `Parser.parse`."""
+        """Return its metadata, which nothing else refers to; `typed` as of `Parser.parse`."""
         if typed is None or not self.var.flags & DTYPES:
             return self.meta.copy()
         if self.typed is None:

@@ -290,7 +290,7 @@ def planned_one(path: str, output: str) -> list[PlannedFile]:
 
 
 class _There:
-    """What stands in the folders of the outputs: each is listed once."""
+    """What is in the folders of the outputs: each is listed once."""
 
     def __init__(self) -> None:
         self._names: dict[str, frozenset[str]] = {}

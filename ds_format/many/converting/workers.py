@@ -453,11 +453,11 @@ def main() -> NoReturn:
         while True:
             _carry_out(pickle.load(orders), settings, answers)
     except (EOFError, BrokenPipeError, Stopped):
-        os._exit(0)  # nothing is open, and nobody listens
+        os._exit(0)  # nothing is open, and no process listens
 
 
 def _carry_out(orders: Batch, settings: Settings, answers: _Answers) -> None:
-    """Convert files, and write now and then what has become of them; at last when it is told to end."""
+    """Convert files, and write now and then what has become of them; at last when it has to end."""
     due = monotonic() + INTERVAL
 
     def report(current: float) -> None:

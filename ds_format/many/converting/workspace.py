@@ -50,7 +50,7 @@ class Done(NamedTuple):
 
 
 class ConversionJournal:
-    """The journal of a folder. Whoever adds to it holds the lock of the folder.
+    """The journal of a folder. A process that adds to it holds the lock of the folder.
 
     Parameters
     ----------

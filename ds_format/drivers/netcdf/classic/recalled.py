@@ -64,7 +64,7 @@ def catalog_of(
         attributes hold for the bounds.
     lends : bool
         Whether variables may be those of files before, for `ClassicValues.read_whole`, which is told of their places.
-        Then nobody may change them.
+        Then they must not be changed.
     """
     if keys is None and len(header.variables) > LARGE:
         return LargeCatalog(header, read_scalar)

@@ -74,7 +74,7 @@ class ClassicValues(Reading):
         try:
             return classic.values(self._body, place)[0]
         except TruncatedError:
-            # whoever reads it is told
+            # reading it raises the reason
             return None
 
 
