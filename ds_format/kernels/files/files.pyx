@@ -235,7 +235,7 @@ cdef inline char* _hex(char* out, uint64_t value) noexcept nogil:
 
 
 cdef void _temporary_name(const char* name, Py_ssize_t size, char* out) noexcept nogil:
-    """Make a name in the same folder that no other process uses: folder/.name.process-time.tmp, at most 40 bytes longer."""
+    """Make a name in the same folder that is unique: folder/.name.process-time.tmp, at most 40 bytes longer."""
     cdef timespec now
     cdef const char* slash = strrchr(name, b"/")
     cdef Py_ssize_t folder = slash - name + 1 if slash != NULL else 0
