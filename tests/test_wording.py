@@ -1,0 +1,110 @@
+"""Phrases that read as if translated stay out of documents, messages, docstrings and comments.
+
+`python tests/test_wording.py [PATH ...]` prints the lines that have one.
+"""
+
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs", "examples")
+CODE = ("ds_format",)
+
+#: What is out, and what to say in its place.
+PHRASES = {
+    r"\b(is|are|was|were|be) told\b": "is reported, prints, names",
+    r"\btold of\b": "is reported, prints, names",
+    r"\btells? (of|what|who)\b": "reports, prints, names",
+    r"\bst(ands?|ood) (in|below|above|there|under|beside|before|behind|first|last|at|on)\b": "is",
+    r"\bwhole or (absent|not at all)\b": "atomic, atomically",
+    r"\banew\b": "again",
+    r"\bonce more\b": "again",
+    r"\bof (a|one|several|another|this|that) kinds?\b": "(drop it)",
+    r"\b(is|are|was|were) wanted\b": "on demand, on first access, requested",
+    r"\b(nobody|somebody|whoever)\b": "you, another process, a user",
+    r"\bhas no more than\b": "has at most",
+    r"\ball else\b": "everything else",
+    r"\b(all|all \w+|everything|none) but\b": "except",
+    r"\bnothing but\b": "only",
+    r"\b(least|greatest) values?\b": "minimum, maximum",
+    r"\b(those|the same) words\b": "the same command",
+    r"\b(is|are) (believed|noted)\b": "is used, is stored",
+    r"\bl(ay|ies?|ying) beside\b": "next to",
+    r"\bwhat is lost\b": "the information that is lost",
+    r"\bprograms of others\b": "other programs",
+    r"\b(honestly|of course|simply)\b": "(drop it)",
+    r"\breports? of (a )?stations?\b": "station report",
+    r"\blooked through\b": "searched",
+    r"\b(is|was|are) said\b": "is reported, is documented",
+    r"\bthe system\b(?! call)": "the operating system",
+    r"(?<=[;:,] )what (?=\w)": "name the thing",
+}
+#: Sentences do not begin with these words; questions and headings may.
+OPENINGS = re.compile(r"(?:^|(?<=[.:] ))(?:Of (?=\w)|Whoever\b|What (?![^.]*\?))")
+PATTERN = re.compile("|".join(PHRASES), re.IGNORECASE)
+
+#: Lines whose wording is not ours: messages of ds-format 5.0.2 that recorded runs hold, names of other programs.
+EXCEPTIONS: frozenset[str] = frozenset()
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of text that people read: outside of code blocks; comments and strings of programs."""
+    text = path.read_text()
+    if path.suffix in {".md", ".rst"}:
+        fenced = False
+        for number, line in enumerate(text.splitlines(), 1):
+            fenced ^= line.lstrip().startswith("```")
+            if not fenced and not line.startswith("#"):
+                yield number, line
+    elif path.suffix in {".py", ".pyi"}:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)}:
+                for number, line in enumerate(token.string.splitlines(), token.start[0]):
+                    yield number, line.strip().lstrip("#rf\"' ")
+    else:
+        inside = False
+        for number, line in enumerate(text.splitlines(), 1):
+            quotes = line.count('"""')
+            if inside or quotes:
+                yield number, line.strip().strip('"')
+            elif "#" in line:
+                yield number, line.partition("#")[2].strip()
+            inside ^= quotes % 2 == 1
+
+
+def files(tops: tuple[str, ...]) -> Iterator[Path]:
+    """Documents and modules below `tops`, without those that are generated."""
+    for top in tops:
+        path = TOP / top
+        below = path.rglob("*") if path.is_dir() else [path]
+        for file in sorted(below):
+            generated = {"generated", "gallery", "_build"} & {*file.parts}
+            if file.exists() and file.suffix in {".md", ".rst", ".py", ".pyi", ".pyx", ".pxd"} and not generated:
+                yield file
+
+
+def faults(path: Path) -> Iterator[str]:
+    """Lines of `path` with a phrase that is out: number, phrase, line."""
+    for number, line in prose(path):
+        if line.strip() in EXCEPTIONS:
+            continue
+        for match in [*PATTERN.finditer(line), *OPENINGS.finditer(line)]:
+            yield f"{path.relative_to(TOP)}:{number}: {match[0]!r}: {line.strip()}"
+
+
+@pytest.mark.parametrize("top", [*DOCUMENTS, *CODE])
+def test_phrases(top: str):
+    assert [fault for path in files((top,)) for fault in faults(path)] == []
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or (*DOCUMENTS, *CODE):
+        for path in files((str(Path(name).resolve().relative_to(TOP)),)):
+            for fault in faults(path):
+                print(fault)
