@@ -1,7 +1,7 @@
-"""The commands as functions, under the name that they have in ds-format 5.0.2.
+"""The commands as functions, named as in ds-format 5.0.2.
 
-Arguments are the words of a command line, keywords its options. What a command prints goes to stdout; errors are
-raised. `CMDS` has all functions by the names of the commands.
+Positional arguments are the words of a command line, keyword arguments its options. Commands print to stdout and raise
+errors. `CMDS` maps the names of the commands to the functions.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .cli.arguments import Finished, Request, UsageError
 __all__ = ["CMDS", "UsageError", *(f"{name}_" if name in ("set", "type") else name for name in commands.COMMANDS)]
 
 style = SimpleNamespace(output="pst", indent=True)
-"""How the functions print where their options do not say: `ds_format.output` (`json`, or anything else for PST) and
-`ds_format.indent` (whether an item may spread over lines)."""
+"""Defaults for printing: `output` (`json`, or any other text for PST) and `indent` (whether an item may take several
+lines)."""
 
 
 def _function(name: str) -> Callable[..., None]:

@@ -3,15 +3,15 @@
 ::
 
     main.py         the words of a command line → exit status
-    arguments.py    which word is the command, which are options, which its arguments; kinds of options
+    arguments.py    words → command, options and arguments; kinds of options
     commands.py     the table of commands
     lookup.py       the header of a file, and patterns of names → names in it
     pst.py          the notation of arguments and output; data → stdout, as PST or JSON
     progress.py     a progress bar on stderr
     process.py      ending by a signal; closed streams
-    help.py         what `--help` prints, and the manual pages
-    hints.py        what a wrong command line may have meant
-    completion.py   what `--print-completion` prints
+    help.py         `--help` and the manual pages
+    hints.py        suggestions for a wrong command line
+    completion.py   `--print-completion`: scripts for shells, and the names that they offer
 
     header.py       attrs, dim, dims, ls, size, type
     values.py       cat, stats
@@ -26,10 +26,10 @@
     records         records
     containers.py   inspect, pack, reindex, unpack
 
-A file of commands has `COMMANDS`: name → `Command`, which declares what the command takes, and has the function that
-runs it. Commands that need only the header import neither NumPy nor netCDF4 for a ds file: the module of a command is
-imported to run it. Imports are most of the time that they take. For the same reason modules on their way have no
-`from __future__ import annotations` if they define a NamedTuple: typing would compile the text of each annotation.
+A module of commands has `COMMANDS`: name → `Command`, which has arguments, options and the function to run. A command's
+module is imported only to run it. For a ds file, commands that need only the header import neither NumPy nor netCDF4,
+because imports take most of their time. For the same reason, modules imported by these commands do not use
+`from __future__ import annotations` if they define a NamedTuple: typing would compile each annotation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The words of a command line: the command, its options and its arguments; how a command declares what it takes.
+"""Words of a command line → command, options and arguments; how a command declares its arguments and options.
 
-An option that has a value has a *kind*, which checks the value and returns what commands use; see `Request.get`.
+An option with a value has a *kind*, which checks the value and converts it for the command; see `Request.get`.
 """
 
 import os
@@ -12,27 +12,27 @@ from ..errors import is_address
 from . import pst
 
 Kind = Callable[[str, Any], Any]
-"""The name of an option and its value → the value as commands take it."""
+"""The name of an option and its value → the converted value."""
 
 Index = int | list[int] | list[bool]
-"""A position, which removes its dimension; a list of positions, or of which are selected, which keeps it."""
+"""A position, which removes its dimension; or a list of positions or booleans, which keeps it."""
 
 
 class UsageError(Exception):
-    """Words that do not make up a command line."""
+    """An invalid command line."""
 
 
 class ArgumentError(ValueError):
-    """A word that is not what its place demands."""
+    """An invalid argument or value of an option."""
 
 
 def refused(what: str, message: str, value: Any) -> ArgumentError:
-    """Return the error that the value of an option, or an argument, is not what is expected."""
+    """Return the error for an invalid argument or value of an option."""
     return ArgumentError(f"{what}: {message}, found {pst.encode([value], False)}")
 
 
 def text(word: Any, what: str) -> str:
-    """Return a word of a request that can only be a name. One that looks like a number is a name, too.
+    """Return an argument that is a name. Words that look like numbers are names, too.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def text(word: Any, what: str) -> str:
 
 
 def word(expected: str = "a name", *, none: bool = True) -> Kind:
-    """Return the kind of text; `none` is the same as no option unless it is forbidden."""
+    """Return the kind of text. With `none=True` the value `none` is allowed, and the same as no option."""
 
     def read(name: str, value: Any) -> str | None:
         if not isinstance(value, str) and not (none and value is None):
@@ -56,7 +56,7 @@ def word(expected: str = "a name", *, none: bool = True) -> Kind:
 
 
 def integer(least: int | None = None, message: str = "") -> Kind:
-    """Return the kind of integers from `least` on; `message` is what an error says."""
+    """Return the kind of integers of at least `least`; `message` is the error message."""
 
     def read(name: str, value: Any) -> int | None:
         if value is not None and type(value) is not int:
@@ -69,7 +69,7 @@ def integer(least: int | None = None, message: str = "") -> Kind:
 
 
 def choice(*words: str) -> Kind:
-    """Return the kind of text that is one of some words."""
+    """Return the kind of text that is one of `words`."""
 
     def read(name: str, value: Any) -> str:
         if str(value) not in words:  # 1.0 was read as a number
@@ -96,7 +96,7 @@ def names(name: str, value: Any) -> list[str]:
 
 
 def pairs(form: str, read: Callable[[str, Any], Any]) -> Kind:
-    """Return the kind of objects, of which there may be several in an array; `read` takes name and value of a pair."""
+    """Return the kind of one object or an array of objects; `read` converts the value of each pair."""
 
     def kind(name: str, value: Any) -> dict[str, Any]:
         value = unquoted(value)
@@ -109,7 +109,7 @@ def pairs(form: str, read: Callable[[str, Any], Any]) -> Kind:
 
 
 def bounds(*kinds: type) -> Kind:
-    """Return the kind of two bounds, each of which is of one of some types, or None."""
+    """Return the kind of an array of two bounds, each None or one of the types in `kinds`."""
 
     def read(what: str, value: Any) -> tuple[Any, Any]:
         fits = isinstance(value, list) and len(value) == 2
@@ -128,7 +128,7 @@ def is_index(value: Any) -> bool:
 
 
 def index(what: str, value: Any) -> Index:
-    """Return positions along a dimension, which is the last word of `what`."""
+    """Return positions along a dimension, whose name is the last word of `what`."""
     if not is_index(value):
         raise refused(what.rpartition(": ")[2], "expected an index or an array of indexes", value)
     found: Index = value
@@ -148,30 +148,30 @@ class Option(NamedTuple):
     name: str
     about: str
     value: str = ""
-    """What its value is called. Without one the option is a flag."""
+    """Placeholder of its value in the help. If empty, the option is a flag."""
     kind: Kind = word()
-    """Of its value."""
+    """Checks and converts its value."""
 
     @property
     def label(self) -> str:
-        """How it is written on a command line."""
+        """The option as written on a command line."""
         if self.value:
             return f"{self.name}: {self.value}"
         return ("-" if len(self.name) == 1 else "--") + self.name
 
 
 GENERAL = (
-    Option("F", "Take names as they stand, not as patterns."),
+    Option("F", "Take names literally, not as patterns."),
     Option("help", "Print help on ds or on a command."),
     Option("j", "Print JSON instead of PST."),
     Option("json", "The same as -j."),
-    Option("m", "Moderate: names that do not exist are warned about. This is so by default."),
+    Option("m", "Moderate (the default): warn about names that do not exist."),
     Option("noindent", "Print each value on one line."),
-    Option("print-completion", "Print a script that completes words on the command line: for bash, zsh or tcsh."),
+    Option("print-completion", "Print a script that completes command lines in bash, zsh, fish or tcsh."),
     Option("q", "Quiet: no progress bar."),
-    Option("s", "Strict: a name that does not exist is an error."),
-    Option("t", "Soft: nothing is said of names that do not exist, unless nothing is left to do."),
-    Option("v", "Verbose: print where in the program an error occurred."),
+    Option("s", "Strict: fail if a name does not exist."),
+    Option("t", "Soft: ignore missing names silently. Fail only if none remain."),
+    Option("v", "Verbose: print the Python traceback of an error."),
     Option("version", "Print the version."),
 )
 """Options of every command."""
@@ -182,37 +182,37 @@ _AT, _BETWEEN, _RANGE, _SEL = (
 READ = (
     Option(
         "at",
-        "Where variables of one dimension are nearest to these values; text is a time.",
+        "Select the positions where one-dimensional variables are nearest to VALUE. Text is a time.",
         _AT,
         pairs(_AT, _values),
     ),
     Option(
         "between",
-        "Where variables of one dimension are from A up to but without B; none is open.",
+        "Select the positions where one-dimensional variables are in the interval from A to B, without B; none is "
+        "open.",
         _BETWEEN,
         pairs(_BETWEEN, bounds(int, float, str)),
     ),
-    Option("range", "Positions from A up to but without B; none is open.", _RANGE, pairs(_RANGE, bounds(int))),
+    Option("range", "Select positions from A to B, without B; none is open.", _RANGE, pairs(_RANGE, bounds(int))),
     Option(
         "sel",
-        "These positions along dimensions: an integer, which removes the dimension, or { INTEGER... } each.",
+        "Select positions along dimensions. An integer removes the dimension, { INTEGER... } keeps it.",
         _SEL,
         pairs(_SEL, index),
     ),
 )
-"""Options of every command, too: which part of the data is read. Those that read no data ignore them."""
+"""Options of every command that select a part of the data. Commands that read no data ignore them."""
 
 _TEXT = word("text", none=False)
 WRITE = (
-    Option("allow-empty", "Write the output even if a selector leaves nothing of a dimension."),
-    Option("calendar", "Calendar of time variables, as the CF conventions call it.", "NAME", _TEXT),
-    Option("time_units", "Units of time variables, as in 'days since 2000-01-01'.", "UNITS", _TEXT),
-    Option("times", "For .csv, .tsv, .msgpack and .zds: iso writes times as text (2000-01-31T12:00:00).", "iso", _TEXT),
+    Option("allow-empty", "Write the output even if a selection leaves a dimension empty."),
+    Option("calendar", "Convert time variables to this calendar of the CF conventions.", "NAME", _TEXT),
+    Option("time_units", "Convert time variables to these units, as in 'days since 2000-01-01'.", "UNITS", _TEXT),
+    Option("times", "For .csv, .tsv, .msgpack and .zds: write times as text (2000-01-31T12:00:00).", "iso", _TEXT),
 )
-"""Options of every command, too: what is written, and how times are, except in ds files. Commands that write nothing
-ignore them."""
+"""Options of every command about writing. Commands that write nothing ignore them."""
 
-FORMAT = Option("format", "The format of the input, whatever its suffix and content: netcdf, csv and so on.", "NAME")
+FORMAT = Option("format", "Read the input in this format (netcdf, csv, ...), whatever its suffix and content.", "NAME")
 """Option of commands that read files of one format."""
 
 ALIASES = {"json": "j"}
@@ -222,30 +222,30 @@ _KNOWN = {option.name: option for option in GENERAL}
 
 
 class Request(NamedTuple):
-    """What a command line asks for."""
+    """A parsed command line."""
 
     command: str
-    """Empty if no word stands where a command does."""
+    """Empty if the command line names none."""
     words: list[Any]
     """The arguments, as items of `pst.parse`. Objects are among them only if the command takes pairs."""
     options: dict[str, Any]
-    """Values by name, as they were given; those of flags are True."""
+    """Values by name, unconverted; flags are True."""
     progress: Callable[[int, int], None] | None = None
-    """To be called with the bytes done and the bytes in all, if someone watches."""
+    """Called with the bytes done and the total bytes; None if no progress is shown."""
     known: Mapping[str, Option] = _KNOWN
-    """The options that there are, by name."""
+    """The existing options by name."""
 
     def flag(self, name: str) -> bool:
         """Return whether a flag is set."""
         return bool(self.options.get(name))
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of an option as its kind has it, or the default if it was not given.
+        """Return the converted value of an option, or the default if it was not given.
 
         Raises
         ------
         ArgumentError
-            If it is not of the form that the help of the option shows.
+            If its form differs from the one that its help shows.
         """
         return self.known[name].kind(name, self.options[name]) if name in self.options else default
 
@@ -254,18 +254,18 @@ class Request(NamedTuple):
         options: Iterable[Option],
         meant: Callable[[str, Any, Iterable[str]], str] = lambda name, _, names: hint(name, names),
     ) -> "Request":
-        """Return this request with the options that there are: those of every command, and those of this one.
+        """Return this request with its existing options: the general ones, and those of the command.
 
         Parameters
         ----------
         options : iterable of Option
         meant : callable
-            Takes name and value of an unknown option, and the names that there are; returns what to add to the message.
+            Takes name and value of an unknown option, and all names; returns a suggestion for the message.
 
         Raises
         ------
         UsageError
-            If it has an option that is not among them.
+            If it has an unknown option.
         """
         known = {option.name: option for option in (*GENERAL, *options)}
         for name, value in self.options.items():
@@ -278,8 +278,10 @@ class Request(NamedTuple):
         for option in self.known.values():
             value = self.options.get(option.name, True)
             if not option.value and not isinstance(value, bool) and option.name != "print-completion":
-                about = ": the layout of ds files is called layout" if option.name == "version" else ""
-                raise UsageError(f'the option "{option.name}" has no value, found {pst.encode([value], False)}{about}')
+                about = ": to set the layout of a ds file use `layout`" if option.name == "version" else ""
+                raise UsageError(
+                    f'the option "{option.name}" takes no value, found {pst.encode([value], False)}{about}'
+                )
 
     def exactly(self, *what: str, lister: str = "") -> list[str]:
         """Return the arguments, which are names.
@@ -287,14 +289,14 @@ class Request(NamedTuple):
         Parameters
         ----------
         *what : str
-            What they are called, the last one is the file.
+            Their placeholders; the last one is the file.
         lister : str
-            The command that lists what the first one may be.
+            The command that lists possible names for the first one.
 
         Raises
         ------
         UsageError
-            If there are more or less.
+            If the number of arguments differs.
         ArgumentError
             If one is an array or object.
         """
@@ -314,21 +316,21 @@ class Request(NamedTuple):
         return [*found, *(None for _ in what[len(found) :])], text(file, "INPUT")
 
     def check_count(self, least: int, most: int | None = None, *, lacks: str = "", lister: str = "") -> None:
-        """Raise `UsageError` unless there are so many arguments.
+        """Raise `UsageError` if the number of arguments is wrong.
 
         Parameters
         ----------
         least, most : int
         lacks : str
-            What is missing where only a file is given, as `VAR`.
+            The missing argument if only a file is given, as `VAR`.
         lister : str
-            The command that lists what there is of it.
+            The command that lists its possible names.
         """
         n = len(self.words)
         if lacks and n == 1 and least > 1 and isinstance(file := self.words[0], str):
             if is_address(file) or os.path.exists(file):
                 raise UsageError(
-                    f"{lacks} is missing: found only the file {file}; `ds {lister} {file}` lists what it has"
+                    f"{lacks} is missing: found only the file {file}; `ds {lister} {file}` lists possible names"
                 )
             raise UsageError(f"INPUT is missing: found only {file}, which is not a file")
         if n < least or (most is not None and n > most):
@@ -336,20 +338,20 @@ class Request(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What a command takes, how its help explains that, and what runs it."""
+    """Arguments and options of a command, its help, and the function that runs it."""
 
     usage: tuple[str, ...]
     about: str
     arguments: tuple[tuple[str, str], ...]
-    """What each is called, and what it is."""
+    """Placeholder and explanation of each."""
     options: tuple[Option, ...]
-    """Those that other commands lack."""
+    """Options that not every command has."""
     examples: tuple[tuple[str, str], ...]
-    """A task, and the command line that does it."""
+    """Pairs of a task and a command line."""
     run: Callable[[Request], Iterable[Any]]
-    """Takes a request, and returns what to print."""
+    """Takes a request, and returns the items to print."""
     status: str = ""
-    """What the exit status says, if that is not the usual."""
+    """Meaning of the exit status, if it differs from other commands."""
 
     @property
     def known(self) -> tuple[Option, ...]:
@@ -358,7 +360,7 @@ class Command(NamedTuple):
 
 
 class Finished(Exception):
-    """A command did all that it was asked for, and its exit status tells the result.
+    """A command succeeded, and reports its result as the exit status.
 
     Parameters
     ----------
@@ -371,14 +373,14 @@ class Finished(Exception):
 
 
 def read(argv: Sequence[str], commands: Mapping[str, bool]) -> Request:
-    """Sort the words of a command line, the name of the program left out.
+    """Parse a command line without the name of the program.
 
     Parameters
     ----------
     argv : sequence of str
     commands : dict
-        The name of each command → whether `KEY: VALUE` between its words are arguments: options of that form then
-        are first or last.
+        The name of each command → whether `KEY: VALUE` between its words are arguments. If so, options of that form
+        must come first or last.
 
     Raises
     ------
@@ -408,7 +410,7 @@ def read(argv: Sequence[str], commands: Mapping[str, bool]) -> Request:
 
 
 def _place_of_command(items: Sequence[Any], commands: Iterable[str]) -> int:
-    """Return where the command stands: first, behind options or one file that exists; -1 if it does not."""
+    """Return the position of the command: first, after options or after one existing file; -1 if there is none."""
     words = [(i, item) for i, item in enumerate(items) if not isinstance(item, dict)]
     for i, item in words[:2]:
         if isinstance(item, str) and item in commands:
@@ -419,25 +421,25 @@ def _place_of_command(items: Sequence[Any], commands: Iterable[str]) -> int:
 
 
 def unquoted(value: Any) -> Any:
-    """Return the value of an option; of one word in braces, `'{ A B }'`, what they hold.
+    """Return the value of an option; parse the content of a single word in braces, `'{ A B }'`.
 
-    They are in quotes because some shells take braces for their own.
+    Such words are in quotes because some shells interpret braces.
     """
     return pst.decode_text(value) if isinstance(value, str) and value.startswith("{") else value
 
 
 def is_none(word: Any) -> bool:
-    """Whether a word of a request is the bare word `none`."""
+    """Whether an argument is the bare word `none`."""
     return isinstance(word, pst.Bare) and word == "none"
 
 
 def name_or_none(word: Any, what: str) -> str | None:
-    """Return the name that a word is, or None if it is the bare word `none`; see `text`."""
+    """Return an argument that is a name, or None for the bare word `none`; see `text`."""
     return None if is_none(word) else text(word, what)
 
 
 def texts(word: Any, what: str) -> list[str]:
-    """Return the names that a word of a request is: an array of names, or one.
+    """Return an argument that is a name or an array of names, as a list.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from .lookup import Changer, not_found
 from .select_ import WRITTEN, are_times_converted, check_files, check_places, reading, writing
 
 LARGE = 1 << 26
-"""Bytes of all values in memory from which on a dataset is read and written in blocks, if someone watches."""
+"""Bytes in memory from which a dataset is read and written in blocks, to show progress on a terminal."""
 
 
 def _files(request: Request) -> tuple[list[Any], Any, str]:
@@ -40,7 +40,9 @@ def _files(request: Request) -> tuple[list[Any], Any, str]:
     check_files([word for word in request.words if not isinstance(word, dict)])
     if isinstance(request.words[-2], dict):
         name = next(iter(request.words[-2]), "")
-        raise UsageError(f"found {name}: between INPUT and OUTPUT: options are first or last, arguments before INPUT")
+        raise UsageError(
+            f"found {name}: between INPUT and OUTPUT: put options first or last, and arguments before INPUT"
+        )
     *words, source, target = request.words
     return words, source, text(target, "OUTPUT")
 
@@ -49,9 +51,9 @@ def _files(request: Request) -> tuple[list[Any], Any, str]:
 def _changing(
     request: Request, source: Any, target: str, *, may_be_new: bool = False
 ) -> Iterator[tuple[dict[str, Any], Changer]]:
-    """Read a dataset, or the part of it that the options of reading select, and write it after the block changed it.
+    """Read the part of a dataset that the options select, and write it after the `with` block changed it.
 
-    Yields it, and what finds names in it. Times are Julian dates if they are to be written in other units. With
+    Yields the dataset and a `Changer`. Times become Julian dates if they will be written in other units. With
     `may_be_new` the bare word `none` is an empty dataset. Errors name the input.
     """
     d = Dataset({META: {META: {}}}) if may_be_new and is_none(source) else _read(request, text(source, "INPUT"))
@@ -124,7 +126,7 @@ def _write(request: Request, path: str, d: dict[str, Any]) -> None:
 
 
 def _array_size(d: Mapping[str, Any]) -> int:
-    """Return the bytes of data in memory, as far as they are arrays."""
+    """Return the bytes of all arrays in memory."""
     arrays = [value for key, value in d.items() if key != META and isinstance(value, np.ndarray)]
     return sum(array.size * (STRING_SIZE if array.dtype.kind == "O" else array.itemsize) for array in arrays)
 
@@ -134,7 +136,7 @@ def _blocks(array: Any, width: int) -> Iterator[Any]:
 
 
 def _attributes(d: dict[str, Any], variables: Iterable[str | None]) -> tuple[dict[str | None, list[str]], list[str]]:
-    """Return the names of the attributes of each of some variables, None is the dataset; and all of them, sorted."""
+    """Return the names of the attributes of each variable (None is the dataset), and the sorted names of all."""
     known = {name: list(ops.attrs(d, name) or ()) for name in variables}
     return known, sorted({*itertools.chain(*known.values())})
 
@@ -172,7 +174,7 @@ AttributeRenamings = list[tuple[list[str] | None, dict[str, str | None]]]
 
 
 def _renamings(words: Sequence[Any]) -> tuple[list[dict[str, str | None]], AttributeRenamings]:
-    """Return `OLD: NEW` of variables, and those of attributes with the variables that have them."""
+    """Return `OLD: NEW` pairs of variables, and of attributes with the variables that have them."""
     first = words[0] if words else {}
     if isinstance(first, dict):
         if not all(isinstance(word, dict) for word in words):
@@ -251,13 +253,13 @@ def remove(request: Request) -> Iterable[Any]:
 
 
 class Setting(NamedTuple):
-    """What is to be set of a variable, or of the dataset."""
+    """New values for a variable or for the dataset."""
 
     variable: str | None
     """A name or pattern; None is the dataset."""
     type: str | None
     dims: list[str] | None
-    """None: as they are."""
+    """None: unchanged."""
     data: Sequence[Any]
     """One item if data are given."""
     attributes: dict[str, Any]
@@ -310,7 +312,7 @@ def _setting(words: Sequence[Any]) -> Setting:
 
 
 def _data(word: Any) -> Any:
-    """Return data as they were typed: if a value in an array is text, so are all but none."""
+    """Return data of an argument. If an array contains text, all values except `none` become text as typed."""
     data = pst.value(word)
     return _as_text(word) if isinstance(data, list) and _has_text(data) else data
 
@@ -326,7 +328,7 @@ def _as_text(word: Any) -> Any:
 
 
 def _apply(d: dict[str, Any], setting: Setting, finder: Changer) -> int:
-    """Apply a setting, and return to how many variables, the dataset among them."""
+    """Apply a setting, and return the number of changed variables, where the dataset counts as one."""
     if setting.variable is None:
         _set_attributes(d, None, setting.attributes, finder)
         return 1
@@ -358,16 +360,16 @@ COMMANDS = {
             "ds [OPTIONS] rename VAR OLD: NEW... [--] INPUT OUTPUT",
             "ds [OPTIONS] rename { VAR OLD: NEW... }... [--] INPUT OUTPUT",
         ),
-        about="Writes the dataset of a file to another, with other names of variables, or, behind VAR or in braces, of "
-        "attributes. All are renamed at once, so that two can swap names. OUTPUT may be INPUT.",
+        about="Renames variables, and writes the dataset to another file. After VAR or in braces, it renames "
+        "attributes. All names change at once, so that two can swap names. OUTPUT may be INPUT.",
         arguments=(
-            ("VAR", "Variable whose attributes are renamed: a name, a pattern, or { VAR... }; none is the dataset."),
+            ("VAR", "Variable whose attributes to rename: a name, a pattern, or { VAR... }. none is the dataset."),
             (
                 "OLD: NEW",
                 (
-                    "Name, or a pattern that matches one, and the name that takes its place; none removes. "
-                    "A dimension that is called as the variable is renamed, too, and attributes that name the variable "
-                    "follow, as coordinates and bounds."
+                    "The name, or a pattern that matches one, and the new name. none removes it. A dimension of the "
+                    "same name is also renamed. Attributes that refer to the variable, such as coordinates and bounds, "
+                    "are updated."
                 ),
             ),
             ("INPUT", "The file to read."),
@@ -383,10 +385,10 @@ COMMANDS = {
     ),
     "rename_dim": Command(
         usage=("ds [OPTIONS] rename_dim OLD: NEW... [--] INPUT OUTPUT",),
-        about="Writes the dataset of a file to another, with other names of dimensions. All are renamed at once, so "
-        "that two can swap names. OUTPUT may be INPUT.",
+        about="Renames dimensions, and writes the dataset to another file. All names change at once, so that two can "
+        "swap names. OUTPUT may be INPUT.",
         arguments=(
-            ("OLD: NEW", "Name, or a pattern that matches one, and the name that takes its place."),
+            ("OLD: NEW", "The name, or a pattern that matches one, and the new name."),
             ("INPUT", "The file to read."),
             ("OUTPUT", "The file to write."),
         ),
@@ -399,7 +401,7 @@ COMMANDS = {
     ),
     "rm": Command(
         usage=("ds rm [OPTIONS] VAR [--] INPUT OUTPUT", "ds rm [OPTIONS] VAR ATTR [--] INPUT OUTPUT"),
-        about="Writes the dataset of a file to another, without some variables or attributes. OUTPUT may be INPUT.",
+        about="Removes variables or attributes, and writes the dataset to another file. OUTPUT may be INPUT.",
         arguments=(
             ("VAR", "Name of a variable, a pattern of names, or { VAR... }. With ATTR, none is the dataset."),
             ("ATTR", "Name of an attribute to remove, a pattern of names, or { ATTR... }."),
@@ -420,43 +422,43 @@ COMMANDS = {
             "ds [OPTIONS] set VAR [TYPE [DIMS [DATA]]] [ATTRS] [--] INPUT OUTPUT",
             "ds [OPTIONS] set { VARIABLE... }... [ATTRS] [--] INPUT OUTPUT",
         ),
-        about="Writes the dataset of a file to another, with changes: attributes of the dataset, one variable, or "
-        "several in braces. Attributes behind VAR are its own; beside braces they are the dataset's. OUTPUT may be "
-        "INPUT.",
+        about="Sets attributes of the dataset, one variable, or several variables in braces, and writes the dataset to "
+        "another file. Attributes after VAR belong to the variable. Attributes outside braces belong to the dataset. "
+        "OUTPUT may be INPUT.",
         arguments=(
             (
                 "VAR",
                 (
-                    "Name of a variable, or a pattern of names, all of which are set; none is the dataset. "
-                    "A variable that does not exist is made if it gets DATA."
+                    "Name of a variable, or a pattern that matches one or more. none is the dataset. "
+                    "A missing variable is created if you give DATA."
                 ),
             ),
             (
                 "TYPE",
                 (
                     "float32, float64, int8 to int64, uint8 to uint64, bool, str (bytes) or unicode (text). Values are "
-                    "converted; one that does not fit is an error. With none the type is that of the data."
+                    "converted. A value that does not fit is an error. With none, the type follows from the data."
                 ),
             ),
             (
                 "DIMS",
-                "Name of the dimension, or { NAME... } of several. With none they stay; { } gives them names from VAR.",
+                "Name of the dimension, or { NAME... } of several. none keeps them, { } derives names from VAR.",
             ),
             (
                 "DATA",
                 (
-                    "A value, or { VALUE... }, nested for more dimensions. In braces none is a missing value; alone, "
-                    "no data."
+                    "A value, or { VALUE... }, nested for more dimensions. none is a missing value in braces, and no "
+                    "data otherwise."
                 ),
             ),
-            ("ATTRS", "NAME: VALUE pairs: attributes, or patterns of names, and what they are set to."),
+            ("ATTRS", "NAME: VALUE pairs of attributes, or of patterns of their names."),
             ("VARIABLE...", "VAR [TYPE [DIMS [DATA]]] [ATTRS] as above."),
-            ("INPUT", "The file to read; none begins with an empty dataset."),
+            ("INPUT", "The file to read. none starts with an empty dataset."),
             ("OUTPUT", "The file to write."),
         ),
         options=WRITTEN,
         examples=(
-            ("Make a file:", "ds set x float32 time '{' 16. none 21. '}' units: K none new.ds"),
+            ("Create a file:", "ds set x float32 time '{' 16. none 21. '}' units: K none new.ds"),
             ("Two variables:", "ds set '{' t none t '{' 1 2 '}' '}' '{' x none t '{' 5 6 '}' '}' none n.ds"),
             ("An attribute of the dataset:", "ds set title: 'New title' data.ds output.ds"),
             ("Attributes of a variable:", "ds set temperature units: K data.ds output.ds"),

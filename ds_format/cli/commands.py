@@ -6,7 +6,7 @@ from typing import NamedTuple
 from . import arguments
 from .arguments import Command, Request
 
-SEE = "To see what is in a file"
+SEE = "To look into a file"
 CONVERT = "To convert and join"
 CHECK = "To compare and check"
 CHANGE = "To change names, attributes and values"
@@ -19,11 +19,11 @@ class CommandRow(NamedTuple):
     """One row of the table."""
 
     caption: str
-    """What the command does, in a few words."""
+    """A phrase that says what the command does."""
     pairs: bool = False
-    """Whether `KEY: VALUE` between its words are arguments: options of that form then stand first or last."""
+    """Whether `KEY: VALUE` between its words are arguments. Options of that form must then come first or last."""
     writes: bool = False
-    """Whether it makes files, which have to be tidied up if a signal ends it."""
+    """Whether it writes files, so that temporary files must be removed if a signal ends it."""
     trouble: int = 1
     """Exit status after an error."""
     group: str = SEE
@@ -33,29 +33,31 @@ class CommandRow(NamedTuple):
 COMMANDS = {
     "attrs": CommandRow("Print attributes."),
     "cat": CommandRow("Print data."),
-    "convert": CommandRow("Convert many files, each to its own.", writes=True, group=CONVERT),
-    "diff": CommandRow("Compare two datasets: what differs, and by how much.", trouble=2, group=CHECK),
+    "convert": CommandRow("Convert one file or many files.", writes=True, group=CONVERT),
+    "diff": CommandRow("Compare two datasets, and print the differences.", trouble=2, group=CHECK),
     "dim": CommandRow("Print the size of a dimension."),
     "dims": CommandRow("Print the dimensions of a file or of a variable."),
-    "info": CommandRow("Print what is in files, on one screen."),
-    "inspect": CommandRow("Print what is in a BinPickle file."),
+    "info": CommandRow("Print an overview of files."),
+    "inspect": CommandRow("Print the contents of a BinPickle file."),
     "ls": CommandRow("List the variables of a file."),
     "merge": CommandRow("Join files along a dimension.", writes=True, group=CONVERT),
     "meta": CommandRow("Print the metadata of a file or of a variable."),
     "pack": CommandRow("Pack a store of documents into an archive.", writes=True, group=RECORDS),
-    "plot": CommandRow("Draw a variable, in the terminal or as a picture.", writes=True),
+    "plot": CommandRow("Plot a variable in the terminal or into a picture.", writes=True),
     "records": CommandRow("Print, copy and change samples or documents.", writes=True, group=RECORDS),
-    "reindex": CommandRow("Make the index of samples or documents anew.", writes=True, group=RECORDS),
+    "reindex": CommandRow("Rebuild the index of samples or documents.", writes=True, group=RECORDS),
     "rename": CommandRow("Rename variables or attributes.", pairs=True, writes=True, group=CHANGE),
     "rename_dim": CommandRow("Rename dimensions.", pairs=True, writes=True, group=CHANGE),
     "rm": CommandRow("Remove variables or attributes.", writes=True, group=CHANGE),
-    "select": CommandRow("Convert a file, whole or in part.", pairs=True, writes=True, group=CONVERT),
+    "select": CommandRow(
+        "Select variables and parts of a file, and convert them.", pairs=True, writes=True, group=CONVERT
+    ),
     "set": CommandRow("Set data, types, dimensions and attributes.", pairs=True, writes=True, group=CHANGE),
     "size": CommandRow("Print the size of a variable."),
     "stats": CommandRow("Print statistics of a variable."),
     "type": CommandRow("Print the type of a variable."),
     "unpack": CommandRow("Unpack an archive of documents to a folder.", writes=True, group=RECORDS),
-    "verify": CommandRow("Check files.", group=CHECK),
+    "verify": CommandRow("Check files for damage.", group=CHECK),
 }
 """All commands by name."""
 
@@ -66,7 +68,7 @@ _TAKES_PAIRS = {name: row.pairs for name, row in COMMANDS.items()}
 
 
 def read(argv: Sequence[str]) -> Request:
-    """Sort the words of a command line, the name of the program left out; see `arguments.read`."""
+    """Parse a command line without the name of the program; see `arguments.read`."""
     return arguments.read(argv, _TAKES_PAIRS)
 
 

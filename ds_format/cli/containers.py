@@ -18,7 +18,7 @@ def pack(request: Request) -> Iterable[Any]:
     Raises
     ------
     DsError, OSError
-        If it is no store, or cannot be packed.
+        If FOLDER is not a store, or cannot be packed.
     """
     folder, archive = request.exactly("FOLDER", "ARCHIVE")
     archiving.pack(folder, archive, compression=request.get("compression", "store"), progress=request.progress)
@@ -31,7 +31,7 @@ def unpack(request: Request) -> Iterable[Any]:
     Raises
     ------
     DsError, OSError
-        If it is no archive of a store, does harm, or cannot be unpacked.
+        If ARCHIVE is not an archive of a store, is unsafe, or cannot be unpacked.
     """
     archive, folder = request.exactly("ARCHIVE", "FOLDER")
     size = request.get("max_size")
@@ -46,14 +46,16 @@ def reindex(request: Request) -> Iterator[Any]:
     Raises
     ------
     DsError, OSError
-        If the data are no records, or a file cannot be read or written.
+        If a file has no records, or cannot be read or written.
     """
     for path in request.at_least(1, "INPUT"):
         is_found = drivers.is_known(path) or drivers.is_store(path)
         format = drivers.find_existing(path) if is_found else drivers.FORMATS["datadings"]
         reindex = drivers.load(format).reindex
         if reindex is None:
-            raise DriverError("a file without an index: expected .msgpack, or the folder of a store", path=path)
+            raise DriverError(
+                "files of this format have no index: expected .msgpack, or the folder of a store", path=path
+            )
         options: dict[str, Any] = {"cut": request.flag("cut"), "progress": request.progress}
         if request.flag("binary"):
             if format is not drivers.FORMATS["zds"]:
@@ -72,7 +74,7 @@ def inspect(request: Request) -> Iterable[Any]:
     Raises
     ------
     DsError, OSError
-        If it is no BinPickle file, is damaged outside of its pickle, or cannot be read.
+        If INPUT is not a BinPickle file, is damaged outside its pickle, or cannot be read.
     """
     (path,) = request.exactly("INPUT")
     try:
@@ -81,7 +83,7 @@ def inspect(request: Request) -> Iterable[Any]:
         tree = binpickle.inspect(path)
     except FormatError as error:
         if drivers.is_known(path) and drivers.find(path).name != "binpickle":
-            raise DriverError("no BinPickle file: `ds ls -l` lists what is in it", path=path) from error
+            raise DriverError("not a BinPickle file: use `ds info` to print its contents", path=path) from error
         raise
     if request.flag("j"):
         return [{
@@ -107,7 +109,7 @@ def _described(entry: Any) -> dict[str, Any]:
 
 
 def _where(entry: Any) -> str:
-    """Return where a buffer is, and its codecs, whose names come from the file."""
+    """Return position, size and codecs of a buffer as text. Names of codecs come from the file."""
     where = f"{entry.enc_length} bytes at byte {entry.offset}"
     codecs = ", ".join(ascii(step.id)[1:-1][:60] for step in entry.steps)
     return f"{where}, {entry.dec_length} bytes decoded: {codecs}" if codecs else where
@@ -116,73 +118,74 @@ def _where(entry: Any) -> str:
 COMMANDS = {
     "pack": Command(
         usage=("ds pack [OPTIONS] [--] FOLDER ARCHIVE",),
-        about="Packs a ZDS store into a ZIP archive. By default documents are stored as they are, so that they are "
-        "found in the archive as fast as in the folder. An archive that exists is replaced when all is done.",
+        about="Packs a ZDS store into a ZIP archive. By default documents are stored without compression, so that "
+        "access is as fast as in the folder. An existing archive is replaced atomically.",
         arguments=(("FOLDER", "The store."), ("ARCHIVE", "The archive to write (.zds).")),
         options=(
             Option(
                 "compression",
-                "store (the default) or deflate, for archives that are only read in a row.",
+                "store (the default), or deflate for archives that are only read sequentially.",
                 "NAME",
                 choice("store", "deflate"),
             ),
         ),
         examples=(
             ("Pack a store:", "ds pack weather weather.zds"),
-            ("Pack it to be sent:", "ds pack weather small.zds compression: deflate"),
+            ("Pack and compress:", "ds pack weather small.zds compression: deflate"),
         ),
         run=pack,
     ),
     "unpack": Command(
         usage=("ds unpack [OPTIONS] [--] ARCHIVE FOLDER",),
-        about="Unpacks a ZDS store from a ZIP archive. An archive with names that lead elsewhere, links, or more bytes "
-        "than it announces is refused.",
-        arguments=(("ARCHIVE", "The archive (.zds)."), ("FOLDER", "The folder to make.")),
+        about="Unpacks a ZDS store from a ZIP archive. Refuses an archive with paths outside FOLDER, with links, or "
+        "with more bytes than it declares.",
+        arguments=(("ARCHIVE", "The archive (.zds)."), ("FOLDER", "The folder to create.")),
         options=(
             Option(
                 "max_size",
-                "Refuse an archive of more than N bytes when it is unpacked.",
+                "Refuse an archive whose unpacked size is more than N bytes.",
                 "N",
                 integer(0, "expected a number of bytes"),
             ),
         ),
         examples=(
             ("Unpack a store:", "ds unpack store.zds folder"),
-            ("Of a stranger, no more than a megabyte:", "ds unpack store.zds folder max_size: 1000000"),
+            ("Unpack at most a megabyte, from an untrusted source:", "ds unpack store.zds folder max_size: 1000000"),
         ),
         run=unpack,
     ),
     "reindex": Command(
         usage=("ds reindex [OPTIONS] [--] INPUT...",),
-        about="Makes all index files anew: of samples from their data file, of a ZDS store from the lines of its "
-        "documents. Prints the name and the number of samples or documents. An index of older versions is kept, and no "
-        "more needed.",
+        about="Rebuilds all index files from the data file of samples, or from the lines of documents in a ZDS store. "
+        "Prints the name and the number of samples or documents. Index files of older versions are kept, but are no "
+        "longer needed.",
         arguments=(("INPUT", "The data file (.msgpack), or the folder of a store."),),
         options=(
             Option(
                 "cut",
-                "Cut off all from the first byte on that is no whole sample with a key, as after a crash of a writer; "
-                "a torn last line of documents is moved to a file of its own.",
+                "Truncate the data file after the last complete sample, as after a crash of a writer. An incomplete "
+                "last line of documents is moved to a separate file.",
             ),
             Option(
                 "binary",
-                "Write the binary form of the index of a store, which programs in Python other than this one cannot "
-                "read.",
+                "Write the binary form of the index of a store. No other Python program can read it.",
             ),
         ),
-        examples=(("Make the index of a dataset:", "ds reindex data.msgpack"), ("Of a store:", "ds reindex weather")),
+        examples=(
+            ("Rebuild the index of samples:", "ds reindex data.msgpack"),
+            ("Rebuild the index of a store:", "ds reindex weather"),
+        ),
         run=reindex,
     ),
     "inspect": Command(
         usage=("ds inspect [OPTIONS] [--] INPUT",),
-        about="Prints the object in a BinPickle file as a tree, with the types and shapes of arrays, and where its "
-        "buffers are: their bytes, before and after decoding, and their codecs. Nothing of the object is made, so "
-        "this is harmless whatever the file is. What `load` refuses is marked. For files of other formats there is "
-        "`ds ls -l`.",
-        arguments=(("INPUT", "The file (.bpk, or of any other name)."),),
-        options=(Option("all", "Print all buffers, not only the first ones."),),
+        about="Prints the object in a BinPickle file as a tree with types and shapes of arrays. For each buffer, "
+        "prints its position, its size before and after decoding, and its codecs. The object is not created, so that "
+        "this is safe for any file. Parts that `load` refuses are marked. For files of other formats use `ds info`.",
+        arguments=(("INPUT", "The file (.bpk, or any other suffix)."),),
+        options=(Option("all", "Print all buffers, not only the first 20."),),
         examples=(
-            ("What is in a file:", "ds inspect data.bpk"),
+            ("Contents of a file:", "ds inspect data.bpk"),
             ("The same as JSON:", "ds inspect -j data.bpk"),
         ),
         run=inspect,

@@ -1,4 +1,4 @@
-"""`ds convert`: convert many files."""
+"""`ds convert`: convert one file or many files."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TEXT = text_kind("text")
 
 
 def run(request: Request) -> Iterator[Any]:
-    """Convert the files, and yield what would be done or, with `-j`, what was done.
+    """Convert the files. Yield the planned conversions with `--dry-run`, and a report with `-j`.
 
     Raises
     ------
     DsError
         If a file failed.
     DsError, OSError
-        If nothing can be done at all.
+        If no conversion can start.
     """
     request.check_count(2)
     _check_words(request)
@@ -76,14 +76,14 @@ def run(request: Request) -> Iterator[Any]:
 
 
 def _check_words(request: Request) -> None:
-    """Check that no word is an option in another spelling: any word can be the folder of the outputs.
+    """Refuse misspelt options, because any word can be the folder of the outputs.
 
-    A word in quotes of PST or after `--`, and the name of an existing file are what they say.
+    Words in PST quotes or after `--`, and names of existing files, are taken literally.
 
     Raises
     ------
     ArgumentError
-        If one is.
+        If a word is a misspelt option.
     """
     n = len(request.words)
     for i, word in enumerate(request.words):
@@ -100,7 +100,7 @@ def _check_words(request: Request) -> None:
 
 
 def counts(records: Iterable[Conversion]) -> str:
-    """Return how many files were converted, and what became of the others."""
+    """Return the number of files with each status as text."""
     found = Counter(record.status for record in records)
     return ", ".join(f"{found[status]} {status}" for status in STATUSES if found[status])
 
@@ -118,7 +118,7 @@ def _is_one_file(inputs: list[str], last: str) -> bool:
     path = inputs[0]
     if len(inputs) > 1 or has_wildcard(path) or (os.path.isdir(path) and not drivers.is_store(path)):
         raise ArgumentError(
-            f"{last}: expected a folder as the last word, for there may be several inputs; found a file"
+            f"{last}: expected a folder as the last word, because there may be several inputs; found a file"
         )
     return True
 
@@ -137,12 +137,12 @@ def _executor(request: Request) -> Any:
 
 
 class _Watch:
-    """Prints progress, files that failed, and what was done in the end.
+    """Prints progress, failed files and a summary.
 
     Attributes
     ----------
     bar : Progress or Lines
-        Takes the bytes done and the bytes in all; None: nothing is printed.
+        Takes the bytes done and the total bytes; None: nothing is printed.
     """
 
     def __init__(self, request: Request):
@@ -154,21 +154,23 @@ class _Watch:
         self._n: int | None = None
 
     def interrupt(self) -> None:
-        """Tell what was done until the program was ended."""
+        """Print how many files were converted before the program was interrupted."""
         if self._is_quiet or self._n is None:
             return
         others = [record for record in self._records if record.status != CONVERTED]
-        told = f"{counts(others)}, " if others else ""
+        prefix = f"{counts(others)}, " if others else ""
         n_converted = len(self._records) - len(others)
-        done = f"{told}{n_converted} of {self._n} converted; --resume goes on" if self._n else "nothing is converted"
+        done = (
+            f"{prefix}{n_converted} of {self._n} converted; --resume continues" if self._n else "nothing was converted"
+        )
         self._say(f"ended early: {done}")
 
     def begin(self, n: int) -> None:
-        """Take how many inputs there are; 0: they are still looked for."""
+        """Take the number of inputs; 0 while the search is running."""
         self._n = n
 
     def take(self, record: Conversion) -> None:
-        """Take what became of a file."""
+        """Take the result of a file."""
         self._records.append(record)
         if self.bar is not None and len(self._records) > 1:
             self.bar.note = f"{len(self._records)} files"
@@ -176,7 +178,7 @@ class _Watch:
             self._say(f"{record.input}: {record.cause}")
 
     def end(self, records: Iterable[Conversion]) -> None:
-        """Tell what was done, if all went well and somebody watches, or has waited for long."""
+        """Print a summary if no file failed and progress was shown."""
         if (
             self.bar is not None
             and self.bar.is_watched
@@ -194,63 +196,69 @@ class _Watch:
 COMMANDS = {
     "convert": Command(
         usage=("ds convert [OPTIONS] [--] INPUT... OUTDIR", "ds convert [OPTIONS] [--] INPUT OUTPUT"),
-        about="Converts each file to one of its own in OUTDIR. Files keep their folders below the one that was given, "
-        "or below the part of a pattern before its first wildcard. Outputs are written atomically. Failures are "
-        "reported, and the remaining files are converted; the exit status is then 1. A journal in OUTDIR lists the "
-        "files that are done: after Ctrl-C, the same command with --resume continues.",
+        about="Converts INPUT to OUTPUT, or each of many files to a file in OUTDIR. The suffix of OUTPUT determines "
+        "its format. In OUTDIR, files keep their folders relative to the given folder, or to the part of a pattern "
+        "before its first wildcard. Outputs are written atomically. Failures are reported, and the remaining files "
+        "are converted; the exit status is then 1. A journal in OUTDIR lists the finished files. After Ctrl-C, the "
+        "same command with --resume continues.",
         arguments=(
             (
                 "INPUT",
                 (
-                    "A file, a folder, or a pattern in quotes: * and ? and [...] in names, ** for any folders. Of "
-                    "folders, and of what a pattern matches, files of a known suffix or with recognised content are "
-                    "taken, but none that begin with a dot. A warning counts the others. Links to folders are not "
-                    "followed there, and OUTDIR is left out."
+                    "A file, a folder, or a pattern in quotes with *, ?, [...] and ** for any folders. In folders, and "
+                    "among matches of a pattern, files with a known suffix or recognised content are converted, except "
+                    "hidden files. A warning counts the others. Links to folders are not followed there, and OUTDIR is "
+                    "skipped."
                 ),
             ),
-            ("OUTDIR", "The folder of the outputs. It is made if it does not exist."),
-            ("OUTPUT", "A name with the suffix of a format, that is no folder: one file is converted to it."),
+            ("OUTDIR", "The folder of the outputs. It is created if missing."),
+            ("OUTPUT", "The file to write, with the suffix of a format."),
         ),
         options=(
-            Option("dry-run", "Print what would become which file, and write nothing."),
-            Option("fail-fast", "End with the first file that fails."),
-            Option("overwrite", "Convert all, and replace outputs. Without this and --resume, none may exist."),
+            Option("dry-run", "Print each input with its output, and write nothing."),
+            Option("fail-fast", "Stop at the first file that fails."),
+            Option(
+                "overwrite",
+                "Convert all files, and replace existing outputs. By default, existing outputs are an error.",
+            ),
             Option(
                 "resume",
-                "Leave out what is done, if input, options and output are still the same, and replace other outputs. "
-                "What a killed run has left is removed.",
+                "Skip finished files if input, options and output are unchanged, and replace other outputs. Temporary "
+                "files of a killed run are removed.",
             ),
             SKIP_UNSUPPORTED,
-            Option("verify", "Read each output back and compare, before it gets its name."),
+            Option("verify", "Read each output back, and compare it before it is renamed into place."),
             DIM,
             Option(
                 "jobs",
-                "How many files are converted at once; 1 by default.",
+                "Number of files to convert in parallel; 1 by default.",
                 "N",
                 integer(1, "expected a number of 1 or more"),
             ),
             KEY,
             *WRITTEN,
-            Option("report", "A JSON file for input, output, status, cause, seconds and bytes of each.", "FILE", TEXT),
+            Option(
+                "report", "Write input, output, status, cause, seconds and bytes of each file as JSON.", "FILE", TEXT
+            ),
             Option(
                 "scheduler",
-                "Have the workers of this dask.distributed scheduler do it. The files must be where they see them.",
+                "Convert on the workers of this dask.distributed scheduler, which need access to the files.",
                 "ADDRESS",
                 TEXT,
             ),
-            Option("to", "The suffix of the outputs, which tells the format; ds by default.", "SUFFIX", TEXT),
-            Option("variables", "Only these: a name, a pattern or { NAME... }.", "VARS", names),
+            Option("to", "Suffix of the outputs, which determines their format; ds by default.", "SUFFIX", TEXT),
+            Option("variables", "Convert only these: a name, a pattern or { NAME... }.", "VARS", names),
         ),
         examples=(
+            ("One file:", "ds convert input.nc output.ds"),
             ("An archive, by two processes:", "ds convert 'archive/**/*.nc' out/ jobs: 2"),
-            ("The same, where it was ended:", "ds convert 'archive/**/*.nc' out/ jobs: 2 --resume"),
+            ("Continue after an interruption:", "ds convert 'archive/**/*.nc' out/ jobs: 2 --resume"),
             (
-                "A variable of the files of a folder, at the first time:",
+                "One variable of all files in a folder, at the first time:",
                 "ds convert archive first/ variables: temperature sel: '{ time: 0 }'",
             ),
-            ("What would be done:", "ds convert --dry-run archive out/ to: nc"),
-            ("Compared after writing, and with a report:", "ds convert --verify archive checked/ report: report.json"),
-            ("One file:", "ds convert input.nc output.ds"),
+            ("List the conversions without running them:", "ds convert --dry-run archive out/ to: nc"),
+            ("Compare after writing, and write a report:", "ds convert --verify archive checked/ report: report.json"),
         ),
         run=run,
     ),

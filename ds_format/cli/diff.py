@@ -1,4 +1,4 @@
-"""`ds diff`: what differs between two datasets."""
+"""`ds diff`: print the differences between two datasets."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .select_ import SKIP_UNSUPPORTED, reading
 
 
 def tolerance(name: str, value: Any) -> float:
-    """Return a number of 0 or more, the largest float in place of what floats cannot hold."""
+    """Return a number of 0 or more as a float; infinity if it is too large for one."""
     if type(value) not in (int, float) or not value >= 0:
         raise refused(name, "expected a number of 0 or more", value)
     return float(value) if value <= sys.float_info.max else math.inf
 
 
 def run(request: Request) -> Iterator[Any]:
-    """Yield a line for each difference, and one about all; with `-j` one object.
+    """Yield a line for each difference, and a summary; with `-j` one object.
 
     Raises
     ------
     Finished
-        At the end, if something differs.
+        At the end, if the datasets differ.
     DsError, OSError
         If a file cannot be read.
     MissingError
-        If no variable has a name that is asked for.
+        If a requested variable does not exist.
     """
     paths = request.exactly("A", "B")
     if request.flag("header") and request.flag("values"):
-        raise ArgumentError("--header and --values exclude each other: without both, all is compared")
+        raise ArgumentError("--header and --values exclude each other: use neither to compare everything")
     patterns = request.get("variables", [])
     finder = Finder(" ".join(paths), request)
     how = DiffOptions(
@@ -68,42 +68,38 @@ def run(request: Request) -> Iterator[Any]:
 COMMANDS = {
     "diff": Command(
         usage=("ds diff [OPTIONS] [--] A B",),
-        about="Compares two datasets of any formats, and prints a line for each difference: dimensions, variables "
-        "that only one has, types, attributes, missing values, and values: how many differ, where first, and by how "
-        "much at most. Prints nothing if they are the same. The exit status is 0 if they are, 1 if they differ, and 2 "
-        "if there was trouble. NaN is the same as NaN. Packed numbers are unpacked. With -q only the status tells.",
+        about="Compares two datasets of any formats, and prints a line for each difference in dimensions, variables, "
+        "types, attributes, missing values and values. For values, it prints how many differ, the first position, and "
+        "the maximum difference. Prints nothing if the datasets are equal. The exit status is 0 if they are equal, 1 "
+        "if they differ, and 2 after an error. NaN equals NaN. Packed numbers are unpacked. -q prints nothing.",
         arguments=(("A, B", "Files of any formats, or folders of stores."),),
         options=(
-            Option("atol", "Numbers are the same that differ by no more than this. 0 by default.", "NUMBER", tolerance),
-            Option("header", "Compare dimensions, variables, types and attributes, but no values."),
-            Option(
-                "ignore", "Leave out these attributes: a name, a pattern or { NAME... }. '*' is all.", "ATTRS", names
-            ),
+            Option("atol", "Absolute tolerance for numbers. 0 by default.", "NUMBER", tolerance),
+            Option("header", "Compare dimensions, variables, types and attributes, without values."),
+            Option("ignore", "Ignore these attributes: a name, a pattern or { NAME... }. '*' is all.", "ATTRS", names),
             Option("raw", "Compare packed numbers as they are stored."),
             Option(
                 "rtol",
-                "Numbers are the same that differ by no more than this times the one in B, plus atol. 0 by default.",
+                "Relative tolerance: numbers may differ by atol plus this factor times the number in B. 0 by default.",
                 "NUMBER",
                 tolerance,
             ),
             SKIP_UNSUPPORTED,
-            Option(
-                "values", "Compare values alone: neither attributes, nor names of dimensions, nor types of numbers."
-            ),
-            Option("variables", "Only these: a name, a pattern or { NAME... }.", "VARS", names),
+            Option("values", "Compare only values, without attributes, names of dimensions and types of numbers."),
+            Option("variables", "Compare only these: a name, a pattern or { NAME... }.", "VARS", names),
         ),
         examples=(
-            ("Has a copy in another format all of it?", "ds diff data.nc data.ds"),
+            ("Compare a file with a copy in another format:", "ds diff data.nc data.ds"),
             (
-                "Two runs of a model, within tolerances:",
+                "Compare two model runs with tolerances:",
                 "ds diff run1.nc run2.nc rtol: 1e-5 atol: 0.01 ignore: history",
             ),
             (
-                "A variable at the first time, as JSON:",
+                "Compare one variable at the first time, as JSON:",
                 "ds diff -j run1.nc run2.nc variables: pressure sel: '{ time: 0 }'",
             ),
         ),
-        status="0 if both are the same, 1 if they differ, 2 after an error, which is one line on stderr.",
+        status="0 if both are equal, 1 if they differ, 2 after an error, which is printed as one line on stderr.",
         run=run,
     ),
 }

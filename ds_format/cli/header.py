@@ -1,4 +1,4 @@
-"""Commands that print what the header of a file says: `attrs`, `dim`, `dims`, `ls`, `size` and `type`."""
+"""Commands that print parts of the header of a file: `attrs`, `dim`, `dims`, `ls`, `size` and `type`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from .lookup import ONE_VARIABLE, Finder, not_found
 
 
 def list_variables(request: Request) -> Iterator[Any]:
-    """Yield the name of each variable, or a list of it and what is asked for; before them the sizes of dimensions.
+    """Yield the name of each variable, or a list of its name and the requested facts; with `-l` first the dimensions.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def attrs(request: Request) -> Iterator[Any]:
 
 
 def dim(request: Request) -> Iterator[Any]:
-    """Yield the size of a dimension; None if it is not known.
+    """Yield the size of a dimension; 0 if it does not exist, None if its size is unknown.
 
     Raises
     ------
@@ -103,12 +103,12 @@ def dims(request: Request) -> Iterator[Any]:
 
 
 def size(request: Request) -> Iterator[Any]:
-    """Yield the list of the sizes of a variable; None if there are no data. Errors as `type_`."""
+    """Yield the shape of a variable as a list; None if it has no data. Errors as in `type_`."""
     yield _of_one(request, ".size")
 
 
 def type_(request: Request) -> Iterator[Any]:
-    """Yield the name of the type of a variable; None if the file does not say.
+    """Yield the name of the type of a variable; None if it is unknown.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def type_(request: Request) -> Iterator[Any]:
 
 
 def _of_one(request: Request, name: str) -> Any:
-    """Return a property of the variable that a request names before its file; None if it does not exist."""
+    """Return a property of the variable in the arguments; None if it does not exist."""
     pattern, path = request.exactly("VAR", "INPUT", lister="ls")
     entries = lookup.read(path).variables
     variable = Finder(path, request).find_one(pattern, list(entries), "variable")
@@ -131,45 +131,45 @@ def _of_one(request: Request, name: str) -> Any:
 COMMANDS = {
     "attrs": Command(
         usage=("ds attrs [OPTIONS] [VAR] [ATTR] [--] INPUT",),
-        about="Prints the attributes of the dataset or of a variable, or the value of one of them.",
+        about="Prints all attributes of the dataset or of a variable, or the value of one attribute.",
         arguments=(
-            ("VAR", "Name of a variable, or a pattern that matches one. Without it, or none: the dataset."),
-            ("ATTR", "Name of an attribute, or a pattern that matches one. Without it, or none: all attributes."),
+            ("VAR", "Name of a variable, or a pattern that matches one. The dataset if absent or none."),
+            ("ATTR", "Name of an attribute, or a pattern that matches one. All attributes if absent or none."),
             ("INPUT", "The file."),
         ),
         options=(),
         examples=(
             ("Attributes of the dataset:", "ds attrs data.ds"),
             ("Attributes of a variable:", "ds attrs temperature data.ds"),
-            ("One of them, without quotes:", "ds attrs temperature units data.ds"),
-            ("One of the dataset:", "ds attrs none title data.ds"),
+            ("One attribute of a variable:", "ds attrs temperature units data.ds"),
+            ("One attribute of the dataset:", "ds attrs none title data.ds"),
         ),
         run=attrs,
     ),
     "dim": Command(
         usage=("ds dim [OPTIONS] DIM [--] INPUT",),
-        about="Prints how many positions a dimension has; 0 if there is no such dimension.",
+        about="Prints the size of a dimension, or 0 if it does not exist.",
         arguments=(
             ("DIM", "Name of a dimension, or a pattern that matches one."),
             ("INPUT", "The file."),
         ),
         options=(),
         examples=(
-            ("How many times are in a file:", "ds dim time data.ds"),
-            ("How many latitudes, by a pattern:", "ds dim 'lat*' data.nc"),
+            ("Number of times in a file:", "ds dim time data.ds"),
+            ("Number of latitudes, by a pattern:", "ds dim 'lat*' data.nc"),
         ),
         run=dim,
     ),
     "dims": Command(
         usage=("ds dims [OPTIONS] [VAR] [--] INPUT",),
-        about="Prints the names of all dimensions, sorted, or those of a variable in their order.",
+        about="Prints the sorted names of all dimensions, or the dimensions of a variable in order.",
         arguments=(
-            ("VAR", "Name of a variable, or a pattern that matches one. Without it, or none: all dimensions."),
+            ("VAR", "Name of a variable, or a pattern that matches one. All dimensions if absent or none."),
             ("INPUT", "The file."),
         ),
         options=(
             Option("size", "The same as -z."),
-            Option("z", "Print the size of each dimension, too, in the order in which variables have them."),
+            Option("z", "Print also the size of each dimension, in order of appearance in the variables."),
         ),
         examples=(
             ("Dimensions of a file with their sizes:", "ds dims -z data.ds"),
@@ -181,25 +181,23 @@ COMMANDS = {
         usage=("ds [ls] [OPTIONS] [VAR]... [--] INPUT",),
         about="Prints one line for each variable, sorted by name. Only the header of the file is read.",
         arguments=(
-            ("VAR", "Name of a variable, or a pattern of names. Without any, all variables are listed."),
+            ("VAR", "Name of a variable, or a pattern of names. All variables by default."),
             ("INPUT", "The file."),
         ),
         options=(
-            Option(
-                "a", "Print the values of these attributes behind each name: a name or { NAME... }.", "ATTRS", names
-            ),
-            Option("l", "Print the sizes of dimensions on a line before, and type and dimensions behind each name."),
+            Option("a", "Print these attributes after each name: a name or { NAME... }.", "ATTRS", names),
+            Option("l", "Print a line with the sizes of dimensions first, and type and dimensions after each name."),
         ),
         examples=(
             ("Names of all variables:", "ds data.ds"),
             ("Types and dimensions:", "ds ls -l data.ds"),
-            ("Units of the variables that begin with t:", "ds ls 't*' data.ds a: units"),
+            ("Units of the variables whose names start with t:", "ds ls 't*' data.ds a: units"),
         ),
         run=list_variables,
     ),
     "size": Command(
         usage=("ds size [OPTIONS] VAR [--] INPUT",),
-        about="Prints how many positions each dimension of a variable has: { } for a scalar, an empty line for a "
+        about="Prints the size of each dimension of a variable. Prints { } for a scalar, and an empty line for a "
         "variable without data.",
         arguments=ONE_VARIABLE,
         options=(),
@@ -212,12 +210,12 @@ COMMANDS = {
     "type": Command(
         usage=("ds type [OPTIONS] VAR [--] INPUT",),
         about="Prints the type of the values of a variable: float32, float64, int8 to int64, uint8 to uint64, bool, "
-        "str (bytes) or unicode (text). An empty line means that the file does not say.",
+        "str (bytes) or unicode (text). Prints an empty line if the type is unknown.",
         arguments=ONE_VARIABLE,
         options=(),
         examples=(
             ("Type of a variable:", "ds type temperature data.ds"),
-            ("Of one in a NetCDF file, as JSON:", "ds type -j pressure data.nc"),
+            ("Type of a variable in a NetCDF file, as JSON:", "ds type -j pressure data.nc"),
         ),
         run=type_,
     ),

@@ -1,6 +1,6 @@
-"""What `--help` prints, and the manual pages ds(1) and ds-COMMAND(1).
+"""The output of `--help`, and the manual pages ds(1) and ds-COMMAND(1).
 
-`python -m ds_format.cli.help FOLDER` writes the manual pages; the build of the package does so.
+`python -m ds_format.cli.help FOLDER` writes the manual pages. The build of the package runs it.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ USAGE = ("ds [CMD] [OPTIONS] [ARGS]", "ds --help [CMD]", "ds --version")
 
 _WIDTH = 80
 _NARROW = 24
-"""Columns that a name takes at most before its explanation moves to the next line."""
+"""Width of a name above which its explanation starts on the next line."""
 
 _ABOUT = (
     (
-        "The suffix of a file tells its format. The command is the first word, or the one behind a file; without one, "
-        "ds lists the variables of a file."
+        "The suffix of a file determines its format. The command is the first word, or the word after a file. Without "
+        "a command, ds lists the variables of a file."
     ),
     (
-        "Arguments are written in PST: a word is text, a number, true, false or none; { A B } is an array; KEY: VALUE "
-        "a pair. Each argument that the shell passes is one word, blanks included. Text that looks like something else "
-        "takes quotes that the shell has to leave in place, as in '\"5\"'; \\\\ is a backslash; all that follows -- is "
-        "text as it stands. zsh wants quotes around braces, '{' A B '}'; for options one pair of quotes does, "
-        "'{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
+        "Arguments are written in PST. A word is text, a number, true, false or none. { A B } is an array, and KEY: "
+        "VALUE is a pair. Each argument that the shell passes is one word, even with blanks. Text that looks like a "
+        "number or another value needs two pairs of quotes, as in '\"5\"', because the shell removes one. \\\\ is a "
+        "backslash. Everything after -- is literal text. zsh needs quotes around braces, '{' A B '}'. For options, one "
+        "pair of quotes is enough, '{ X: 0 }'. Names of variables are patterns with *, ? and [...]."
     ),
 )
 
 _TASKS = (
-    ("All on one screen", "ds info data.nc"),
+    ("Overview of a file", "ds info data.nc"),
     ("Names, types, dimensions", "ds -l data.nc"),
     ("Attributes of a variable", "ds attrs temperature data.nc"),
     ("Values, side by side", "ds cat -h time temperature data.nc"),
-    ("Least, greatest, mean ...", "ds stats temperature data.nc"),
-    ("A picture in the terminal", "ds plot temperature data.nc"),
-    ("Convert a file", "ds select data.nc copy.ds"),
-    ("The same, one variable", "ds select temperature data.nc t.ds"),
-    ("Convert all of a folder", "ds convert archive out"),
-    ("What differs, if anything", "ds diff data.nc data.ds"),
+    ("Minimum, maximum, mean ...", "ds stats temperature data.nc"),
+    ("Plot in the terminal", "ds plot temperature data.nc"),
+    ("Convert a file", "ds convert data.nc copy.ds"),
+    ("Convert one variable", "ds select temperature data.nc t.ds"),
+    ("Convert a folder", "ds convert archive out"),
+    ("Compare two files", "ds diff data.nc data.ds"),
     ("Help on a command, with examples", "ds --help select"),
 )
-"""What somebody may want to do in the first minutes."""
+"""Tasks of a new user."""
 
 _ENVIRONMENT = (
     (
         "DS_MODE",
-        "What happens to names that do not exist: soft, moderate (the default) or strict, as by -t, -m and -s.",
+        "How to handle names that do not exist: soft, moderate (the default) or strict, as -t, -m and -s do.",
     ),
 )
 
@@ -68,12 +68,12 @@ class Page(NamedTuple):
     about: Sequence[str]
     """Paragraphs."""
     sections: dict[str, Sequence[tuple[str, str]]]
-    """Heading → names and what they are."""
+    """Heading → rows of name and explanation."""
     examples: Sequence[tuple[str, str]]
     begins_with_examples: bool = False
-    """Whether they stand above all else."""
-    status: str = "0, or 1 after an error, which is one line on stderr."
-    """What the exit status says."""
+    """Whether the examples come before everything else."""
+    status: str = "0, or 1 after an error, which is printed as one line on stderr."
+    """Meaning of the exit status."""
 
 
 def page_of(name: str = "") -> Page:
@@ -96,7 +96,7 @@ def _general_page() -> Page:
             },
             "Options": _rows(GENERAL),
             "Options of reading": _rows(READ),
-            "Options of writing, but for ds files": _rows(WRITE),
+            "Options of writing": _rows(WRITE),
             "File formats, by suffix": [(one.name, " ".join(one.suffixes)) for one in drivers.all_formats().values()],
             "Environment variables": _ENVIRONMENT,
         },
@@ -165,7 +165,7 @@ def _wrap(text: str, width: int) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield what stays on one line: words, and arrays as a whole."""
+    """Yield units that are not broken across lines: words and arrays."""
     word = ""
     for part in text.split():
         word = f"{word} {part}" if word else part
@@ -185,12 +185,12 @@ def manual_pages() -> Iterator[tuple[str, str]]:
 
 
 def write_manual(folder: str) -> None:
-    """Write all pages into a folder, which is made if it does not exist.
+    """Write all pages into a folder, which is created if missing.
 
     Raises
     ------
     OSError
-        If that is not possible.
+        If a file cannot be written.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, page in manual_pages():
@@ -204,9 +204,9 @@ def roff(page: Page, title: str, others: list[str]) -> str:
     ----------
     page : Page
     title : str
-        Of the manual page.
+        Title of the manual page.
     others : list of str
-        Manual pages to see.
+        Manual pages to list under "SEE ALSO".
     """
     lines = [f'.TH {_escaped(title.upper())} 1 "" "ds_format {__version__}" "User Commands"', ".SH NAME"]
     lines += [f"{_escaped(title)} \\- {_escaped(page.caption.rstrip('.'))}", ".SH SYNOPSIS"]
@@ -232,7 +232,7 @@ def _bold(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text with what roff would take for commands escaped."""
+    """Return text with everything escaped that roff would interpret."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("^", "\\(ha")
     escaped = escaped.replace("`", "\\(ga").replace("~", "\\(ti").replace('"', "\\(dq")
     return f"\\&{escaped}" if escaped.startswith(".") else escaped

@@ -1,4 +1,4 @@
-"""What a wrong command line may have meant. Imported only for one without a command, or with a mistake."""
+"""Suggestions for a wrong command line. Imported only if it has no command, or a mistake."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from .commands import COMMANDS
 from .lookup import Finder
 
 LEAST_LIKE = 0.55
-"""How like a command an unknown one has to be, from 0 to 1: there are few, so less will do than for variables."""
+"""Similarity of an unknown command to an existing one, from 0 to 1, above which it is suggested.
+
+It is lower than for variables because there are few commands."""
 
 
 def check(request: Request) -> None:
-    """Check that a command line without a command lists variables: its last word is a file, the others are variables.
+    """Check that a command line without a command lists variables: the last word is a file, the others are variables.
 
-    The first word may be a misspelt variable, unless it is like a command or another word is a file, too.
+    The first word may be a misspelt variable, unless it is similar to a command or another word is also a file.
 
     Raises
     ------
     UsageError
-        If not, so that the command must be a mistake.
+        If not, because then the command is misspelt.
     DsError, OSError
         If the file cannot be read.
     """
@@ -51,7 +53,7 @@ def check(request: Request) -> None:
 
 
 def of_option(name: str, value: Any, known: Iterable[str], words: Sequence[Any]) -> str:
-    """Return what to add to the message that there is no such option.
+    """Return a suggestion to append to the message about an unknown option.
 
     Parameters
     ----------
@@ -59,9 +61,9 @@ def of_option(name: str, value: Any, known: Iterable[str], words: Sequence[Any])
     value : object
         True for a flag.
     known : iterable of str
-        The options that there are.
+        The existing options.
     words : sequence
-        The arguments of the command line: their files may have a dimension of this name.
+        The arguments of the command line. If a file among them has a dimension of this name, `sel` is suggested.
     """
     if value is True:
         return hint(name, known)
@@ -73,11 +75,11 @@ def of_option(name: str, value: Any, known: Iterable[str], words: Sequence[Any])
 
 
 def _dimensions(words: Sequence[Any]) -> set[str]:
-    """Return the names of the dimensions of all files among some words."""
+    """Return the names of the dimensions of all files among `words`."""
     found: set[str] = set()
     for word in words:
         if isinstance(word, str) and os.path.isfile(word):
-            with contextlib.suppress(Exception):  # the option is what is wrong
+            with contextlib.suppress(Exception):  # the option is the error to report
                 found.update(lookup.sizes_in(word))
     return found
 

@@ -1,4 +1,4 @@
-"""The header of a file by the names that people know, and which of these names a command line means."""
+"""The header of a file by unescaped names, and the names that match the patterns of a command line."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,23 +17,23 @@ ONE_VARIABLE = (
     ("VAR", "Name of a variable, or a pattern that matches one."),
     ("INPUT", "The file."),
 )
-"""The arguments of commands for one variable, as their help explains them."""
+"""Arguments of commands for one variable, for their help."""
 
 
 class HeaderFacts(NamedTuple):
-    """What the header of a file says."""
+    """Attributes and variables from the header of a file."""
 
     attributes: dict[str, Any]
-    """Of the dataset, by unescaped names."""
+    """Attributes of the dataset by unescaped name."""
     variables: dict[str, dict[str, Any]]
     """Metadata of each variable by its unescaped name, sorted."""
 
 
 def read(path: str) -> HeaderFacts:
-    """Return what the header of a file says.
+    """Return attributes and variables from the header of a file.
 
-    Each variable has `.type` (None if the file does not say), `.size` (None: no data) and `.dims`, made from the name
-    if the file does not say.
+    Each variable has `.type` (None: unknown), `.size` (None: no data) and `.dims`. Dimensions without a name in the
+    file are named after the variable.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def from_metadata(meta: Metadata) -> HeaderFacts:
 
 
 def attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes in the metadata of a variable or dataset by name, floats as numbers of their type."""
+    """Return the attributes of a variable or dataset by unescaped name, with floats in their stored type."""
     types = entry.get(".dtypes")
     types = types if isinstance(types, dict) else {}
     found = {}
@@ -67,7 +67,7 @@ def attributes(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sizes(entries: Iterable[dict[str, Any]]) -> dict[str, int | None]:
-    """Return the size of each dimension of some variables, in order of appearance; None without data along it."""
+    """Return the size of each dimension of some variables, in order of appearance; None if no data has it."""
     found: dict[str, int | None] = {}
     for entry in entries:
         size = entry[".size"]
@@ -83,14 +83,14 @@ def sizes_in(path: str) -> dict[str, int | None]:
 
 
 def match(pattern: str, names: Sequence[str], *, fixed: bool = False) -> list[str]:
-    """Return the names that one pattern matches, or itself if it is one of them.
+    """Return the names that a pattern matches, or the pattern itself if it is one of the names.
 
     Parameters
     ----------
     pattern : str
         With `*`, `?` and `[...]`.
     names : sequence of str
-        What there is.
+        Existing names.
     fixed : bool
         Whether the pattern is a plain name.
     """
@@ -99,9 +99,9 @@ def match(pattern: str, names: Sequence[str], *, fixed: bool = False) -> list[st
 
 
 def not_found(pattern: str, names: Sequence[str], what: str, path: str | None = None) -> MissingError:
-    """Return the error that a pattern matches nothing; parameters as `Finder.find`."""
+    """Return the error for a pattern without a match; parameters as in `Finder.find`."""
     about = (
-        ": it is a file, and only one is read"
+        ": it is a file, and this command reads only one file"
         if what != "dimension" and os.path.isfile(pattern)
         else hint(pattern, names)
     )
@@ -109,14 +109,14 @@ def not_found(pattern: str, names: Sequence[str], what: str, path: str | None = 
 
 
 class Finder:
-    """Finds the names in a file that a command line means.
+    """Finds the names in a file that match the patterns of a command line.
 
     Parameters
     ----------
     path : str
         The file.
     request : Request
-        Its option F says that patterns are plain names.
+        With its option F, patterns are plain names.
     """
 
     def __init__(self, path: str, request: Request):
@@ -124,20 +124,20 @@ class Finder:
         self._fixed = request.flag("F")
 
     def match(self, pattern: str, names: Sequence[str]) -> list[str]:
-        """Return the names that one pattern matches; it is no mistake if there are none."""
+        """Return the names that a pattern matches, possibly none."""
         return match(pattern, names, fixed=self._fixed)
 
     def find(self, patterns: Iterable[str], names: Sequence[str], what: str) -> list[str]:
-        """Return the names that each pattern matches, in their order; one that two patterns match comes twice.
+        """Return the names that each pattern matches, in order of the patterns. Names that match twice are repeated.
 
         Parameters
         ----------
         patterns : iterable of str
-            With `*`, `?` and `[...]`. One that matches nothing stands for itself.
+            With `*`, `?` and `[...]`. A name with these characters also matches itself.
         names : sequence of str
-            What there is.
+            Existing names.
         what : str
-            What it is: `variable`, `dimension` or `attribute`.
+            The kind of name: `variable`, `dimension` or `attribute`.
 
         Raises
         ------
@@ -153,12 +153,12 @@ class Finder:
         return found
 
     def find_one(self, pattern: str, names: Sequence[str], what: str) -> str | None:
-        """Return the one name that a pattern matches, or None if there is none; parameters as `find`.
+        """Return the only name that a pattern matches, or None if there is none; parameters as in `find`.
 
         Raises
         ------
         ArgumentError
-            If it matches several.
+            If it matches several names.
         MissingError
             If it matches none, in strict mode. In moderate mode it is a warning.
         """
@@ -166,7 +166,7 @@ class Finder:
         return self.only(found, pattern, what) if found else None
 
     def require(self, pattern: str, names: Sequence[str], what: str) -> list[str]:
-        """Return the names that one pattern matches; parameters as `find`.
+        """Return the names that a pattern matches; parameters as in `find`.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Finder:
         return found
 
     def only(self, found: Sequence[str], pattern: str, what: str) -> str:
-        """Return the one name that a pattern matches.
+        """Return the only name that a pattern matches.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class Finder:
         return found[0]
 
     def renaming(self, pairs: Mapping[str, str | None], names: Sequence[str], what: str) -> dict[str, Any]:
-        """Return `OLD: NEW` pairs with the name that each pattern matches; those without one are left out.
+        """Return `OLD: NEW` pairs with each pattern replaced by its match. Pairs without a match are omitted.
 
         Raises
         ------
@@ -202,30 +202,30 @@ class Finder:
         return {self.only(matching, old, what): new for matching, old, new in found if matching}
 
     def miss(self, error: MissingError) -> None:
-        """Say by the mode what does not exist. Only an error names the file, which the command line did."""
+        """Raise an error in strict mode, and warn in moderate mode. A warning does not repeat the file."""
         if modes.get() == "strict":
             raise error
         modes.missing(error.message)
 
 
 class Changer(Finder):
-    """Finds what a command is to change. What does not exist is said by `settle`, before anything is written."""
+    """Finds the names that a command changes. `settle` reports missing ones before anything is written."""
 
     def __init__(self, path: str, request: Request):
         super().__init__(path, request)
         self._missing: list[MissingError] = []
 
     def miss(self, error: MissingError) -> None:
-        """Remember what does not exist."""
+        """Remember a missing name for `settle`."""
         self._missing.append(error)
 
     def settle(self, *, changes: bool) -> None:
-        """Say by the mode what does not exist.
+        """Report missing names according to the mode.
 
         Parameters
         ----------
         changes : bool
-            Whether something of all that was looked for exists. If not, it is a mistake in every mode.
+            Whether at least one name exists. If not, this is an error in every mode.
 
         Raises
         ------

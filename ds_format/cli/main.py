@@ -1,6 +1,6 @@
 """The program: the words of a command line → exit status, with every message on stderr.
 
-What few command lines need is imported in functions: imports are most of the time of `ds ls`.
+Modules that few command lines need are imported in functions, because imports take most of the time of `ds ls`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The words, the name of the program left out. Without them this is the program: they are the process's, and
-        a signal that ends the command ends the process, after what has been begun is cleaned up.
+        The words without the name of the program. By default the arguments of the process are used; a signal that
+        ends the command then ends the process, after temporary files are removed.
 
     Returns
     -------
     int
-        0; 1 after an error, or what the command has for one (2 of `ds diff`); 128 and the number of a signal that
-        ended it.
+        0 after success. 1 after an error (2 for `ds diff`). 128 plus the number of the signal that ended it.
     """
     if sys.stdout is None or sys.stderr is None:
         from .process import open_closed_streams
@@ -42,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _run(sys.argv[1:] if argv is None else list(argv), is_program=argv is None)
         if argv is None:
-            # The process ends now: a last search for garbage would take a tenth of the time of `ds ls`.
+            # The process ends now. A last garbage collection would take a tenth of the time of `ds ls`.
             gc.freeze()
         return status
     except (KeyboardInterrupt, BrokenPipeError) as error:
@@ -96,7 +95,7 @@ def _run(argv: list[str], is_program: bool) -> int:
         return 1 if row is None else row.trouble
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong is told in one line
+    except Exception as error:  # noqa: BLE001 - every error is printed as one line
         if verbose:
             import traceback
 
@@ -107,7 +106,7 @@ def _run(argv: list[str], is_program: bool) -> int:
 
 
 def _explain(request: Request) -> bool:
-    """Print the help, the version or a script, and return whether the request is for one of them."""
+    """Print the help, the version or a script if the request is for one of them, and return whether it is."""
     if request.flag("help"):
         from . import help as explain
 
@@ -124,7 +123,7 @@ def _explain(request: Request) -> bool:
 
 
 def _meant(words: Sequence[Any]) -> Callable[[str, Any, Iterable[str]], str]:
-    """Return what adds to the message that there is no such option."""
+    """Return a function that suggests a replacement for an unknown option."""
 
     def meant(name: str, value: Any, known: Iterable[str]) -> str:
         from . import hints
@@ -135,7 +134,7 @@ def _meant(words: Sequence[Any]) -> Callable[[str, Any, Iterable[str]], str]:
 
 
 def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: str, row: commands.CommandRow) -> None:
-    """Run a command, print what it returns, and its warnings as one line each."""
+    """Run a command, and print the items that it returns; print each warning as one line."""
     watched = not request.flag("q") and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     bar: Any = None
     if watched:
@@ -158,12 +157,12 @@ def _execute(run: Callable[[Request], Iterable[Any]], request: Request, label: s
 
 
 def _mode(request: Request) -> str:
-    """Return the strictest mode that the options ask for, or else the one of the environment: moderate, if none is."""
+    """Return the strictest mode among the options, or else the one of the environment; moderate by default."""
     asked = [name for letter, name in (("s", "strict"), ("m", "moderate"), ("t", "soft")) if request.flag(letter)]
     return asked[0] if asked else modes.get("moderate")
 
 
 def _say(text: str) -> None:
-    """Print a message; what it cites of a file, a terminal may not obey."""
+    """Print a message. Escape control characters, because a message may cite a file."""
     with contextlib.suppress(OSError):
         print(visible(text), file=sys.stderr)

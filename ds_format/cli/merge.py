@@ -27,15 +27,17 @@ def run(request: Request) -> Iterable[Any]:
     Raises
     ------
     DsError, OSError
-        If a file cannot be read or written, or the files do not fit each other.
+        If a file cannot be read or written, or the files are incompatible.
     """
     pattern, *inputs, output = request.at_least(2)
     if not inputs and exists(output):
-        raise ArgumentError(f"{output}: there is nothing to merge, and this file would become an empty dataset")
+        raise ArgumentError(
+            f"{output}: there are no inputs, and this existing file would be replaced by an empty dataset"
+        )
     new = request.get("new")
     jd = request.get("jd", False)
     dim = _dimension(pattern, inputs, new, fixed=request.flag("F"))
-    # A single input is a copy: OUTPUT cannot have been forgotten.
+    # A single input is copied, so OUTPUT cannot have been forgotten.
     if len(inputs) > 1 and not request.flag("overwrite") and exists(output):
         _check_output(dim, inputs, output)
     merge_files(
@@ -58,7 +60,7 @@ def _dimension(pattern: str, inputs: Sequence[str], new: str | None, *, fixed: b
     Raises
     ------
     ArgumentError
-        If the pattern matches several dimensions, or a new dimension was hardly meant.
+        If the pattern matches several dimensions, or the name of a new dimension is probably a mistake.
     MissingError
         If the pattern matches none.
     """
@@ -81,7 +83,7 @@ def _dimension(pattern: str, inputs: Sequence[str], new: str | None, *, fixed: b
 
 
 def _check_new(dim: str, known: Iterable[str]) -> None:
-    """Raise if a dimension that no input has is rather a file or a misspelt name."""
+    """Raise if a dimension that no input has is probably a file or a misspelt name."""
     if os.path.isfile(dim) or drivers.is_known(dim):
         raise ArgumentError(f'DIM is missing: expected the name of a dimension, found the file name "{dim}"')
     meant = hint(dim, sorted(known))
@@ -90,7 +92,7 @@ def _check_new(dim: str, known: Iterable[str]) -> None:
 
 
 def _check_output(dim: str, inputs: Sequence[str], output: str) -> None:
-    """Raise unless an existing output is one of the inputs, or looks like an earlier result of merging them."""
+    """Raise unless an existing output is one of the inputs, or looks like an earlier merge of them."""
     if os.path.isfile(output) and not os.path.getsize(output):
         return
     if any(exists(path) and os.path.samefile(path, output) for path in inputs):
@@ -107,38 +109,38 @@ def _check_output(dim: str, inputs: Sequence[str], output: str) -> None:
                     if has_coordinate and _is_coordinate(given, dim) and _have_common_value(given, found, escape(dim)):
                         return
     except (DsError, OSError) as error:
-        what = f"cannot be compared with the inputs ({error})"
+        reason = f"cannot be compared with the inputs ({error})"
     else:
         if has_coordinate or n_coordinates:
-            what = f'has no value of "{dim}" in common with the inputs'
+            reason = f'has no value of "{dim}" in common with the inputs'
         elif n <= max(sizes) and sum(size > 0 for size in sizes) > 1:
-            what = f'is no longer along "{dim}" than an input'
+            reason = f'is not longer along "{dim}" than an input'
         else:
             return
     raise ArgumentError(
-        f"{output}: the file exists, and {what}: is OUTPUT missing? Add --overwrite to replace the file"
+        f"{output}: the file exists, and {reason}: is OUTPUT missing? Add --overwrite to replace the file"
     )
 
 
 def _is_coordinate(source: Subset, dim: str) -> bool:
-    """Whether a file has values of the coordinate that is called as a dimension; a scalar is one, too."""
+    """Whether a file has values of the coordinate with the name of a dimension. It may be a scalar."""
     entry = source.meta.get(escape(dim), {})
     size = entry.get(".size")
     return dim != META and size is not None and len(size) <= 1
 
 
 def _length(source: Subset, dim: str) -> int:
-    """Return how many positions along a dimension a file has: one without the dimension, which is stacked."""
+    """Return the size of a dimension in a file; 1 if the file lacks it and is stacked."""
     size = size_along(source.meta, dim)
     return 1 if size is None else size
 
 
 TOLERANCE = 1e-12
-"""How far apart equal times may be after a conversion of units, relative to their value."""
+"""Relative tolerance for equal times after a conversion of units."""
 
 
 def _have_common_value(given: Subset, found: Subset, key: str) -> bool:
-    """Whether a coordinate has a value in two files. Times are compared in the same units."""
+    """Whether a coordinate has a common value in two files. Times are compared in the same units."""
     left, right = (np.ma.asanyarray(source.read(key)).ravel().compressed() for source in (given, found))
     own, other = attrs(given.meta[key]), attrs(found.meta[key])
     if left.dtype.kind not in "OT" and right.dtype.kind in "OT" and timeaxis.is_time(own):  # written with `times: iso`
@@ -163,10 +165,11 @@ def _have_common_value(given: Subset, found: Subset, key: str) -> bool:
 COMMANDS = {
     "merge": Command(
         usage=("ds merge [OPTIONS] DIM [--] [INPUT]... OUTPUT",),
-        about="Joins variables along DIM in the order of the files. Others are taken from the first file that has "
-        "them. If no variable has DIM, all variables are stacked along it as a new first dimension; if DIM is a "
-        "scalar coordinate, other coordinates that are equal in all files are kept once. What a file lacks is "
-        "missing. Of attributes the last file tells. Files may be larger than memory.",
+        about="Joins variables along DIM in the order of the files. Variables without DIM are taken from the first "
+        "file that has them. If no variable has DIM, all variables are stacked along it as a new first dimension. If "
+        "DIM is a scalar coordinate, coordinates that are equal in all files are kept once. Values of variables that "
+        "a file lacks become missing. Attributes are taken from the last file that has them. Files may be larger than "
+        "memory.",
         arguments=(
             ("DIM", "Name of a dimension, or a pattern that matches one."),
             ("INPUT", "The files to read."),
@@ -178,28 +181,28 @@ COMMANDS = {
         options=(
             Option(
                 "jd",
-                "Whether times whose units differ become Julian dates, instead of being counted as in the first file.",
+                "Convert times with different units to Julian dates instead of the units of the first file.",
                 "true | false",
                 boolean,
             ),
             *WRITTEN,
             Option(
                 "new",
-                "Stack variables that do not have DIM along this new first dimension. Repeat DIM here if no input has "
-                "it and one has a dimension of a similar name.",
+                "Stack variables without DIM along this new first dimension. Repeat DIM here to create it although an "
+                "input has a dimension with a similar name.",
                 "NAME",
             ),
             Option(
                 "overwrite",
-                "Replace OUTPUT even if it has no value of the coordinate DIM in common with an input or, without "
-                "such a coordinate, if an input is as long along DIM.",
+                "Replace OUTPUT even if it does not look like an earlier result: it has no value of the coordinate DIM "
+                "in common with an input or, without such a coordinate, is not longer than an input along DIM.",
             ),
             Option("variables", "Stack only these: a name or { NAME... }.", "VARS", names),
         ),
         examples=(
             ("Join files in time:", "ds merge time january.ds february.ds winter.ds"),
-            ("Stack runs of a model:", "ds merge run run1.ds run2.ds runs.ds"),
-            ("Stack what does not change in time, too:", "ds merge time january.ds february.ds winter.ds new: month"),
+            ("Stack model runs:", "ds merge run run1.ds run2.ds runs.ds"),
+            ("Stack also the variables without time:", "ds merge time january.ds february.ds winter.ds new: month"),
         ),
         run=run,
     ),

@@ -22,27 +22,27 @@ from .lookup import ONE_VARIABLE, Finder
 from .select_ import reading
 
 COLUMNS, ROWS = 80, 24
-"""Of a terminal that does not say."""
+"""Size of a terminal that does not report it."""
 AROUND = 6
-"""Rows that the drawing leaves for labels and the prompt."""
+"""Rows reserved for labels and the prompt."""
 MOST_ROWS = 24
 LARGEST = sys.float_info.max
 COASTLINES = Option(
     "coastlines",
-    "Draw coastlines into a picture, or say why not. By default maps of longitude and latitude have them where their "
-    "outlines are installed; `coastlines: false` leaves them out.",
+    "Draw coastlines into a picture, or fail if this is impossible. By default, maps of longitude and latitude have "
+    "coastlines if the outlines are installed. `coastlines: false` omits them.",
 )
 
 
 def run(request: Request) -> Iterable[Any]:
-    """Draw; there is nothing else to print.
+    """Draw the variable; there is nothing else to print.
 
     Raises
     ------
     DsError, OSError
         If a file cannot be read or written, or the variable cannot be drawn.
     ArgumentError
-        If an option is not what it should be, or matplotlib is not installed.
+        If an option is invalid, or matplotlib is not installed.
     MissingError
         If the variable does not exist.
     """
@@ -66,7 +66,7 @@ def run(request: Request) -> Iterable[Any]:
         except DsError as error:
             raise error.at(path=path)
     if isinstance(drawn, Line) and drawn.y.kind == "time" and "limits" in request.options:
-        raise ArgumentError("limits: times have none")
+        raise ArgumentError("limits: not possible for values that are times")
     if target:
         picture.save(drawn, target, look)
     else:
@@ -76,37 +76,37 @@ def run(request: Request) -> Iterable[Any]:
 
 
 def limits(name: str, value: Any) -> tuple[float | None, float | None]:
-    """Return two numbers, the lower one first; None is open."""
+    """Return two numbers in ascending order; None is open."""
     given = unquoted(value)
     low, high = bounds(int, float)(name, given)
     if any(end is not None and not abs(end) <= LARGEST for end in (low, high)):
         raise refused(name, "invalid type: expected { A B }", given)
     if low is not None and high is not None and low >= high:
-        raise ArgumentError(f"{name}: expected the lower one first, found {{ {low:.6g} {high:.6g} }}")
+        raise ArgumentError(f"{name}: expected the lower limit first, found {{ {low:.6g} {high:.6g} }}")
     return None if low is None else float(low), None if high is None else float(high)
 
 
 def _look(request: Request, target: str | None) -> Look:
-    """Return what of the drawing the request chooses."""
+    """Return the choices of the request for the drawing."""
     for name in ("colormap", "coastlines"):
         if target is None and request.options.get(name):
-            raise ArgumentError(f"{name}: only pictures have them: expected -o with the name of one")
+            raise ArgumentError(f"{name}: only possible for pictures: add -o OUTPUT with the name of a picture")
     colormap = request.get("colormap")
     low, high = request.get("limits", (None, None))
     return Look(low, high, colormap, request.options.get("coastlines"))
 
 
 def _chosen(request: Request, entry: Mapping[str, Any]) -> dict[str, int]:
-    """Return the positions along dimensions of a variable that `sel` selects, one of each, counted from the start."""
+    """Return the single positions that `sel` selects along dimensions of a variable, counted from the start."""
     sizes = dict(zip(entry.get(".dims") or (), entry.get(".size") or (), strict=False))
     sel = reading(request).sel or {}
     return {dim: i % sizes[dim] for dim, i in sel.items() if isinstance(i, int) and sizes.get(dim)}
 
 
 def _target(request: Request) -> tuple[Request, str | None]:
-    """Return a request without the picture that it names, and that picture: `o: OUTPUT`, or the word behind `-o`.
+    """Return a request without its picture, and the picture: `o: OUTPUT`, or the word after `-o`.
 
-    A flag does not say behind which word it stood. Only the picture, first or last, has the suffix of one.
+    The position of a flag is unknown. The picture is the first or last word, if it has the suffix of a picture.
     """
     given = request.options.get("o")
     if given is None:
@@ -120,11 +120,11 @@ def _target(request: Request) -> tuple[Request, str | None]:
         if isinstance(word, str) and os.path.splitext(word)[1].lower() in picture.SUFFIXES:
             words = request.words[:-1] if place else request.words[1:]
             return request._replace(words=words), text(word, "OUTPUT")
-    raise ArgumentError(f"-o: expected the name of a picture: one of {' '.join(picture.SUFFIXES)}")
+    raise ArgumentError(f"-o: expected the name of a picture with one of the suffixes {' '.join(picture.SUFFIXES)}")
 
 
 class _ReportingSource:
-    """A source that reports how far the blocks of a variable have been read."""
+    """A source that reports progress while the blocks of a variable are read."""
 
     def __init__(self, source: Source, progress: Progress | None):
         self._source, self._progress = source, progress
@@ -142,37 +142,36 @@ class _ReportingSource:
 COMMANDS = {
     "plot": Command(
         usage=("ds plot [OPTIONS] VAR [--] INPUT [-o OUTPUT]",),
-        about="Draws a variable of one dimension as a line, of two as a map, in the terminal or into a picture. "
-        "Variables named like the dimensions give the axes, or longitudes and latitudes along both dimensions; times "
-        "become dates, in any calendar; packed numbers are unpacked. What is missing stays blank, and where a time "
-        "series has a gap its line is broken. Of large variables so much is drawn as can be seen. Pictures need "
-        "matplotlib: pip install 'ds-format-cython[plot]'; coastlines need outlines: 'ds-format-cython[maps]'.",
+        about="Draws a variable with one dimension as a line, or with two dimensions as a map, in the terminal or "
+        "into a picture. Axes are the variables named like the dimensions, or longitudes and latitudes along both "
+        "dimensions. Times become dates in any calendar, and packed numbers are unpacked. Missing values stay blank, "
+        "and a line is broken at gaps of a time series. Large variables are reduced to the resolution of the drawing. "
+        "Pictures need matplotlib: pip install 'ds-format-cython[plot]'. Coastlines need outlines: pip install "
+        "'ds-format-cython[maps]'.",
         arguments=ONE_VARIABLE,
         options=(
             COASTLINES,
             Option(
                 "colormap",
-                "Colours of a map in a picture, as matplotlib calls them. By default viridis; RdBu_r, with zero in its "
-                "middle, if values reach far to both sides of zero.",
+                "Colour map of matplotlib for a map in a picture. By default viridis, or RdBu_r centred at zero if "
+                "values are far from zero on both sides.",
                 "NAME",
             ),
             Option(
                 "limits",
-                "Values from which to which colours, or the axis of a line, go; none is open. By default from the "
-                "least to the greatest value of a map, but that of the middle 98 percent if the others are far away; "
-                "arrows at the bar tell that there are values beyond.",
+                "Limits of the colours of a map, or of the axis of a line; none is open. By default the minimum and "
+                "maximum, or the middle 98 percent of the values of a map if the others are far away. Arrows at the "
+                "colour bar show that there are values beyond.",
                 "{ A B }",
                 limits,
             ),
-            Option(
-                "o", "Draw into this file: a .png, .pdf, .svg or other picture. -o OUTPUT means the same.", "OUTPUT"
-            ),
+            Option("o", "Draw into this picture: .png, .pdf, .svg or another format. The same as -o OUTPUT.", "OUTPUT"),
         ),
         examples=(
             ("A line in the terminal:", "ds plot temperature data.ds"),
             ("One time of a variable as a map:", "ds plot pressure data.nc sel: '{ time: 0 }' -o map.png"),
             (
-                "A line, with a range of values:",
+                "A line with limits of its axis:",
                 "ds plot temperature data.nc limits: '{ 260 310 }' -o line.png",
             ),
         ),

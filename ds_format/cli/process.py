@@ -1,4 +1,4 @@
-"""The program as a process: standard streams that were closed, and the end by a signal."""
+"""The program as a process: closed standard streams, and ending by a signal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 """Signals that end a program at once unless it handles them."""
 
 PIPE = getattr(signal, "SIGPIPE", signal.SIGTERM)
-"""What a program gets that writes to a closed pipe."""
+"""The signal for writing to a closed pipe."""
 
 
 class Terminated(KeyboardInterrupt):
-    """The program was told to end, by other means than the keyboard."""
+    """A signal other than Ctrl-C ended the program."""
 
     def __init__(self, number: int):
         super().__init__(number)
@@ -34,7 +34,7 @@ def handle_signals() -> None:
 
 
 def signal_of(error: BaseException) -> int:
-    """Return the number of the signal that raised an error, or that a closed pipe stands for."""
+    """Return the number of the signal that raised an error; a closed pipe counts as SIGPIPE."""
     if isinstance(error, Terminated):
         return error.number
     return int(PIPE if isinstance(error, BrokenPipeError) else signal.SIGINT)
@@ -48,9 +48,9 @@ def end(number: int) -> None:
 
 
 def open_closed_streams() -> None:
-    """Open standard streams that were closed: stdout takes nothing, and says so; what stderr gets is dropped.
+    """Reopen closed standard streams: writing to stdout fails, and output to stderr is dropped.
 
-    Their numbers are taken then, and no file that is opened later gets what libraries print.
+    This reserves their file descriptors, so that libraries do not print into a file opened later.
     """
     if sys.stdout is None:
         sys.stdout = _stream(1, os.O_RDONLY)

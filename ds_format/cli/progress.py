@@ -1,4 +1,4 @@
-"""A progress bar on the terminal, for work that takes long enough to wonder."""
+"""A progress bar on a terminal, or lines otherwise, for long work."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LINE_INTERVAL = 10.0
 """Seconds between two plain lines."""
 
 WIDTH = 80
-"""Columns of a terminal that does not say how many it has."""
+"""Columns of a terminal that does not report its width."""
 
 
 class Progress:
-    """A line that is drawn over and over, and is gone at the end of the `with` block.
+    """A line that is redrawn, and removed at the end of the `with` block.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Progress:
     Attributes
     ----------
     note : str
-        What else is told: files that are done.
+        Further text, as the number of finished files.
     is_watched : bool
-        Whether somebody sees it.
+        Whether a user sees it.
     """
 
     is_watched = True
@@ -54,7 +54,7 @@ class Progress:
         self.clear()
 
     def __call__(self, done: int, total: int) -> None:
-        """Say how many bytes are done, and how many there are in all."""
+        """Take the bytes done and the total bytes."""
         now = monotonic()
         if now < self._next:
             return
@@ -65,7 +65,7 @@ class Progress:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Take the bar away, so that something else can be printed."""
+        """Remove the bar before other output."""
         if self._shown:
             self._shown = False
             self._stream.write("\r\x1b[K")
@@ -73,7 +73,7 @@ class Progress:
 
 
 def between(items: Iterable[Any], bar: Progress, out: TextIO) -> Iterator[Any]:
-    """Yield items that are printed: the bar goes before each, and is drawn again below what a terminal then shows."""
+    """Yield items to print. The bar is removed before each item, and redrawn after it."""
     is_seen = out.isatty()
     for item in items:
         bar.clear()
@@ -84,18 +84,18 @@ def between(items: Iterable[Any], bar: Progress, out: TextIO) -> Iterator[Any]:
 
 
 class Lines:
-    """Plain lines, for what is no terminal: one now and then.
+    """Plain lines for output that is not a terminal, one every 10 seconds.
 
     Parameters
     ----------
     stream : file
     label : str
-        What each line begins with.
+        Prefix of each line.
 
     Attributes
     ----------
     note, is_watched
-        As of `Progress`; nobody is bothered before the first line.
+        As in `Progress`; `is_watched` becomes true with the first line.
     """
 
     is_watched = False
@@ -108,7 +108,7 @@ class Lines:
         self._next = self._start + LINE_INTERVAL
 
     def __call__(self, done: int, total: int) -> None:
-        """Say how many bytes are done, and how many there are in all."""
+        """Take the bytes done and the total bytes."""
         now = monotonic()
         if now >= self._next:
             self._next = now + LINE_INTERVAL
@@ -117,7 +117,7 @@ class Lines:
             self._stream.flush()
 
     def clear(self) -> None:
-        """There is nothing to be taken away."""
+        """Do nothing, because lines stay."""
 
 
 def render(done: int, total: int, seconds: float, width: int, note: str = "") -> str:
@@ -125,11 +125,11 @@ def render(done: int, total: int, seconds: float, width: int, note: str = "") ->
     facts = _facts(done, total, seconds, note)
     if note and len(facts) > width:
         facts = _facts(done, total, seconds, "")
-    room = min(width - len(facts) - 4, 40)
-    if room < 5:
+    cells = min(width - len(facts) - 4, 40)
+    if cells < 5:
         return facts[:width]
-    full = int(_share(done, total) * room)
-    return f"[{'#' * full}{'.' * (room - full)}]  {facts}"
+    full = int(_share(done, total) * cells)
+    return f"[{'#' * full}{'.' * (cells - full)}]  {facts}"
 
 
 def _share(done: int, total: int) -> float:
@@ -141,14 +141,14 @@ def _facts(done: int, total: int, seconds: float, note: str) -> str:
     sizes = f"{bytes_of(done)} of {bytes_of(total)}  {bytes_of(rate)}/s"
     facts = f"{_share(done, total):4.0%}  {note + '  ' if note else ''}{sizes}"
     if rate and done < total:
-        left = round((total - done) / rate)
-        hours = f"{left // 3600}:" if left >= 3600 else ""
-        facts += f"  {hours}{left // 60 % 60:0{2 if hours else 1}}:{left % 60:02} left"
+        seconds = round((total - done) / rate)
+        hours = f"{seconds // 3600}:" if seconds >= 3600 else ""
+        facts += f"  {hours}{seconds // 60 % 60:0{2 if hours else 1}}:{seconds % 60:02} left"
     return facts
 
 
 def columns(stream: TextIO) -> int:
-    """Return how wide a terminal is; 80 for what is none, or does not say."""
+    """Return the width of a terminal; 80 if the stream is not a terminal, or does not report it."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or WIDTH
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-r"""The notation of arguments and output: PST, plain structured text, and JSON; what is printed on stdout.
+r"""The notation of arguments and output: PST (plain structured text) and JSON; printing to stdout.
 
 PST::
 
@@ -33,13 +33,13 @@ _RESERVED = ("", "{", "}", "{{", "}}", *_LITERALS)
 
 
 class Bare(str):
-    """A word without quotes and backslashes: its text as it stands. `value` says what it means as a value."""
+    """A word without quotes and backslashes, as typed. `value` converts it to a value."""
 
     __slots__ = ()
 
 
 class _Word(NamedTuple):
-    """One word, and what its unquoted characters make of it."""
+    """One word, and the meaning of its unquoted characters."""
 
     text: str
     bare: bool
@@ -47,18 +47,18 @@ class _Word(NamedTuple):
     key: bool
     """It ends in an unquoted colon."""
     dashes: int
-    """How many unquoted minus signs it begins with: 0, 1, or 2 for any more."""
+    """Number of unquoted minus signs at its start: 0, 1, or 2 for two and more."""
 
     def is_bracket(self, *brackets: str) -> bool:
         return self.bare and self.text in brackets
 
     def is_pair(self) -> bool:
-        """Whether it is a key, one flag or several; a number may begin with a minus sign, too."""
+        """Whether it is a key, or one or several flags. A negative number is neither."""
         return self.key or (self.dashes > 0 and not (self.bare and isinstance(_literal(self.text), (int, float))))
 
 
 def decode(words: Sequence[str]) -> Any:
-    """Return the value of words that come one by one, as the arguments of a program do.
+    """Return the value of separate words, as the arguments of a program.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def parse(words: Sequence[str]) -> list[Any]:
 
 
 def value(item: Any) -> Any:
-    """Return an item of `parse` with the bare words in it as numbers, literals or text."""
+    """Return an item of `parse` with its bare words converted to numbers, literals or text."""
     if isinstance(item, Bare):
         return _literal(item)
     if isinstance(item, list):
@@ -111,7 +111,7 @@ def _literal(text: str) -> Any:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Cut a text into words, their quotes and backslashes left in place."""
+    """Split a text into words. Quotes and backslashes are kept."""
     start, quoted, escaped = -1, False, False
     for i, char in enumerate(text):
         if char in _BLANKS and not quoted and not escaped:
@@ -152,7 +152,7 @@ def _scan(word: str) -> _Word:
 
 
 def _escape(word: str, i: int) -> tuple[str, int]:
-    """Return the character that the escape sequence after a backslash stands for, and where the sequence ends."""
+    """Return the character of the escape sequence after a backslash, and the end of the sequence."""
     end = i
     while end < min(i + 3, len(word)) and word[end] in _OCTAL:
         end += 1
@@ -163,7 +163,7 @@ def _escape(word: str, i: int) -> tuple[str, int]:
 
 
 def _utf8(text: str) -> str:
-    """Join surrogate escapes that make up UTF-8 sequences."""
+    """Decode surrogate escapes that form UTF-8 sequences."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -171,7 +171,7 @@ def _utf8(text: str) -> str:
 
 
 def _items(todo: list[_Word], nested: bool) -> list[Any]:
-    """Take words from the end of `todo`, if `nested` up to the bracket `}`; neighbouring pairs become one object."""
+    """Take words from the end of `todo`, if `nested` up to the bracket `}`. Adjacent pairs become one object."""
     items: list[Any] = []
     pairs: dict[str, Any] | None = None
     while todo:
@@ -195,7 +195,7 @@ def _items(todo: list[_Word], nested: bool) -> list[Any]:
 
 
 def _object(todo: list[_Word]) -> dict[str, Any]:
-    """Take words up to the bracket `}}`; those that are no pairs are dropped."""
+    """Take words up to the bracket `}}`. Words that are not pairs are dropped."""
     pairs: dict[str, Any] = {}
     while todo:
         word = todo.pop()
@@ -209,7 +209,7 @@ def _object(todo: list[_Word]) -> dict[str, Any]:
 
 
 def _pairs(word: _Word, todo: list[_Word]) -> dict[str, Any]:
-    """Return the flags of a word, or the key that it is with the value that follows."""
+    """Return the flags of a word, or a key with the value that follows it."""
     if not word.key:
         return {word.text[2:]: True} if word.dashes == 2 else dict.fromkeys(word.text[1:], True)
     if not todo or todo[-1].is_pair() or todo[-1].is_bracket("}", "}}"):
@@ -249,9 +249,9 @@ def encode(data: Any, indent: bool = True, number: Callable[[float], str] = fixe
 
 
 def _parts(items: Sequence[Any], level: int, indent: bool, number: Callable[[float], str]) -> Iterator[str]:
-    """Yield the texts of an array. An object without another one beside it needs no brackets.
+    """Yield the texts of an array. An object that is not next to another one needs no brackets.
 
-    Its pairs then stand behind the tabs that they would have on lines of their own: so ds-format 5.0.2 prints them.
+    Its pairs then follow the tabs that they would have on separate lines, as in ds-format 5.0.2.
     """
     objects = [False, *(isinstance(item, dict) for item in items), False]
     tabs = "\t" * level if indent else ""
@@ -286,7 +286,7 @@ def _braces(item: dict[str, Any], level: int, indent: bool, number: Callable[[fl
 
 
 def _join(parts: Iterable[str]) -> str:
-    """Put a blank between texts, unless a line ends there or tabs stand there."""
+    """Join texts with a blank, except at line ends and tabs."""
     text = ""
     for part in parts:
         text += part if not text or text.endswith("\n") or part.startswith("\t") else " " + part
@@ -316,7 +316,7 @@ class Float32(float):
 
     __slots__ = ()
     code = "f"
-    """What `struct` calls the type."""
+    """Code of the type in the module `struct`."""
 
     def __str__(self) -> str:
         packed = self._packed(self)
@@ -331,7 +331,7 @@ class Float32(float):
 
 
 class Float16(Float32):
-    """The same of float16."""
+    """A number of float16 as a float; see `Float32`."""
 
     __slots__ = ()
     code = "e"
@@ -341,7 +341,7 @@ _NARROW = {"float16": Float16, "float32": Float32}
 
 
 def in_type(value: Any, name: object) -> Any:
-    """Return a float, or the floats of a list, as numbers of a type, so that their text has the digits of that type.
+    """Return a float, or the floats in a list, as numbers of a type that print with the digits of that type.
 
     Parameters
     ----------
@@ -358,12 +358,12 @@ def in_type(value: Any, name: object) -> Any:
 
 
 def as_lists(data: Any) -> Any:
-    """Return an array as lists and a NumPy scalar as a number, with floats as numbers of their type."""
+    """Return an array as lists and a NumPy scalar as a number. Floats print with the digits of their type."""
     return in_type(data.tolist(), data.dtype.name) if hasattr(data, "tolist") else data
 
 
 def number(value: float) -> str:
-    """Return the text of a float for people: six decimals, or its shortest form where these hide it.
+    """Return a readable text of a float: six decimals, or its shortest form if six decimals hide its value.
 
     Examples
     --------
@@ -380,13 +380,13 @@ _MOST_DIGITS = 17
 
 
 class Text(str):
-    """Something to be printed as it is, on a line of its own; with `-j` it is JSON, which a terminal gets in ASCII."""
+    """Text to print unchanged on a separate line. With `-j` it is JSON, which is printed in ASCII on a terminal."""
 
     __slots__ = ()
 
 
 def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -> None:
-    """Print what a command returns.
+    """Print the items that a command returns.
 
     Parameters
     ----------
@@ -414,9 +414,9 @@ def write(items: Iterable[Any], *, as_json: bool = False, indent: bool = True) -
 
 
 def put(texts: Iterable[str], *, as_is: bool = False) -> None:
-    """Print texts as UTF-8 in every locale; surrogate escapes become the bytes that they stand for.
+    """Print texts as UTF-8 in every locale. Surrogate escapes become their bytes.
 
-    A terminal gets nothing that it would obey, see `visible`, unless `as_is`.
+    Control characters are escaped on a terminal, see `visible`, unless `as_is`.
 
     Raises
     ------
@@ -440,7 +440,7 @@ def put(texts: Iterable[str], *, as_is: bool = False) -> None:
 
 
 def plain(data: Any) -> Any:
-    """Return data made of what JSON knows: arrays as lists, bytes as text."""
+    """Return data as types that JSON supports: arrays as lists, bytes as text."""
     data = as_lists(data)
     if isinstance(data, bytes):
         return data.decode("utf-8", "surrogateescape")
@@ -452,7 +452,7 @@ def plain(data: Any) -> Any:
 
 
 def _ascii(text: str) -> str:
-    r"""Return JSON text with `\u` escapes for what is not ASCII, of which a terminal would obey some."""
+    r"""Return JSON text with `\u` escapes for non-ASCII characters, some of which control a terminal."""
     return re.sub("[^\\x00-\\x7e]", lambda match: json.dumps(match[0])[1:-1], text)
 
 
@@ -465,7 +465,7 @@ def _as_bytes(text: str) -> bytes:
 
 @contextlib.contextmanager
 def _closed_if_full() -> Iterator[None]:
-    """Close stdout when it fails, or else the interpreter would fail once more, flushing it at its end."""
+    """Close stdout when it fails. Otherwise the interpreter would fail again when it flushes stdout at exit."""
     try:
         yield
     except OSError:

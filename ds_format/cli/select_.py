@@ -1,4 +1,4 @@
-"""`ds select`: convert a file, whole or in part; and the options of reading and writing of all commands."""
+"""`ds select`: convert a file or a part of it. Also options of reading and writing for all commands."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ TIMES = ("calendar", "time_units")
 
 LAYOUT = Option(
     "layout",
-    "Of a ds file: 1.0 (the default), or 2.0.1, which older programs read.",
+    "Layout of a ds file: 1.0 (the default), or 2.0.1 for older programs.",
     "VERSION",
     choice("1.0", "2.0.1"),
 )
-CHECKSUM = Option("checksum", "Of a ds file: true adds checksums, which `ds verify` compares.", "BOOL", boolean)
+CHECKSUM = Option("checksum", "Whether a ds file gets checksums, which `ds verify` compares.", "BOOL", boolean)
 WRITTEN = (LAYOUT, CHECKSUM)
 """Options of commands that write datasets."""
 
 SKIP_UNSUPPORTED = Option(
-    "skip-unsupported", "Leave out variables that ds_format cannot hold, with a warning, instead of failing."
+    "skip-unsupported", "Skip variables with unsupported types with a warning instead of failing."
 )
 DIM = Option(
     "dim",
-    "For samples (.msgpack) and documents (.zds): the dimension along which they are made. By default an "
-    "unlimited one, else that which is the first one of most variables.",
+    "For samples (.msgpack) and documents (.zds): create one for each position along this dimension. By default an "
+    "unlimited dimension, or else the first dimension of most variables.",
     "NAME",
     word(none=False),
 )
 KEY = Option(
     "key",
-    "For samples and documents: the variable whose values become their keys. By default these are numbers.",
+    "For samples and documents: take keys from this variable. By default keys are numbers.",
     "VAR",
     word(none=False),
 )
@@ -80,7 +80,7 @@ def reading(request: Request, **fields: Any) -> Selection:
     Raises
     ------
     ArgumentError
-        If one is not of the form that its help shows.
+        If the form of an option differs from the one that its help shows.
     """
     selectors = {"sel": "sel", "range_": "range", "between": "between", "at": "at"}
     found: dict[str, Any] = {field: request.get(name) or None for field, name in selectors.items()}
@@ -93,9 +93,9 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     Raises
     ------
     ArgumentError
-        If one is not of its form, or the format of the target has no layouts or checksums.
+        If an option has an invalid form, or the format of the target has no layouts or checksums.
     DriverError
-        If no format has the suffix of the target, or it has no such option.
+        If no format has the suffix of the target, or the format does not support an option.
     """
     every = (*TIMES, "times", "dim", "key")
     found: dict[str, Any] = {name: request.get(name) for name in every if name in request.options}
@@ -122,7 +122,7 @@ def check_files(words: Sequence[Any]) -> None:
     """
     names = [*map(str, words)]
     found = [name for name in names[-1:] if os.path.isfile(name)]
-    # A variable in the place of INPUT, and INPUT in that of OUTPUT, which would be overwritten.
+    # A variable in place of INPUT, and INPUT in place of OUTPUT, which would be overwritten.
     is_shifted = len(words) > 1 and not (os.path.exists(names[-2]) or drivers.is_known(names[-2]) or is_none(words[-2]))
     if found and (len(words) == 1 or is_shifted):
         raise UsageError(f"OUTPUT is missing: found only {found[0]}, expected INPUT OUTPUT")
@@ -131,41 +131,41 @@ def check_files(words: Sequence[Any]) -> None:
 
 
 def check_places(pairs: Iterable[Mapping[str, Any]], request: Request) -> None:
-    """Check that no `NAME: VALUE` pair among the arguments of a command is an option with a value.
+    """Check that no `NAME: VALUE` pair among the arguments of a command is an option.
 
     Raises
     ------
     UsageError
-        If one is: only pairs before all arguments or after them are options.
+        If a pair is an option, because options must come before or after all arguments.
     """
     for name, value in ((name, value) for some in pairs for name, value in some.items()):
         if name in request.known and request.known[name] not in GENERAL and not is_index(value):
-            raise UsageError(f'the option "{name}" is between the arguments: options are first or last')
+            raise UsageError(f'the option "{name}" is between the arguments: put options first or last')
 
 
 def are_times_converted(request: Request) -> bool:
-    """Whether the request asks for times in other units or in another calendar."""
+    """Whether the request converts times to other units or to another calendar."""
     return any(name in request.options for name in TIMES)
 
 
 class Matching(NamedTuple):
-    """The part of any file that a command line means, and how it is written. It can be sent to another process."""
+    """Selection and options of writing of a command line, for any file. Picklable."""
 
     wanted: tuple[str, ...]
-    """Names of variables, or patterns; all without any."""
+    """Names of variables, or patterns; empty: all variables."""
     indexes: Mapping[str, Index]
-    """Positions along dimensions, whose names may be patterns, too."""
+    """Positions along dimensions, whose names may be patterns."""
     selection: Selection
-    """`range_`, `at`, `between`, and whether times become Julian dates, to be written in other units."""
+    """`range_`, `at`, `between`, and whether times become Julian dates, because they will be written in other units."""
     skip_unsupported: bool
     fixed: bool
-    """Whether names are no patterns."""
+    """Whether names are literal, not patterns."""
     options: Mapping[str, Any]
-    """Of creating a file."""
+    """Options of creating a file."""
     coords: bool = False
-    """Whether variables bring their coordinates, and the bounds of these."""
+    """Whether to include coordinates of the variables, and bounds of coordinates."""
     format: str | None = None
-    """Of the input, whatever its suffix and content."""
+    """Format of the input, whatever its suffix and content."""
 
     @property
     def jd(self) -> bool:
@@ -179,7 +179,7 @@ class Matching(NamedTuple):
         Raises
         ------
         MissingError
-            If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
+            If no variable exists, or a dimension does not; for any missing variable in strict mode.
         """
         compared = verifying(source) if verify else {}
         format = None if self.format is None else drivers.of_format(self.format)
@@ -204,14 +204,14 @@ class Matching(NamedTuple):
             write_subset(part, target, progress, **self.options, **more)
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return all that decides what is written, but for the suffix of the target."""
+        """Return everything that determines the output, except the suffix of the target."""
         fields = self._asdict() | {"selectors": self.selection.selectors(), "jd": self.jd}
         del fields["selection"]
         return {name: value for name, value in fields.items() if name not in ("coords", "format") or value}
 
 
 def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping[str, Any]], target: str) -> Matching:
-    """Return the part of files that a request means, and how it is written.
+    """Return selection and options of writing of a request.
 
     Parameters
     ----------
@@ -219,14 +219,14 @@ def matching(request: Request, variables: Iterable[str], pairs: Iterable[Mapping
     variables : iterable of str
         Names of variables, or patterns.
     pairs : iterable of dict
-        `DIM: INDEX` pairs besides those of the option `sel`.
+        `DIM: INDEX` pairs in addition to the option `sel`.
     target : str
         The output, or any name with the same suffix.
 
     Raises
     ------
     ArgumentError
-        If an option is not of the form that its help shows.
+        If the form of an option differs from the one that its help shows.
     """
     creation = writing(request, target)
     indexes = {dim: index(dim, value) for some in pairs for dim, value in some.items()}
@@ -252,7 +252,7 @@ def run(request: Request) -> Iterable[Any]:
     IndexError
         For an index beyond the size of its dimension.
     MissingError
-        If none of the variables, or one of the dimensions, does not exist; for any variable in strict mode.
+        If no variable exists, or a dimension does not; for any missing variable in strict mode.
     """
     words = [text(word, "argument") for word in request.words if not isinstance(word, dict)]
     check_files(words)
@@ -266,23 +266,23 @@ def run(request: Request) -> Iterable[Any]:
 COMMANDS = {
     "select": Command(
         usage=("ds [OPTIONS] select [VAR]... [DIM: INDEX]... [--] INPUT OUTPUT",),
-        about="Writes the variables of a file, or some of them, or parts of them, to another file. The suffixes tell "
-        "the formats. The content decides that of INPUT if its suffix is unknown. OUTPUT may be INPUT; it is replaced "
-        "when all is done.",
+        about="Writes all or some variables of a file, or parts of them, to another file. The suffixes determine the "
+        "formats. If the suffix of INPUT is unknown, its content determines the format. OUTPUT may be INPUT, and is "
+        "replaced atomically.",
         arguments=(
-            ("VAR", "Name of a variable, or a pattern of names. Without any, all variables are written."),
+            ("VAR", "Name of a variable, or a pattern of names. All variables by default."),
             (
                 "DIM: INDEX",
                 (
                     "Positions along a dimension, counted from 0 or, if negative, from the end. An integer removes "
-                    "the dimension; { INTEGER... } or { true false... } keeps it."
+                    "the dimension. { INTEGER... } or { true false... } keeps it."
                 ),
             ),
             ("INPUT", "The file to read."),
             ("OUTPUT", "The file to write."),
         ),
         options=(
-            Option("coords", "Write also the coordinates of the variables, and the bounds of these."),
+            Option("coords", "Write also coordinates of the variables, and bounds of coordinates."),
             FORMAT,
             SKIP_UNSUPPORTED,
             DIM,
@@ -290,14 +290,17 @@ COMMANDS = {
             KEY,
         ),
         examples=(
-            ("Convert a NetCDF file:", "ds select input.nc output.ds"),
+            ("Convert a NetCDF file, as `ds convert input.nc output.ds` does:", "ds select input.nc output.ds"),
             ("Two variables, at the first time:", "ds select temperature pressure time: 0 input.nc output.ds"),
             ("A variable with its coordinates:", "ds select --coords temperature input.nc output.ds"),
             ("The first and the last latitude:", "ds select lat: '{' 0 -1 '}' input.ds output.ds"),
-            ("One sample for each time, called by it:", "ds dim: time key: time select input.nc output.msgpack"),
-            ("The same as documents of JSON:", "ds dim: time select input.nc output.zds"),
-            ("A table without a known suffix:", "ds select table.dat output.ds format: csv"),
-            ("All of a NetCDF file but for compound types:", "ds select --skip-unsupported input.nc output.ds"),
+            (
+                "One sample for each time, with the time as key:",
+                "ds dim: time key: time select input.nc output.msgpack",
+            ),
+            ("One JSON document for each time:", "ds dim: time select input.nc output.zds"),
+            ("A table with an unknown suffix:", "ds select table.dat output.ds format: csv"),
+            ("Everything except variables of compound types:", "ds select --skip-unsupported input.nc output.ds"),
         ),
         run=run,
     ),

@@ -24,14 +24,14 @@ from .select_ import reading
 
 
 def cat(request: Request) -> Iterator[Any]:
-    """Yield a list of names and then lists of values, or one name and one value each.
+    """Yield a list of names, then a list of values for each row; a single name and values for one variable.
 
     Raises
     ------
     DsError, OSError
         If the file cannot be read.
     ArgumentError
-        If the variables differ in their dimensions.
+        If the dimensions of the variables differ.
     MissingError
         For a variable that does not exist.
     """
@@ -44,17 +44,17 @@ def cat(request: Request) -> Iterator[Any]:
             return
         _check_dimensions(names, keys, source, path)
         as_dates = timeaxis.to_iso if request.flag("h") else timeaxis.to_julian if request.flag("jd") else None
-        # what scrolls over a terminal shows by itself how far it is
+        # output that scrolls over a terminal is progress enough
         advance = Advance(None if sys.stdout.isatty() else request.progress)
         rows = _rows([keys[name] for name in names], source, as_dates, path, advance)
-        first = [*itertools.islice(rows, 1)]  # data that cannot be read shall not have a heading
+        first = [*itertools.islice(rows, 1)]  # print no heading if the data cannot be read
         heading = [] if request.flag("n") else [names]
         for row in itertools.chain(heading, first, rows):
             yield row if len(names) > 1 else row[0]
 
 
 def _check_dimensions(names: Sequence[str], keys: dict[str, str], source: Source, path: str) -> None:
-    """Raise unless the variables that have data have the same dimensions."""
+    """Raise if variables with data differ in their dimensions."""
     shapes = {}
     for name in names:
         entry = source.meta[keys[name]]
@@ -70,7 +70,7 @@ def _check_dimensions(names: Sequence[str], keys: dict[str, str], source: Source
 def _rows(
     keys: Sequence[str], source: Source, as_dates: Callable[..., Any] | None, path: str, advance: Advance
 ) -> Iterator[list[Any]]:
-    """Yield the values of all variables at each position along the first dimension; None for those without data."""
+    """Yield the values of all variables at each position along the first dimension; None for one without data."""
     entries = {key: source.meta[key] for key in keys}
     full = [key for key, entry in entries.items() if entry.get(".size") is not None]
     check_faults(source.faults, keys)
@@ -94,7 +94,7 @@ def _rows(
 
 
 def _converter(source: Source, key: str, as_dates: Callable[..., Any] | None, path: str) -> Callable[[Any], Any]:
-    """Return what makes dates of the values of a variable of time, and leaves others as they are."""
+    """Return a function that converts values of a time variable to dates, and returns other values unchanged."""
     attributes = attrs(source.meta[key])
     if as_dates is None or not timeaxis.is_time(attributes):
         return lambda values: values
@@ -106,7 +106,7 @@ def _converter(source: Source, key: str, as_dates: Callable[..., Any] | None, pa
             return as_dates(values, attributes["units"], attributes.get("calendar"))
         except UnsupportedError as error:
             if not has_warned:
-                warnings.warn(f"{error.at(path=path, variable=unescape(key))}; it is printed as it is", stacklevel=2)
+                warnings.warn(f"{error.at(path=path, variable=unescape(key))}; its numbers are printed", stacklevel=2)
             has_warned = True
             return values
 
@@ -114,7 +114,7 @@ def _converter(source: Source, key: str, as_dates: Callable[..., Any] | None, pa
 
 
 def stats(request: Request) -> Iterator[Any]:
-    """Yield the statistics by name; nothing, or with `-j` None, if there are no data.
+    """Yield the statistics by name. Without data, yield nothing, or None with `-j`.
 
     Raises
     ------
@@ -149,38 +149,41 @@ def _summary(request: Request) -> dict[str, Any] | None:
         n_bytes = width * math.prod(size)
         advance = Advance(request.progress, n_bytes * n_passes(n_bytes, width))
         found = vars(summarize(lambda: advance.over_arrays(source.blocks(key), width), n_bytes))
-        ends = {end: in_type(found[end], entry.get(".type")) for end in ("min", "max")}  # values, the rest is computed
+        ends = {
+            end: in_type(found[end], entry.get(".type")) for end in ("min", "max")
+        }  # values of the variable, the others are computed
         return {**found, **ends}
 
 
 COMMANDS = {
     "cat": Command(
         usage=("ds cat [OPTIONS] VAR... [--] INPUT",),
-        about="Prints the names of the variables on a line, and then a line for each position along the first "
-        "dimension. Missing values are none, or an empty line where nothing else is on it. Packed numbers are "
-        "unpacked. Several variables need to have the same dimensions.",
+        about="Prints the names of the variables on a line, then a line for each position along the first dimension. "
+        "A missing value is none, or an empty line if it is alone on the line. Packed numbers are unpacked. All "
+        "variables must have the same dimensions.",
         arguments=(
             ("VAR", "Name of a variable, or a pattern of names."),
             ("INPUT", "The file."),
         ),
         options=(
-            Option("h", "Print times as text in ISO 8601, to the second."),
+            Option("h", "Print times as ISO 8601 text, rounded to seconds."),
             Option("jd", "Print times as Julian dates."),
-            Option("n", "Do not print the names."),
+            Option("n", "Do not print the line of names."),
         ),
         examples=(
             ("Two variables side by side:", "ds cat time temperature data.ds"),
-            ("Times to be read by people:", "ds cat -h time data.ds"),
+            ("Times as readable text:", "ds cat -h time data.ds"),
             ("The first time only, as JSON:", "ds cat -j temperature data.ds sel: '{ time: 0 }'"),
-            ("Where time is 1 or more:", "ds cat temperature data.ds between: '{ time: { 1 none } }'"),
+            ("Values where time is 1 or more:", "ds cat temperature data.ds between: '{ time: { 1 none } }'"),
         ),
         run=cat,
     ),
     "stats": Command(
         usage=("ds stats [OPTIONS] VAR [--] INPUT",),
-        about="Prints the number of values that are not missing, their least and greatest, mean, median and standard "
-        "deviation, and between which values the middle 68, 95 and 99 % lie. NaN counts only as a value. Booleans are "
-        "0 and 1; packed numbers are unpacked. All is exact, and the file may be larger than memory.",
+        about="Prints the number of values that are not missing, their minimum, maximum, mean, median and standard "
+        "deviation, and the intervals that contain the middle 68, 95 and 99 %. NaN counts as a value, but is ignored "
+        "otherwise. Booleans are 0 and 1. Packed numbers are unpacked. Results are exact, and the file may be larger "
+        "than memory.",
         arguments=ONE_VARIABLE,
         options=(),
         examples=(

@@ -52,12 +52,12 @@ def run(request: Request) -> Iterator[Any]:
 
 
 def _files(name: str) -> list[str]:
-    """Return the files that an argument stands for.
+    """Return the files for an argument.
 
     Raises
     ------
     MissingError, DriverError
-        If there are none in a folder, or none that a pattern matches.
+        If a folder has no files, or a pattern matches none.
     """
     if has_wildcard(name) or (os.path.isdir(name) and not drivers.is_store(name)):
         found = find([name], None)
@@ -67,7 +67,7 @@ def _files(name: str) -> list[str]:
 
 
 def _size_of(path: str) -> int:
-    """Return the bytes of a file, or of all files in a folder; 0 if there is none."""
+    """Return the bytes of a file, or of all files in a folder; 0 if it does not exist."""
     if os.path.isdir(path):
         inner = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
         return sum(map(_size_of, inner))
@@ -84,30 +84,30 @@ def _line(problem: Problem) -> list[str | None]:
 COMMANDS = {
     "verify": Command(
         usage=("ds verify [OPTIONS] [--] INPUT...",),
-        about="Reads all of each file, and prints a line for each problem: file, variable (none: the file as a whole), "
-        "error or warning, and what was found. Errors are data that are wrong or cannot be read; warnings are what "
-        "ds_format reads, but other programs perhaps do not. The exit status is 1 if there is an error.",
+        about="Reads each file completely, and prints a line for each problem: file, variable (none for the whole "
+        "file), severity and description. An error means that data are wrong or unreadable. A warning means that "
+        "ds_format can read the data, but other programs may fail. The exit status is 1 if there is an error.",
         arguments=(
             (
                 "INPUT",
                 (
-                    "A file of any format, or the folder of a store. Of another folder, and of a pattern with *, ?, "
-                    "[...] or **, all files of a known suffix or with recognised content are checked, and a warning "
-                    "counts the others. What cannot be opened is an error."
+                    "A file of any format, the folder of a store, another folder, or a pattern with *, ?, [...] or **. "
+                    "In folders and patterns, files with a known suffix or recognised content are checked, and a "
+                    "warning counts the others. A file that cannot be opened is an error."
                 ),
             ),
         ),
         options=(
             Option(
                 "strict",
-                "Exit with status 1 for warnings, too, and warn of what is allowed in a ds file but seldom meant: "
-                "variables that share bytes, NaN in attributes, names that are no text.",
+                "Exit with status 1 also for warnings. Warn also about unusual ds files: variables that share bytes, "
+                "NaN in attributes, names that are not text.",
             ),
-            Option("checksum", "Warn of ds files without checksums. Those that a file has are always compared."),
+            Option("checksum", "Warn about ds files without checksums. Existing checksums are always compared."),
         ),
         examples=(
             ("Check some files:", "ds verify a.ds b.nc"),
-            ("Check all files of a folder, and of those in it:", "ds verify archive"),
+            ("Check all files in a folder and its subfolders:", "ds verify archive"),
             ("List the problems as JSON:", "ds verify -j a.ds"),
         ),
         run=run,

@@ -72,9 +72,9 @@ def test_flags_have_no_values() -> None:
         Request("ls", [], options).check(load("ls").options).check_flags()
 
     check(l=True, F=False, a="units", **{"print-completion": "bash"})
-    with pytest.raises(UsageError, match=r'"l" has no value, found 5$'):
+    with pytest.raises(UsageError, match=r'"l" takes no value, found 5$'):
         check(l=5)
-    with pytest.raises(UsageError, match=r'"version" has no value, found 2\.0\.1: .* called layout'):
+    with pytest.raises(UsageError, match=r'"version" takes no value, found 2\.0\.1: .* use `layout`'):
         check(version="2.0.1")
 
 

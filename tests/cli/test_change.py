@@ -130,7 +130,7 @@ def test_words_that_are_no_command_line(line: str, ds: Run) -> None:
     ("line", "told"),
     [
         ("select temperatur", 'variable "temperatur" not found: did you mean temperature?'),
-        ("select base.ds", 'variable "base.ds" not found: it is a file, and only one is read'),
+        ("select base.ds", 'variable "base.ds" not found: it is a file, and this command reads only one file'),
         ("select nope nix", 'variable "nope" not found; variable "nix" not found'),
         ("select nope: 0", 'dimension "nope" not found'),
         ("select temperature tim: 0", 'dimension "tim" not found: did you mean time?'),
@@ -217,7 +217,7 @@ def test_merge(ds: Run, base: str) -> None:
     assert changed(ds, "merge time out.ds").keys() == {"."}
     refused = ds("merge", "time", base)
     assert refused.status == 1
-    assert "nothing to merge" in refused.err
+    assert "there are no inputs" in refused.err
     assert "temperature" in files.read(base)
 
 

@@ -128,7 +128,7 @@ def test_a_dry_run(ds: Run) -> None:
         (["archvie", "out"], "archvie: File does not exist: did you mean archive?"),
         (
             ["archive/a.ds", "archive/sub/b.ds", "one.ds"],
-            "one.ds: expected a folder as the last word, for there may be",
+            "one.ds: expected a folder as the last word, because there may be",
         ),
         (["archive/*.ds", "one.ds"], "one.ds: expected a folder as the last word"),
         (

@@ -130,7 +130,7 @@ def test_as_a_function(base: str, other: str, capsys: pytest.CaptureFixture[str]
 
 def test_the_manual_page_tells_the_status() -> None:
     pages = dict(explain.manual_pages())
-    assert "\n0 if both are the same, 1 if they differ, 2 after" in pages["ds-diff.1"]
+    assert "\n0 if both are equal, 1 if they differ, 2 after" in pages["ds-diff.1"]
     assert "\n0, or 1 after an error" in pages["ds-ls.1"]
 
 

@@ -148,16 +148,16 @@ def test_an_existing_output_is_not_taken_for_the_input(ds: Run, field: str) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("select f.ds layout: 2.0.1 o.ds", 'the option "layout" is between the arguments: options are first or last'),
-        ("select v dim: time f.ds o.zds", 'the option "dim" is between the arguments: options are first or last'),
-        ("select f.ds sel: { time: 0 } o.ds", 'the option "sel" is between the arguments: options are first or last'),
+        ("select f.ds layout: 2.0.1 o.ds", 'the option "layout" is between the arguments: put options first or last'),
+        ("select v dim: time f.ds o.zds", 'the option "dim" is between the arguments: put options first or last'),
+        ("select f.ds sel: { time: 0 } o.ds", 'the option "sel" is between the arguments: put options first or last'),
         (
             "rename v: w f.ds layout: 2.0.1 o.ds",
-            "found layout: between INPUT and OUTPUT: options are first or last, arguments before INPUT",
+            "found layout: between INPUT and OUTPUT: put options first or last, and arguments before INPUT",
         ),
         (
             "set f.ds title: x o.ds",
-            "found title: between INPUT and OUTPUT: options are first or last, arguments before INPUT",
+            "found title: between INPUT and OUTPUT: put options first or last, and arguments before INPUT",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_variable_called_like_a_command_is_listed(ds: Run) -> None:
 def test_the_variable_is_missing(command: str, ds: Run, field: str) -> None:
     status, out, err = ds(command, field)
     assert (status, out) == (1, "")
-    expected = f"ds {command}: VAR is missing: found only the file f.ds; `ds ls f.ds` lists what it has\nUsage: ds "
+    expected = f"ds {command}: VAR is missing: found only the file f.ds; `ds ls f.ds` lists possible names\nUsage: ds "
     assert err.startswith(expected)
     err = ds(command, "v").err
     assert err.startswith(f"ds {command}: INPUT is missing: found only v, which is not a file\nUsage: ds ")
@@ -217,7 +217,7 @@ def test_the_variable_is_missing(command: str, ds: Run, field: str) -> None:
 
 def test_the_dimension_is_missing(ds: Run, field: str) -> None:
     err = ds("dim", field).err
-    assert err.startswith("ds dim: DIM is missing: found only the file f.ds; `ds dims f.ds` lists what it has\n")
+    assert err.startswith("ds dim: DIM is missing: found only the file f.ds; `ds dims f.ds` lists possible names\n")
 
 
 @pytest.mark.parametrize("other", ["cut.ds", "link.ds"])
@@ -261,7 +261,7 @@ def test_the_file_without_units_is_named(ds: Run) -> None:
 def test_an_option_between_pairs(line: str, ds: Run, field: str) -> None:
     status, _, err = ds(*line.split())
     assert status == 1
-    message = 'the option "layout" is between the arguments: options are first or last'
+    message = 'the option "layout" is between the arguments: put options first or last'
     assert err.startswith(f"ds {line.split()[0]}: {message}\nUsage: ds ")
     assert not Path("o.ds").exists()
 
@@ -290,5 +290,5 @@ def test_patterns_of_addresses(ds: Run) -> None:
 
 def test_the_variable_before_an_address_is_missing(ds: Run) -> None:
     path = "https://a.b/x.nc"
-    expected = f"ds cat: VAR is missing: found only the file {path}; `ds ls {path}` lists what it has\n"
+    expected = f"ds cat: VAR is missing: found only the file {path}; `ds ls {path}` lists possible names\n"
     assert ds("cat", path).err.startswith(expected)

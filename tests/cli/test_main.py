@@ -218,7 +218,7 @@ def test_a_file_that_does_not_exist(ds: Run) -> None:
 
 
 def test_the_layout_of_ds_files(ds: Run, base: str) -> None:
-    told = 'ds: the option "version" has no value, found 2.0.1: the layout of ds files is called layout\n'
+    told = 'ds: the option "version" takes no value, found 2.0.1: to set the layout of a ds file use `layout`\n'
     assert ds("version:", "2.0.1", "select", base, "out.ds").err.startswith(told)
     assert not Path("out.ds").exists()
     for line in (

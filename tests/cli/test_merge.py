@@ -79,7 +79,7 @@ def test_without_a_coordinate_the_length_tells(ds: Run) -> None:
     for n in (1, 3):
         last = bare("c.ds", n)
         status, _, err = ds("merge", "time", "a.ds", "b.ds", "c.ds")
-        assert status == 1 and 'is no longer along "time" than an input' in err
+        assert status == 1 and 'is not longer along "time" than an input' in err
         assert Path("c.ds").read_bytes() == last
     bare("c.ds", 5)
     assert ds("merge", "time", "a.ds", "b.ds", "c.ds") == (0, "", "")

@@ -184,16 +184,16 @@ def test_errors_are_one_line(ds: Run, sample: str) -> None:
         (["nothing", sample], 'sample.nc: variable "nothing" not found'),
         (["lat", sample, "o:", "5"], "o: invalid type: expected the name of a picture"),
         (["lat", sample, "limits:", "5"], "limits: invalid type: expected { A B }, found 5"),
-        (["lat", sample, "limits:", "{", "5", "1", "}"], "limits: expected the lower one first, found { 5 1 }"),
+        (["lat", sample, "limits:", "{", "5", "1", "}"], "limits: expected the lower limit first, found { 5 1 }"),
         (["lat", sample, "limits:", BIG], f"limits: invalid type: expected {{ A B }}, found {BIG}"),
         (["lat", sample, "limits:", f"{{ 0 {BIG} }}"], f"limits: invalid type: {EXPECTED}, found {{ 0 {BIG} }}"),
-        (["time", sample, "limits:", "{", "1", "5", "}"], "limits: times have none"),
-        (["lat", sample, "--coastlines"], "coastlines: only pictures have them: expected -o with the name of one"),
-        (["lat", sample, "colormap:", "x"], "colormap: only pictures have them: expected -o with the name of one"),
+        (["time", sample, "limits:", "{", "1", "5", "}"], "limits: not possible for values that are times"),
+        (["lat", sample, "--coastlines"], "coastlines: only possible for pictures: add -o OUTPUT with the name of a picture"),
+        (["lat", sample, "colormap:", "x"], "colormap: only possible for pictures: add -o OUTPUT with the name of a picture"),
         (["lat", sample, "-o", "x.png", "colormap:", "5"], "colormap: invalid type: expected a name, found 5"),
     ):  # fmt: skip
         assert ds("plot", *words) == (1, "", f"ds plot: {message}\n")
     status, _, err = ds("plot", "lat", sample, "-o")
     assert status == 1
-    assert err.startswith("ds plot: -o: expected the name of a picture: one of .png ")
+    assert err.startswith("ds plot: -o: expected the name of a picture with one of the suffixes .png ")
     assert ds("plot", sample, "a", "b").err.startswith("ds plot: invalid number of arguments\nUsage: ds plot ")

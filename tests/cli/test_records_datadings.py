@@ -108,7 +108,7 @@ def test_sample(ds: Run, data: str) -> None:
     assert ds("records", "sample", data, "c.msgpack", "3", "strategy:", "sequential") == (0, "", "")
     first, second, third = map(values, ("a.msgpack", "b.msgpack", "c.msgpack"))
     assert len({*first}) == len({*second}) == 3 and first != second and third == [0, 1, 2]
-    assert "expected a number up to 10 samples, found 11" in ds("records", "sample", data, "d.msgpack", "11").err
+    assert "expected a number from 0 to 10, the number of samples, found 11" in ds("records", "sample", data, "d.msgpack", "11").err
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ USAGE = [
     (("cat", "x", "sel:", "{", "n:", "0", "}"), 'cat: unrecognized option "sel"'),
     (("cat", "x", "--nonsense"), 'unrecognized option "nonsense"'),
     (("get", "x"), "get: expected a key, or index: N"),
-    (("sample", "data.msgpack", "y", "1", "strategy:", "sequential", "seed:", "1"), "sample: seed is for"),
-    (("merge", "data.msgpack", "y", "strategy:", "concat", "seed:", "1"), "merge: seed is for"),
-    (("shuffle", "data.msgpack", "y", "--true-shuffle", "buf-size:", "3"), "shuffle: --true-shuffle needs"),
+    (("sample", "data.msgpack", "y", "1", "strategy:", "sequential", "seed:", "1"), "sample: seed is only possible"),
+    (("merge", "data.msgpack", "y", "strategy:", "concat", "seed:", "1"), "merge: seed is only possible"),
+    (("shuffle", "data.msgpack", "y", "--true-shuffle", "buf-size:", "3"), "shuffle: --true-shuffle excludes"),
 ]
 
 

@@ -83,7 +83,7 @@ def test_info(data: str, ds: Run) -> None:
 def test_bench(data: str, ds: Run) -> None:
     for options in ((), ("--raw",), ("--shuffle",)):
         assert json.loads(ds("records", "bench", "-j", *options, data).out)["samples"] == 10
-    assert "bench: --mmap is for datadings" in ds("records", "bench", "--mmap", data).err
+    assert "bench: --mmap is only possible for datadings" in ds("records", "bench", "--mmap", data).err
 
 
 @BOTH
@@ -291,7 +291,7 @@ def test_reindex(data: str, ds: Run) -> None:
     ds("pack", data, "a.zds")
     assert "a.zds: an archive is not changed" in ds("reindex", "a.zds").err
     files.write("a.nc", {"x": 1})
-    assert "a.nc: a file without an index" in ds("reindex", "a.nc").err
+    assert "a.nc: files of this format have no index" in ds("reindex", "a.nc").err
 
 
 @BOTH

@@ -1,10 +1,10 @@
-"""`ds info` and `ds meta`: what the headers of files say, on one screen or as it is.
+"""`ds info` and `ds meta`: the headers of files as an overview, or unchanged.
 
 ::
 
-    __init__.py    a file → what its header says, as data, which `info -j` prints
-    container_facts.py  the same of samples, documents and objects
-    page.py        the data → lines, as wide as the terminal
+    __init__.py         header of a file → facts, which `info -j` prints
+    container_facts.py  samples, documents and objects → facts
+    page.py             facts → lines, as wide as the terminal
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ LENGTH = ".stored"
 """Bytes of a variable in a ds file."""
 CONTAINERS = ("binpickle", "datadings", "zds")
 STORAGE = (".netcdf", ".hdf5")
-"""Properties that tell how something is stored in files of a format."""
+"""Properties that describe storage in files of a format."""
 
 
 def info(request: Request) -> Iterator[Any]:
-    """Print what is in the files; with `-j` yield an object for each.
+    """Print an overview of the files; with `-j` yield an object for each.
 
     Raises
     ------
     DsError, OSError
-        If the file cannot be read; of several, at the end.
+        If a file cannot be read; if there are several files, at the end.
     """
     paths = request.at_least(1, "FILE")
     as_json, format = request.flag("j"), request.get("format")
@@ -83,7 +83,7 @@ def _say(message: str) -> None:
 
 
 def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
-    """Return what is known of a file.
+    """Return facts about a file.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        `path`, `driver`, `format`, `size` in bytes, and what `container_facts.FORMATS` says of a container. Where there
-        is a dataset, `dimensions`: name → `size` (None: not known) and `unlimited`; `variables`: name → `type`, `dims`,
-        `shape` (None: no data), `size` in bytes of the values (None: not known), `coordinate`, `missing` (whether
-        values may be; None: the file does not say), `packed`, `storage`, `attributes`, and `error`, why it cannot be
-        read, or None; `groups`, of which some may be empty; and `attributes`.
+        `path`, `driver`, `format`, `size` in bytes, and the facts of `container_facts.FORMATS` about a container. A
+        dataset also has `dimensions`: name → `size` (None: unknown) and `unlimited`; `variables`: name → `type`,
+        `dims`, `shape` (None: no data), `size` in bytes of the values (None: unknown), `coordinate`, `missing` (whether
+        values may be missing; None: unknown), `packed`, `storage`, `attributes`, and `error` (the reason why it cannot
+        be read, or None); `groups`, which may be empty; and `attributes`.
 
     Raises
     ------
@@ -130,16 +130,19 @@ def facts_of(path: str, format: str | None = None) -> dict[str, Any]:
 
 
 def _dataset(meta: Mapping[str, Mapping[str, Any]], errors: Mapping[str, str], own: str = "") -> dict[str, Any]:
-    """Return what metadata tell; `own` is the property of this format, of which those of others are only memories."""
+    """Return facts from metadata. `own` is the storage property of the format of the file.
+
+    Storage properties of other formats come from a former file, and do not describe this one.
+    """
     entries = lookup.from_metadata({key: dict(entry) for key, entry in meta.items()}).variables
     record = meta.get(".", {})
-    told = {unescape(key): message for key, message in errors.items()}
+    messages = {unescape(key): message for key, message in errors.items()}
     dims = {escape(name): entry[".dims"] for name, entry in entries.items()}
-    places = set(map(unescape, coordinates(meta, dims)))
+    axes = set(map(unescape, coordinates(meta, dims)))
     return {
         "dimensions": _dimensions(entries, record),
         "variables": {
-            name: {**_variable(entry, own), "coordinate": name in places, "error": told.get(name)}
+            name: {**_variable(entry, own), "coordinate": name in axes, "error": messages.get(name)}
             for name, entry in _in_order(meta, entries)
         },
         "groups": _names(_stored(record).get("groups")),
@@ -168,20 +171,20 @@ def _variable(entry: Mapping[str, Any], own: str) -> dict[str, Any]:
 
 
 def _stored(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return how something is stored, as its property says."""
+    """Return the storage property of a variable or dataset."""
     return next((entry[name] for name in STORAGE if isinstance(entry.get(name), dict)), {})
 
 
 def _size(entry: Mapping[str, Any], stored: Mapping[str, Any]) -> int | None:
-    """Return the bytes that the values take, as far as the header tells."""
+    """Return the bytes of the values, or None if the header does not determine them."""
     shape = entry[".size"]
     if shape is None:
         return None
     n = math.prod(shape)
     kind = TYPES.get(entry[".type"] or "")
     if kind is not None and kind.is_string:
-        room = stored.get("char")
-        length = room.get("size", 1) if isinstance(room, dict) else None
+        char = stored.get("char")
+        length = char.get("size", 1) if isinstance(char, dict) else None
         stored_size = entry.get(LENGTH)
         return n * length if isinstance(length, int) else stored_size if n else 0
     return None if kind is None else n * max(kind.size, 1)
@@ -212,16 +215,16 @@ def _titled(format: drivers.Format, source: Source) -> str:
 
 
 def _of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
-    """Return what the header of a ds file says.
+    """Return version, metadata and errors from the header of a ds file.
 
     Returns
     -------
     format : str
         With the version of its layout.
     meta : dict
-        As `ds_header.meta`; with `.missing`, and the bytes in the file as `LENGTH`.
+        As from `ds_header.meta`, with `.missing`, and the bytes in the file as `LENGTH`.
     faults : dict
-        What is wrong with variables.
+        Errors of variables by key.
 
     Raises
     ------
@@ -242,7 +245,7 @@ def _of_ds(path: str) -> tuple[str, dict[str, dict[str, Any]], dict[str, str]]:
 
 
 PROPERTIES = (".dims", ".size", ".type", ".time")
-"""Properties of variables in files that are no ds files; others are about how they are stored."""
+"""Properties of variables in files other than ds files. The remaining properties describe storage."""
 
 
 def meta(request: Request) -> Iterator[Any]:
@@ -270,7 +273,7 @@ def meta(request: Request) -> Iterator[Any]:
 
 
 def _entries(path: str) -> dict[str, dict[str, Any]]:
-    """Return the metadata as they are in a ds file, or what is known of the variables of another."""
+    """Return the metadata of a ds file unchanged, or attributes and `PROPERTIES` from another file."""
     if drivers.find_existing(path).name == "ds":
         return ds_header.entries(path)
     entries = {}
@@ -285,39 +288,39 @@ def _entries(path: str) -> dict[str, dict[str, Any]]:
 COMMANDS = {
     "info": Command(
         usage=("ds info [OPTIONS] [--] FILE...",),
-        about="Prints what is in each file: its format and size, dimensions and which of them are unlimited, "
-        "coordinates and variables with type, dimensions, size in bytes and attributes, and the attributes of the "
-        "dataset. Of samples, documents and pickled objects it tells how many there are, and what they look like. "
-        "Only headers are read where the format has one. Long values are cut, and of files with many variables each "
-        "has one line; -l prints all. On a terminal there are colours, if the library rich is installed (pip install "
-        "'ds-format-cython[rich]'), unless NO_COLOR is set or TERM is dumb.",
+        about="Prints an overview of each file: its format and size, its dimensions, coordinates and variables with "
+        "type, dimensions, size in bytes and attributes, and the attributes of the dataset. For samples, documents "
+        "and pickled objects, it prints their number and structure. Only headers are read if the format has them. "
+        "Long values are cut, and each variable takes one line if there are many; -l prints everything. Terminals "
+        "show colours if the library rich is installed (pip install 'ds-format-cython[rich]'), unless NO_COLOR is set "
+        "or TERM is dumb.",
         arguments=(("FILE", "A file of any format, or the folder of a store of documents."),),
         options=(
-            Option("l", "Print all variables, and all attributes as they are, each on a line of its own."),
+            Option("l", "Print all variables and all attributes in full, each on a separate line."),
             FORMAT,
         ),
         examples=(
-            ("What is in a file:", "ds info data.nc"),
-            ("The same as JSON:", "ds info -j data.nc"),
-            ("All attributes as they are:", "ds info -l data.nc"),
+            ("Overview of a file:", "ds info data.nc"),
+            ("Overview as JSON:", "ds info -j data.nc"),
+            ("All attributes in full:", "ds info -l data.nc"),
         ),
         run=info,
     ),
     "meta": Command(
         usage=("ds meta [OPTIONS] [VAR] [--] INPUT",),
-        about="Prints what the header of a file says: attributes, and properties, whose names begin with a dot. "
-        "For a ds file these are all that it has, also where data begin and how they are stored.",
+        about="Prints the header of a file: attributes, and properties, whose names start with a dot. For a ds file, "
+        "these are all its properties, including position and storage of the data.",
         arguments=(
             (
                 "VAR",
-                "Name of a variable, or a pattern that matches one; . is the dataset. Without it, or none: everything.",
+                "Name of a variable, or a pattern that matches one; . is the dataset. Everything if absent or none.",
             ),
             ("INPUT", "The file."),
         ),
         options=(),
         examples=(
             ("All metadata of a file, as JSON:", "ds meta -j data.ds"),
-            ("Those of a variable:", "ds meta temperature data.ds"),
+            ("Metadata of a variable:", "ds meta temperature data.ds"),
             ("Attributes of the dataset:", "ds meta . data.ds"),
         ),
         run=meta,

@@ -1,4 +1,4 @@
-"""What samples, documents and pickled objects are, beyond the dataset that they may hold."""
+"""Facts about samples, documents and pickled objects, in addition to the dataset that they may contain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..records.printing import described
 from ..records.record_readers import document_size, layout_in, size_in
 
 ContainerFacts = tuple[dict[str, Any], bool]
-"""Facts, and whether there is a dataset whose metadata are known without reading all."""
+"""Facts, and whether there is a dataset whose metadata can be read without reading everything."""
 
 
 def _samples(path: str) -> ContainerFacts:
@@ -40,7 +40,7 @@ def _samples(path: str) -> ContainerFacts:
 
 
 def _entries(record: Any) -> Any:
-    """Return the types of what is in a sample or document."""
+    """Return the types of the entries of a sample or document."""
     if not isinstance(record, dict):
         return described(record)
     return {name if isinstance(name, str) else repr(name): described(value) for name, value in record.items()}
@@ -93,7 +93,7 @@ def _object(path: str) -> ContainerFacts:
 
 
 def _is_dataset(path: str) -> bool:
-    """Whether this package has written an object as a dataset; what cannot be loaded safely is none."""
+    """Whether this package wrote an object as a dataset. False if the object cannot be loaded safely."""
     try:
         source = BinPickleSource(path)
     except DsError:

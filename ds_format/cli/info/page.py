@@ -1,4 +1,4 @@
-"""Facts of a file → lines: the most important first, what is long is cut, with a hint; in colours on a terminal."""
+"""Facts of a file → lines: the most important facts first, long values cut with a hint, colours on a terminal."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, NamedTuple, TextIO
 from ...base.text import aligned, bytes_of, on_one_line
 
 Piece = tuple[str, str]
-"""Text, and its role, which decides on the colour; "": none."""
+"""Text and its role, which determines the colour; "": no colour."""
 Cell = Sequence[Piece]
-"""What stays on one line, if it is not longer than a line."""
+"""Text that is not broken unless it is longer than a line."""
 Line = list[Piece]
 
 LEAST = 16
-"""Columns of text, however narrow a terminal is."""
+"""Minimum width of the text, even on a narrower terminal."""
 
 DETAILED = 30
-"""Most variables whose attributes are shown."""
+"""Maximum number of variables above which attributes are omitted."""
 LISTED = 200
-"""Most variables that have a line, most dimensions, and most attributes of the dataset, unless all are wanted."""
+"""Maximum number of variables, of dimensions, and of attributes of the dataset, without `-l`."""
 ATTRIBUTES = 12
-"""Most attributes of a variable that are shown by default."""
+"""Maximum number of attributes of a variable, without `-l`."""
 COLUMNS = (24, 8, 8)
-"""Most columns of name, type and size that are aligned."""
+"""Maximum width of name, type and size up to which they are aligned."""
 UNSURE = ("netcdf", "hdf5")
-"""Drivers whose files say which values count as missing, but not whether there are any."""
+"""Drivers whose files define a missing value, but do not record whether it occurs."""
 SENTINELS = ("_FillValue", "missing_value")
 
 
@@ -43,7 +43,7 @@ class _Group(NamedTuple):
 
 
 class _Page:
-    """Takes lines, and remembers whether something was cut."""
+    """Collects lines, and remembers whether something was cut."""
 
     def __init__(self, width: int, driver: str, *, is_long: bool):
         self.width, self.driver, self.is_long = width, driver, is_long
@@ -62,7 +62,7 @@ class _Page:
         return text
 
     def some(self, items: Mapping[str, Any], most: int) -> dict[str, Any]:
-        """Return the first items, or all."""
+        """Return the first `most` items, or all with `-l`."""
         if self.is_long or len(items) <= most:
             return dict(items)
         self.is_cut = True
@@ -74,16 +74,16 @@ class _Page:
 
 
 def lines(found: Mapping[str, Any], width: int, *, is_long: bool) -> list[Line]:
-    """Return the lines that tell of a file.
+    """Return the lines about a file.
 
     Parameters
     ----------
     found : dict
-        As of `facts_of`.
+        From `facts_of`.
     width : int
         Columns of a line.
     is_long : bool
-        Whether nothing is to be cut.
+        Whether to print everything in full.
     """
     page = _Page(width, found["driver"], is_long=is_long)
     path = on_one_line(found["path"])
@@ -102,7 +102,7 @@ def lines(found: Mapping[str, Any], width: int, *, is_long: bool) -> list[Line]:
 
 
 def _groups(found: Mapping[str, Any]) -> list[_Group]:
-    """Return what is in the dataset, and in each of its groups, whose names they begin with; outer ones first."""
+    """Return the contents of the dataset and of each group, outer groups first. Names start with their group."""
     groups: dict[str, _Group] = {"": _Group("", {}, {}, {}, {})}
 
     def place(name: str) -> _Group:
@@ -232,11 +232,11 @@ def _add_attribute(page: _Page, name: str, value: Any, indent: int) -> None:
 
 
 ENTRIES = 20
-"""Most entries of a sample or document, and most lines of the tree of an object, unless all are wanted."""
+"""Maximum number of entries of a sample or document, and of lines of the tree of an object, without `-l`."""
 
 
 def container_cells(found: Mapping[str, Any], *, is_long: bool) -> Iterator[Sequence[Cell]]:
-    """Yield the cells of each line about a container; none for other files."""
+    """Yield the cells of each line about a container; nothing for other files."""
     if "samples" in found:
         about = f"{found['samples']}, {bytes_of(found['bytes'])} in all"
         yield _line("samples", f"{about}; {'an index' if found['index'] else 'no index: ds reindex makes one'}")
@@ -277,22 +277,22 @@ def _entries(entries: Any, is_long: bool) -> str:
 
 
 MAX_TEXT = 120
-"""Characters of a value, unless all are wanted."""
+"""Maximum number of characters of a value, without `-l`."""
 MAX_ITEMS = 8
-"""Items of an array, unless all are wanted."""
+"""Maximum number of items of an array, without `-l`."""
 
 
 def shown(value: Any, *, is_long: bool = False, limit: int = MAX_TEXT) -> tuple[str, bool]:
-    r"""Return a value as text, with escapes for what a terminal would obey, and whether it was cut.
+    r"""Return a value as text, with control characters escaped, and whether it was cut.
 
     Parameters
     ----------
     value : object
-        As drivers have it: text, numbers, lists, objects of JSON, scalars and arrays of NumPy.
+        A value from a driver: text, numbers, lists, objects of JSON, scalars and arrays of NumPy.
     is_long : bool
-        Whether all of it is wanted. Otherwise blanks and ends of lines in a text become one blank each.
+        Whether to return the whole value. Otherwise each run of blanks and line ends in a text becomes one blank.
     limit : int
-        Characters, unless all are wanted.
+        Maximum number of characters, unless `is_long`.
 
     Examples
     --------
@@ -334,7 +334,7 @@ def _of_one(value: Any) -> str:
 
 
 def wrapped(cells: Sequence[Cell], width: int, *, indent: int = 0, hanging: int = 0, gap: str = " ") -> list[Line]:
-    """Return cells on as many lines as they take.
+    """Return cells wrapped to lines.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def wrapped(cells: Sequence[Cell], width: int, *, indent: int = 0, hanging: int 
     indent, hanging : int
         Blanks before the first line, and before the others.
     gap : str
-        Between two cells of a line; a line that ends with one keeps it without its blanks at the end.
+        Text between two cells. At the end of a line its trailing blanks are removed.
 
     Returns
     -------
@@ -395,7 +395,7 @@ def _with_gap(line: Line, gap: str) -> Line:
 
 
 def _place(text: str, room: int, *, is_first: bool) -> int:
-    """Return where to break a text: behind a blank, or else anywhere if it has a line of its own."""
+    """Return the position to break a text: after a blank, or else anywhere if it is alone on its line."""
     place = text.rfind(" ", 0, room + 1)
     return place if place > 0 else max(room, 1) if is_first else 0
 
@@ -416,11 +416,11 @@ STYLES = {
     "error": "bold red",
     "hint": "dim",
 }
-"""Role → style, in the words of rich. All are of the eight colours that every terminal has, as its owner chose them."""
+"""Role → style of rich. Only the eight basic colours are used, because users choose them in their terminals."""
 
 
 def are_coloured(stream: TextIO) -> bool:
-    """Whether there are to be colours: on a terminal that has them, unless they are turned off."""
+    """Whether to print colours: on a terminal that supports them, unless they are disabled."""
     return (
         stream.isatty()
         and not os.environ.get("NO_COLOR")
@@ -431,9 +431,9 @@ def are_coloured(stream: TextIO) -> bool:
 
 @functools.cache
 def _painter() -> Callable[[str, str], str] | None:
-    """Return what gives a text the style of a role; None if rich is not installed.
+    """Return a function that styles text for a role; None if rich is not installed.
 
-    Of rich only styles are loaded: its console, which finds out what is known here, takes longer than `ds info`.
+    Only the styles of rich are imported, because its console takes longer than all of `ds info`.
     """
     try:
         style, color = importlib.import_module("rich.style").Style, importlib.import_module("rich.color")

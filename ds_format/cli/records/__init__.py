@@ -1,4 +1,4 @@
-"""`ds records`: samples and documents as they are stored, one by one.
+"""`ds records`: print, copy and change samples and documents one by one.
 
 ::
 
@@ -18,19 +18,19 @@ from ..arguments import Command, Option, Request, UsageError, choice, integer, n
 
 
 class Tool(NamedTuple):
-    """One of the things to do."""
+    """One subcommand of `ds records`."""
 
     usage: str
     about: str
     least: int
-    """Fewest arguments."""
+    """Minimum number of arguments."""
     most: int | None = None
-    """Most arguments; None: any number."""
+    """Maximum number of arguments; None: any number."""
     options: frozenset[str] = frozenset()
 
 
 OF_FILES = ("exclude", "include", "root-dir", "separator")
-"""Options of sources whose samples are files."""
+"""Options for sources whose samples are files."""
 _OF_COPIES = frozenset({"collection", "layout", "seed", "y"})
 
 TOOLS = {
@@ -45,28 +45,28 @@ TOOLS = {
     "list": Tool("INPUT", "Print keys.", 1, 1, frozenset({"collection", "l", "start", "stop"})),
     "info": Tool(
         "INPUT",
-        "Print how many records there are, their sizes and entries, and the files.",
+        "Print the number of records, their sizes and entries, and the files.",
         1,
         1,
         frozenset({"collection"}),
     ),
     "scan": Tool(
         "STORE",
-        "Print documents that meet conditions, or parts of them; with -j each as one line of JSON.",
+        "Print documents that meet conditions, or parts of them. -j prints each as one line of JSON.",
         1,
         1,
         frozenset({"collection", "count", "fields", "limit", "where"}),
     ),
     "put": Tool(
         "STORE KEY [-- JSON]",
-        "Put a document, in place of the one with this key if there is one. Without JSON it is read from stdin. A new "
-        "folder becomes a store.",
+        "Store a document, and replace an existing one with this key. Without JSON, the document is read from stdin. "
+        "A missing store is created.",
         2,
         3,
         frozenset({"collection", "layout"}),
     ),
     "delete": Tool("STORE KEY...", "Delete documents.", 2, None, frozenset({"collection"})),
-    "import": Tool("STORE FILE", "Put documents from lines of JSON.", 2, 2, frozenset({"collection", "layout"})),
+    "import": Tool("STORE FILE", "Store documents from lines of JSON.", 2, 2, frozenset({"collection", "layout"})),
     "export": Tool("INPUT FILE", "Write records as lines of JSON.", 2, 2, frozenset({"collection", "y"})),
     "sample": Tool("INPUT OUTPUT N", "Copy N records.", 3, 3, _OF_COPIES | {"strategy"}),
     "shuffle": Tool(
@@ -78,7 +78,7 @@ TOOLS = {
     ),
     "split": Tool(
         "INPUT N...",
-        "Copy the records before number N to one file, those from there on to another.",
+        "Copy the records before number N to one file, and the others to another file.",
         2,
         None,
         frozenset({"collection", "layout", "outfiles", "y"}),
@@ -92,14 +92,14 @@ TOOLS = {
     ),
     "bench": Tool(
         "INPUT",
-        "Read all records, and print how long it took. INPUT may also be a folder of folders of files, a list of files "
-        "or a ZIP archive.",
+        "Read all records, and print the time. INPUT may also be a folder of folders of files, a list of files or a "
+        "ZIP archive.",
         1,
         1,
         frozenset({"collection", "mmap", "raw", "shuffle", *OF_FILES}),
     ),
 }
-"""By name."""
+"""Subcommands by name."""
 
 
 def indexes(name: str, value: Any) -> list[int]:
@@ -111,75 +111,87 @@ def indexes(name: str, value: Any) -> list[int]:
 
 
 OPTIONS = (
-    Option("buf-size", "shuffle: read in chunks, through a buffer of N records; below 1, a share of all.", "N"),
+    Option(
+        "buf-size",
+        "shuffle: read in chunks, through a buffer of N records, or of this share of all records if N is below 1.",
+        "N",
+    ),
     Option("chunk-size", "shuffle: read in chunks of N records.", "N"),
-    Option("collection", "ZDS: the collection. By default the only one, or else `default`.", "NAME"),
-    Option("count", "scan: print only how many there are."),
-    Option("exclude", "bench: leave out files whose path matches one of these patterns.", "PATTERN...", names),
+    Option("collection", "ZDS: the collection. By default the only one, or `default` if there are several.", "NAME"),
+    Option("count", "scan: print only the number of documents."),
+    Option("exclude", "bench: skip files whose path matches one of these patterns.", "PATTERN...", names),
     Option(
-        "fields", "scan: these parts of documents, with dots between names: a name or { NAME... }.", "NAME...", names
+        "fields",
+        "scan: print these parts of documents, with dots between names: a name or { NAME... }.",
+        "NAME...",
+        names,
     ),
     Option(
-        "include", "bench: of a folder or ZIP archive only files whose path matches a pattern.", "PATTERN...", names
+        "include",
+        "bench: read only files in a folder or ZIP archive whose path matches a pattern.",
+        "PATTERN...",
+        names,
     ),
-    Option("index", "get: number of a record, or { N... }; negative ones count from the end.", "N...", indexes),
-    Option("l", "list: print the size in bytes behind each key."),
+    Option("index", "get: number of a record, or { N... }. Negative numbers count from the end.", "N...", indexes),
+    Option("l", "list: print the size in bytes after each key."),
     Option(
         "layout",
-        "ZDS, put, import, sample, shuffle, split, merge: how documents are kept in a new collection, `jsonl` as "
-        "lines of one file, `docs` in a file each. By default lines; copies keep them as their INPUT does. A "
-        "collection with documents stays as it is.",
+        "ZDS, put, import, sample, shuffle, split, merge: layout of a new collection, `jsonl` for lines of one file or "
+        "`docs` for one file for each document. By default `jsonl`; copies use the layout of INPUT. A collection with "
+        "documents keeps its layout.",
         "NAME",
         choice(*LAYOUTS),
     ),
-    Option("limit", "scan: the first N.", "N", integer(0)),
+    Option("limit", "scan: print only the first N documents.", "N", integer(0)),
     Option(
         "maxstring",
-        "cat, get: print so many characters of a text or of bytes, and of a larger array type and shape only. By "
-        "default 40 with cat, without limit with get and with -j.",
+        "cat, get: print at most N characters of a text or of bytes, and only type and shape of a larger array. By "
+        "default 40 for cat, and no limit for get and with -j.",
         "N",
         integer(0),
     ),
     Option("mmap", "bench: map the file into memory."),
     Option("outfiles", "split: names of the parts. By default INPUT-0, INPUT-1, ...", "{ NAME... }", names),
     Option("raw", "bench: do not decode."),
-    Option("root-dir", "bench: where the paths in a list of files begin; else where the list is.", "FOLDER"),
-    Option("seed", "sample, shuffle, merge: another order than that which all get.", "N", integer()),
+    Option(
+        "root-dir", "bench: folder for relative paths in a list of files. By default the folder of the list.", "FOLDER"
+    ),
+    Option("seed", "sample, shuffle, merge: seed of the random order.", "N", integer()),
     Option(
         "separator",
-        "bench: what stands between path and label in a list of files; else a tab.",
+        "bench: separator between path and label in a list of files. By default a tab.",
         "TEXT",
         word(none=False),
     ),
-    Option("shuffle", "merge: shuffle each file before. bench: read in random order."),
-    Option("start", "cat, list: the first record; negative ones count from the end.", "N", integer()),
-    Option("stop", "cat, list: the record to stop before.", "N", integer()),
+    Option("shuffle", "merge: shuffle each file first. bench: read in random order."),
+    Option("start", "cat, list: start at this record. Negative numbers count from the end.", "N", integer()),
+    Option("stop", "cat, list: stop before this record.", "N", integer()),
     Option(
         "strategy",
-        "sample: random (the default) or sequential, from the start. merge: random (the default), which mixes the "
-        "files, or concat, one after the other.",
+        "sample: random (the default) or sequential from the start. merge: random (the default), which mixes the "
+        "files, or concat, which joins them in order.",
         "NAME",
     ),
-    Option("true-shuffle", "shuffle: in any order, which is the default."),
+    Option("true-shuffle", "shuffle: use a fully random order, which is the default."),
     Option(
         "where",
-        "scan: a condition, or { CONDITION... }, all of which have to hold: NAME, one of = != < <= > >=, and a "
-        "value, as in 'age>=30'; or between blanks contains, startswith, in, not_in, exists.",
+        "scan: a condition, or { CONDITION... } that must all hold. A condition is NAME, an operator and a value, as "
+        "in 'age>=30'. Operators are = != < <= > >=, and, between blanks, contains, startswith, in, not_in and exists.",
         "CONDITION...",
         names,
     ),
     Option("y", "export, sample, shuffle, split, merge: replace files that exist."),
 )
-"""Of all tools."""
+"""Options of all subcommands."""
 
 
 def run(request: Request) -> Iterable[Any]:
-    """Do what the first word says.
+    """Run the subcommand in the first word.
 
     Raises
     ------
     UsageError
-        If there is no such thing to do, or it has no such option.
+        If the subcommand or one of its options does not exist.
     DsError, OSError
         If a file cannot be read or written.
     """
@@ -204,25 +216,25 @@ COMMANDS = {
     "records": Command(
         usage=tuple(f"ds records {name} {tool.usage}" for name, tool in TOOLS.items()),
         about="Prints, copies and changes records: samples of datadings (.msgpack), and documents of ZDS (.zds, or a "
-        "folder). Copies are of the same format, made record by record, and appear whole or not at all.",
+        "folder). Copies keep the format, are made record by record, and are written atomically.",
         arguments=tuple((name, tool.about) for name, tool in TOOLS.items()),
         options=OPTIONS,
         examples=(
-            ("What is in a file:", "ds records info data.msgpack"),
+            ("Overview of a file:", "ds records info data.msgpack"),
             ("The first three samples as JSON:", "ds records cat -j data.msgpack stop: 3"),
             ("The sample with a key, and the last one:", "ds records get data.msgpack 2 index: -1"),
             (
-                "Two samples of three for training:",
+                "Split three samples into two files:",
                 "ds records split data.msgpack 2 outfiles: '{' fit.msgpack test.msgpack '}'",
             ),
-            ("All in random order:", "ds records shuffle data.msgpack shuffled.msgpack seed: 1"),
-            ("Put a document:", """ds records put store a1 -- '{"name": "Ada", "age": 36}'"""),
+            ("Shuffle all samples:", "ds records shuffle data.msgpack shuffled.msgpack seed: 1"),
+            ("Store a document:", """ds records put store a1 -- '{"name": "Ada", "age": 36}'"""),
             (
                 "Temperatures of 270 and more:",
                 "ds records scan -j store.zds fields: temperature where: 'temperature>=270'",
             ),
-            ("Documents as lines of JSON:", "ds records export store.zds store.jsonl"),
-            ("Several files as one:", "ds records merge a.msgpack b.msgpack both.msgpack strategy: concat"),
+            ("Export documents as lines of JSON:", "ds records export store.zds store.jsonl"),
+            ("Join two files:", "ds records merge a.msgpack b.msgpack both.msgpack strategy: concat"),
         ),
         run=run,
     ),

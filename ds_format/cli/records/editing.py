@@ -28,14 +28,14 @@ from .printing import over_records
 
 
 def put(request: Request) -> Iterable[Any]:
-    """Put a document; there is nothing to print."""
+    """Store a document; there is nothing to print."""
     path = record_readers.store(request, "put", is_made=True)
     key = text(request.words[1], "KEY")
     given = text(request.words[2], "JSON") if len(request.words) > 2 else sys.stdin.read()
     try:
         document = json.loads(given, parse_constant=_refuse)
     except ValueError as error:
-        hint = "; what stands behind -- is taken as it is" if len(request.words) > 2 else ""
+        hint = "; put it after --, where words are literal" if len(request.words) > 2 else ""
         raise ArgumentError(f"expected an object in JSON, found {given!r:.60}: {error}{hint}") from None
     if not isinstance(document, dict):
         raise ArgumentError(f"expected an object in JSON, found {given!r:.60}")
@@ -48,11 +48,11 @@ def put(request: Request) -> Iterable[Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def delete(request: Request) -> Iterable[Any]:
-    """Delete documents, all or none; there is nothing to print."""
+    """Delete all given documents or none; there is nothing to print."""
     path = record_readers.store(request, "delete")
     keys = [text(word, "KEY") for word in request.words[1:]]
     with _writable(request, path) as store:
@@ -73,7 +73,7 @@ def _writable(request: Request, path: str) -> ZDSStore:
 
 
 def import_(request: Request) -> Iterable[Any]:
-    """Put documents from lines of JSON, all or none; there is nothing to print."""
+    """Store all documents from lines of JSON or none; there is nothing to print."""
     path = record_readers.store(request, "import", is_made=True)
     source = text(request.words[1], "FILE")
     with open(source, "rb") as file, _writable(request, path) as store:
@@ -82,7 +82,7 @@ def import_(request: Request) -> Iterable[Any]:
 
 
 class _ReportingFile:
-    """A file that reports how far it has been read."""
+    """A file that reports progress while it is read."""
 
     def __init__(self, file: BinaryIO, advance: Advance):
         self.name = file.name
@@ -142,10 +142,12 @@ def sample(request: Request) -> Iterable[Any]:
     n = _number(request.words[2])
     strategy = _strategy(request, "sequential")
     if strategy == "sequential" and "seed" in request.options:
-        raise UsageError("sample: seed is for the strategy random")
+        raise UsageError("sample: seed is only possible with strategy: random")
     with record_readers.reader(request, source) as reader:
         if not 0 <= n <= len(reader):
-            raise ArgumentError(f"{source}: expected a number up to {len(reader)} samples, found {n}")
+            raise ArgumentError(
+                f"{source}: expected a number from 0 to {len(reader)}, the number of samples, found {n}"
+            )
         order = Shuffler(reader, request.get("seed")) if strategy == "random" else reader
         _copy(request, order.iter(0, n, yield_key=True, raw=True), target, reader, _advance(request, [reader]))
     return ()
@@ -158,7 +160,7 @@ def shuffle(request: Request) -> Iterable[Any]:
         name.replace("-", "_"): request.options[name] for name in ("buf-size", "chunk-size") if name in request.options
     }
     if sizes and request.flag("true-shuffle"):
-        raise UsageError("shuffle: --true-shuffle needs neither buf-size nor chunk-size")
+        raise UsageError("shuffle: --true-shuffle excludes buf-size and chunk-size")
     if type(sizes.get("buf_size", 0)) not in (int, float) or type(sizes.get("chunk_size", 1)) is not int:
         raise ArgumentError("buf-size, chunk-size: invalid type: expected a number, and an integer")
     with record_readers.reader(request, source) as reader:
@@ -169,7 +171,7 @@ def shuffle(request: Request) -> Iterable[Any]:
 
 
 def split(request: Request) -> Iterable[Any]:
-    """Copy parts to files of their own; there is nothing to print."""
+    """Copy parts to separate files; there is nothing to print."""
     source = text(request.words[0], "INPUT")
     points = [_number(word) for word in request.words[1:]]
     stem, suffix = os.path.splitext(source.rstrip(os.sep))
@@ -196,7 +198,7 @@ def merge(request: Request) -> Iterable[Any]:
     seed = request.get("seed")
     shuffled = request.flag("shuffle")
     if seed is not None and strategy == "concat" and not shuffled:
-        raise UsageError("merge: seed is for the strategy random, and for --shuffle")
+        raise UsageError("merge: seed is only possible with strategy: random or --shuffle")
     record_readers.check_targets(request, sources, [target])
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(record_readers.reader(request, source)) for source in sources]
@@ -218,7 +220,7 @@ def _warn_of_loss(readers: list[Any]) -> None:
 
 
 def _mixed(streams: list[Iterator[Any]], sizes: list[int], seed: int | None) -> Iterator[Any]:
-    """Take from one after another at random, so that each order of those that keep the orders of all is as likely."""
+    """Mix sources at random. Every order that keeps the order within each source is equally likely."""
     left = list(sizes)
     random = Random(sum(sizes) if seed is None else seed)
     for total in range(sum(sizes), 0, -1):
@@ -253,4 +255,4 @@ TOOLS: dict[str, Callable[[Request], Iterable[Any]]] = {
     "split": split,
     "merge": merge,
 }
-"""By the names of tools: take a request without this name, and return what to print."""
+"""Name of a subcommand → function of the request without this name, which returns the items to print."""

@@ -48,12 +48,12 @@ def get(request: Request) -> Iterator[Any]:
 
 
 def watching(request: Request) -> Progress | None:
-    """Return who watches what is printed: what scrolls over a terminal shows by itself how far it is."""
+    """Return the progress bar; None if the output scrolls over a terminal, which is progress enough."""
     return None if sys.stdout.isatty() else request.progress
 
 
 def over_records(records: Iterable[Any], progress: Progress | None, reader: Any) -> Iterator[Any]:
-    """Yield records of a reader, which are reckoned to be all of one size."""
+    """Yield records of a reader, and report progress as if all had the same size."""
     if progress is None:
         yield from records
         return
@@ -115,7 +115,7 @@ LISTS = (".csv", ".lst", ".tsv", ".txt")
 
 
 def bench(request: Request) -> Iterator[Any]:
-    """Yield how long it took to read all samples."""
+    """Yield the time to read all samples."""
     path = text(request.words[0], "INPUT")
     with _reader(request, path) as reader:
         samples = Shuffler(reader) if request.flag("shuffle") else reader
@@ -137,9 +137,9 @@ def _reader(request: Request, path: str) -> Any:
     root = request.get("root-dir")
     if (os.path.isdir(path) and not drivers.is_store(path)) or suffix in LISTS or suffix == ".zip":
         if request.flag("mmap"):
-            raise UsageError("bench: --mmap is for record files")
+            raise UsageError("bench: --mmap is only possible for datadings")
         if root is not None and suffix not in LISTS:
-            raise UsageError("bench: root-dir is for lists of files")
+            raise UsageError("bench: root-dir is only possible for lists of files")
         if os.path.isdir(path):
             return DirectoryReader(EVERY_FILE, root_dir=path, **chosen)
         if suffix == ".zip":
@@ -147,16 +147,16 @@ def _reader(request: Request, path: str) -> Any:
         return DirectoryReader(path, root_dir=os.path.dirname(path) if root is None else root, **chosen)
     for name in ("exclude", "include", "root-dir", "separator"):
         if name in request.options:
-            raise UsageError(f"bench: {name} is for folders, lists of files and ZIP archives")
+            raise UsageError(f"bench: {name} is only possible for folders, lists of files and ZIP archives")
     return record_readers.reader(request, path, mmap=request.flag("mmap"))
 
 
 VALUES = 8
-"""Values of an array that are still printed where long texts are cut."""
+"""Maximum number of values of an array that are printed if long texts are cut."""
 
 
 def shown(value: Any, limit: int | None) -> Any:
-    """Return a value made of what `pst.plain` knows.
+    """Return a value as types that `pst.plain` supports.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def shown(value: Any, limit: int | None) -> Any:
     try:
         return _shown(value, limit)
     except RecursionError:
-        raise UnsupportedError("lists and maps are too deeply inside of one another to be shown") from None
+        raise UnsupportedError("lists and maps are nested too deeply to be printed") from None
 
 
 def _shown(value: Any, limit: int | None) -> Any:
@@ -193,7 +193,7 @@ def _shown(value: Any, limit: int | None) -> Any:
 
 
 def _key(name: Any, among: dict[Any, Any]) -> str:
-    """Return the text of a key, which that of no other one is: a map may have 1 as well as "1"."""
+    """Return a unique text of a key: a map may have both 1 and "1"."""
     if isinstance(name, str):
         return name
     text = repr(name)
@@ -223,4 +223,4 @@ TOOLS: dict[str, Callable[[Request], Iterable[Any]]] = {
     "scan": scan,
     "bench": bench,
 }
-"""By the names of tools: take a request without this name, and return what to print."""
+"""Name of a subcommand → function of the request without this name, which returns the items to print."""

@@ -1,4 +1,4 @@
-"""The formats of records: samples of datadings, and documents of ZDS; how they are read and written one by one."""
+"""Readers and writers of single records: samples of datadings, and documents of ZDS."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ...zds.store_access import open_store
 from ..arguments import ArgumentError, Request, UsageError, text
 
 WRITE_SIZE = 1 << 20
-"""Bytes of lines that are written at once."""
+"""Bytes of lines to write at once."""
 
 
 class SampleReader(MsgpackReader):
@@ -173,7 +173,7 @@ class DocumentReader(Reader):
 
     def __init__(self, path: str, collection: str | None, *, mmap: bool = False):
         if mmap:
-            raise UsageError("bench: --mmap is for datadings; ZDS maps nothing")
+            raise UsageError("bench: --mmap is only possible for datadings")
         self.path, self.collection = path, collection_of(path, collection)
         self.place = open_store(path, strict=None)
         self.store = ZDSStore.open(path, self.collection)

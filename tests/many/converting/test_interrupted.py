@@ -138,7 +138,7 @@ def test_a_signal_ends_workers_and_leaves_no_temporary_file(number: signal.Signa
     out, err = process.communicate(timeout=60)
     assert process.returncode == -number
     assert (out, err.count("\n")) == ("", 1), err
-    assert err == f"ds convert: ended early: {len(names('out'))} of 3 converted; --resume goes on\n"
+    assert err == f"ds convert: ended early: {len(names('out'))} of 3 converted; --resume continues\n"
     assert processes_of(process.pid) == set()
     assert "slow.ds" not in names("out")
     assert journaled() == set(names("out"))
@@ -178,7 +178,7 @@ def test_a_signal_before_the_first_file_is_done(jobs: str, make: Make) -> None:
     wait_for("in/*.begun-*", int(jobs))
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert (out, err) == ("", "ds convert: ended early: 0 of 2 converted; --resume goes on\n")
+    assert (out, err) == ("", "ds convert: ended early: 0 of 2 converted; --resume continues\n")
     assert process.returncode == -signal.SIGINT
     assert not Path("out").exists()
 
