@@ -206,13 +206,13 @@ READ = (
 _TEXT = word("text", none=False)
 WRITE = (
     Option("allow-empty", "Write the output even if a selection leaves a dimension empty."),
-    Option("calendar", "Convert time variables to this calendar of the CF conventions.", "NAME", _TEXT),
+    Option("calendar", "Convert time variables to this calendar of the CF conventions.", "CALENDAR", _TEXT),
     Option("time_units", "Convert time variables to these units, as in 'days since 2000-01-01'.", "UNITS", _TEXT),
     Option("times", "For .csv, .tsv, .msgpack and .zds: write times as text (2000-01-31T12:00:00).", "iso", _TEXT),
 )
 """Options of every command about writing. Commands that write nothing ignore them."""
 
-FORMAT = Option("format", "Read the input in this format (netcdf, csv, ...), whatever its suffix and content.", "NAME")
+FORMAT = Option("format", "Read the input as netcdf, csv or another format, whatever its suffix and content.", "FORMAT")
 """Option of commands that read files of one format."""
 
 ALIASES = {"json": "j"}

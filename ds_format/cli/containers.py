@@ -125,7 +125,7 @@ COMMANDS = {
             Option(
                 "compression",
                 "store (the default), or deflate for archives that are only read sequentially.",
-                "NAME",
+                "store | deflate",
                 choice("store", "deflate"),
             ),
         ),

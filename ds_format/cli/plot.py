@@ -90,7 +90,7 @@ def _look(request: Request, target: str | None) -> Look:
     """Return the choices of the request for the drawing."""
     for name in ("colormap", "coastlines"):
         if target is None and request.options.get(name):
-            raise ArgumentError(f"{name}: only possible for pictures: add -o OUTPUT with the name of a picture")
+            raise ArgumentError(f"{name}: only possible for a picture: add -o OUTPUT")
     colormap = request.get("colormap")
     low, high = request.get("limits", (None, None))
     return Look(low, high, colormap, request.options.get("coastlines"))

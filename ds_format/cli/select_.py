@@ -42,10 +42,10 @@ TIMES = ("calendar", "time_units")
 LAYOUT = Option(
     "layout",
     "Layout of a ds file: 1.0 (the default), or 2.0.1 for older programs.",
-    "VERSION",
+    "1.0 | 2.0.1",
     choice("1.0", "2.0.1"),
 )
-CHECKSUM = Option("checksum", "Whether a ds file gets checksums, which `ds verify` compares.", "BOOL", boolean)
+CHECKSUM = Option("checksum", "Whether a ds file gets checksums, which `ds verify` compares.", "true | false", boolean)
 WRITTEN = (LAYOUT, CHECKSUM)
 """Options of commands that write datasets."""
 
@@ -56,7 +56,7 @@ DIM = Option(
     "dim",
     "For samples (.msgpack) and documents (.zds): create one for each position along this dimension. By default an "
     "unlimited dimension, or else the first dimension of most variables.",
-    "NAME",
+    "DIM",
     word(none=False),
 )
 KEY = Option(

@@ -62,7 +62,11 @@ def test_many_buffers(ds: Run, folder: Path) -> None:
 
 
 def test_other_files(ds: Run, base: str) -> None:
-    assert ds("inspect", base) == (1, "", f"ds inspect: {base}: not a BinPickle file: use `ds info` to print its contents\n")
+    assert ds("inspect", base) == (
+        1,
+        "",
+        f"ds inspect: {base}: not a BinPickle file: use `ds info` to print its contents\n",
+    )
     Path("x.bpk").write_bytes(b"nothing")
     assert ds("inspect", "x.bpk").err.startswith("ds inspect: x.bpk: not a BinPickle file, but text: 'nothing'")
     assert ds("inspect", "absent.bpk").err == "ds inspect: absent.bpk: File does not exist\n"

@@ -188,8 +188,8 @@ def test_errors_are_one_line(ds: Run, sample: str) -> None:
         (["lat", sample, "limits:", BIG], f"limits: invalid type: expected {{ A B }}, found {BIG}"),
         (["lat", sample, "limits:", f"{{ 0 {BIG} }}"], f"limits: invalid type: {EXPECTED}, found {{ 0 {BIG} }}"),
         (["time", sample, "limits:", "{", "1", "5", "}"], "limits: not possible for values that are times"),
-        (["lat", sample, "--coastlines"], "coastlines: only possible for pictures: add -o OUTPUT with the name of a picture"),
-        (["lat", sample, "colormap:", "x"], "colormap: only possible for pictures: add -o OUTPUT with the name of a picture"),
+        (["lat", sample, "--coastlines"], "coastlines: only possible for a picture: add -o OUTPUT"),
+        (["lat", sample, "colormap:", "x"], "colormap: only possible for a picture: add -o OUTPUT"),
         (["lat", sample, "-o", "x.png", "colormap:", "5"], "colormap: invalid type: expected a name, found 5"),
     ):  # fmt: skip
         assert ds("plot", *words) == (1, "", f"ds plot: {message}\n")

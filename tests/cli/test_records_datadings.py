@@ -108,7 +108,10 @@ def test_sample(ds: Run, data: str) -> None:
     assert ds("records", "sample", data, "c.msgpack", "3", "strategy:", "sequential") == (0, "", "")
     first, second, third = map(values, ("a.msgpack", "b.msgpack", "c.msgpack"))
     assert len({*first}) == len({*second}) == 3 and first != second and third == [0, 1, 2]
-    assert "expected a number from 0 to 10, the number of samples, found 11" in ds("records", "sample", data, "d.msgpack", "11").err
+    assert (
+        "expected a number from 0 to 10, the number of samples, found 11"
+        in ds("records", "sample", data, "d.msgpack", "11").err
+    )
 
 
 @pytest.mark.parametrize(

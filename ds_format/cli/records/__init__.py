@@ -139,7 +139,7 @@ OPTIONS = (
         "ZDS, put, import, sample, shuffle, split, merge: layout of a new collection, `jsonl` for lines of one file or "
         "`docs` for one file for each document. By default `jsonl`; copies use the layout of INPUT. A collection with "
         "documents keeps its layout.",
-        "NAME",
+        " | ".join(LAYOUTS),
         choice(*LAYOUTS),
     ),
     Option("limit", "scan: print only the first N documents.", "N", integer(0)),
@@ -170,7 +170,7 @@ OPTIONS = (
         "strategy",
         "sample: random (the default) or sequential from the start. merge: random (the default), which mixes the "
         "files, or concat, which joins them in order.",
-        "NAME",
+        "random | sequential | concat",
     ),
     Option("true-shuffle", "shuffle: use a fully random order, which is the default."),
     Option(
