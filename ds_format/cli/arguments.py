@@ -151,6 +151,8 @@ class Option(NamedTuple):
     """Placeholder of its value in the help. If empty, the option is a flag."""
     kind: Kind = word()
     """Checks and converts its value."""
+    may_be_flag: bool = False
+    """Whether the option is also allowed without a value."""
 
     @property
     def label(self) -> str:
@@ -206,8 +208,10 @@ READ = (
 _TEXT = word("text", none=False)
 WRITE = (
     Option("allow-empty", "Write the output even if a selection leaves a dimension empty."),
-    Option("calendar", "Convert time variables to this calendar of the CF conventions.", "CALENDAR", _TEXT),
-    Option("time_units", "Convert time variables to these units, as in 'days since 2000-01-01'.", "UNITS", _TEXT),
+    Option("calendar", "Convert times to this calendar of the CF conventions. Not for ds files.", "CALENDAR", _TEXT),
+    Option(
+        "time_units", "Convert times to these units, as in 'days since 2000-01-01'. Not for ds files.", "UNITS", _TEXT
+    ),
     Option("times", "For .csv, .tsv, .msgpack and .zds: write times as text (2000-01-31T12:00:00).", "iso", _TEXT),
 )
 """Options of every command about writing. Commands that write nothing ignore them."""
@@ -265,12 +269,15 @@ class Request(NamedTuple):
         Raises
         ------
         UsageError
-            If it has an unknown option.
+            If it has an unknown option, or an option lacks its value.
         """
         known = {option.name: option for option in (*GENERAL, *options)}
         for name, value in self.options.items():
             if name not in known:
                 raise UsageError(f'unrecognized option "{name}"{meant(name, value, known)}')
+            option = known[name]
+            if value is True and option.value and option.kind is not boolean and not option.may_be_flag:
+                raise UsageError(f'the option "{name}" needs a value: write `{option.label}`')
         return self._replace(known=known)
 
     def check_flags(self) -> None:

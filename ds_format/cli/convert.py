@@ -71,8 +71,10 @@ def run(request: Request) -> Iterator[Any]:
         yield [record.report() for record in records]
     elif request.flag("dry-run"):
         yield from ([record.input, record.output] for record in records if record.status == PLANNED)
+    if len(records) == 1 and records[0].status == FAILED:
+        raise DsError(f"{records[0].input}: {records[0].cause}")
     if any(record.status == FAILED for record in records):
-        raise DsError(counts(records) if len(records) > 1 else "the file failed")
+        raise DsError(counts(records))
 
 
 def _check_words(request: Request) -> None:
@@ -111,11 +113,16 @@ def _is_one_file(inputs: list[str], last: str) -> bool:
     Raises
     ------
     ArgumentError
-        If it is, and a folder is needed.
+        If it is and a folder is needed, or if it is probably a file with an unknown suffix.
     """
-    if os.path.isdir(last) or last.endswith("/") or not drivers.is_known(last):
+    if os.path.isdir(last) or last.endswith("/"):
         return False
     path = inputs[0]
+    if not drivers.is_known(last):
+        if len(inputs) == 1 and os.path.isfile(path) and os.path.splitext(last)[1] and not os.path.exists(last):
+            known = " ".join(drivers.all_suffixes())
+            raise ArgumentError(f'{last}: unknown file format: expected one of {known}, or "{last}/" for a folder')
+        return False
     if len(inputs) > 1 or has_wildcard(path) or (os.path.isdir(path) and not drivers.is_store(path)):
         raise ArgumentError(
             f"{last}: expected a folder as the last word, because there may be several inputs; found a file"
@@ -174,7 +181,7 @@ class _Watch:
         self._records.append(record)
         if self.bar is not None and len(self._records) > 1:
             self.bar.note = f"{len(self._records)} files"
-        if record.status == FAILED:
+        if record.status == FAILED and (self._n or 1) > 1:  # a single failure is the error of the command
             self._say(f"{record.input}: {record.cause}")
 
     def end(self, records: Iterable[Conversion]) -> None:

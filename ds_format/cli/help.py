@@ -143,7 +143,7 @@ def text(name: str = "") -> str:
 
 
 def _columns(rows: Sequence[tuple[str, str]]) -> str:
-    width = max(len(name) for name, _ in rows if len(name) <= _NARROW)
+    width = max((len(name) for name, _ in rows if len(name) <= _NARROW), default=4)
     if all(name in commands.COMMANDS for name, _ in rows):
         width = max(map(len, commands.COMMANDS))  # groups of commands are columns of one table
     lines = []

@@ -165,7 +165,12 @@ COMMANDS = {
                 "{ A B }",
                 limits,
             ),
-            Option("o", "Draw into this picture: .png, .pdf, .svg or another format. The same as -o OUTPUT.", "OUTPUT"),
+            Option(
+                "o",
+                "Draw into this picture: .png, .pdf, .svg or another format. The same as -o OUTPUT.",
+                "OUTPUT",
+                may_be_flag=True,
+            ),
         ),
         examples=(
             ("A line in the terminal:", "ds plot temperature data.ds"),

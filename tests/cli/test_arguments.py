@@ -60,9 +60,13 @@ def test_unknown_options_are_refused() -> None:
     def check(*names: str) -> None:
         Request("ls", [], dict.fromkeys(names, True)).check(known)
 
-    check("a", "l", "j", "F", "sel", "version")
+    Request("ls", [], {"a": "units", "sel": {"time": 0}}).check(known)
+
+    check("l", "j", "F", "version")
     with pytest.raises(UsageError, match=r'"skip-unsupported"$'):
         check("l", "skip-unsupported")
+    with pytest.raises(UsageError, match=r'"a" needs a value: write `a: ATTRS`$'):
+        check("a")
     with pytest.raises(UsageError, match=r'"noident": did you mean noindent\?'):
         check("noident")
 

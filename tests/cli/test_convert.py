@@ -65,7 +65,7 @@ def test_one_file(ds: Run) -> None:
     assert ds("convert", "nope.ds", "two.json") == (
         1,
         "",
-        "ds convert: nope.ds: File does not exist\nds convert: the file failed\n",
+        "ds convert: nope.ds: File does not exist\n",
     )
     assert ds("convert", "archive/a.ds", "folder.ds/") == (0, "", "")
     assert files("folder.ds") == ["a.ds"]
@@ -80,7 +80,7 @@ def test_parts(ds: Run) -> None:
     ds("convert", "archive", "part", "variables:", "x", "range:", "{", "t:", "{", "1", "none", "}", "}", "jobs:", "2")
     assert Path("part/a.ds").read_bytes() == Path("expected.ds").read_bytes()
     status, _, err = ds("convert", "archive/a.ds", "no", "variables:", "z")
-    assert (status, err) == (1, 'ds convert: archive/a.ds: variable "z" not found\nds convert: the file failed\n')
+    assert (status, err) == (1, 'ds convert: archive/a.ds: variable "z" not found\n')
     status, _, err = ds("convert", "archive/a.ds", "no", "sel:", "{", "tt:", "0", "}")
     assert (status, err.splitlines()[0]) == (1, 'ds convert: archive/a.ds: dimension "tt" not found: did you mean t?')
     assert ds("convert", "archive", "old", "layout:", "2.0.1")[0] == 0
@@ -270,3 +270,27 @@ def test_a_file_with_the_name_of_an_option(ds: Run) -> None:
     os.rename("archive/a.ds", "jobs")
     assert ds("convert", "jobs", "./resume").status == 0
     assert files("resume") == ["jobs.ds"]
+
+
+@pytest.mark.parametrize("suffix", ["nc", "nc3", "h5", "json", "msgpack", "zds", "bpk"])
+def test_one_file_is_converted_as_by_select(suffix: str, ds: Run, base: str) -> None:
+    for command in ("convert", "select"):
+        assert ds(command, base, f"{command}.{suffix}") == (0, "", "")
+        assert ds(command, f"{command}.{suffix}", f"{command}-back.ds") == (0, "", "")
+    assert ds("diff", "convert-back.ds", "select-back.ds") == (0, "", "")
+
+
+def test_one_file_needs_a_known_suffix_or_a_folder(ds: Run, base: str) -> None:
+    status, out, err = ds("convert", base, "copy.foo")
+    assert (status, out) == (1, "")
+    assert err.startswith("ds convert: copy.foo: unknown file format: expected one of .bpk ")
+    assert err.endswith(' .zds, or "copy.foo/" for a folder\n')
+    assert not Path("copy.foo").exists()
+    assert ds("convert", base, "copy.foo/") == (0, "", "")
+    assert [path.name for path in Path("copy.foo").glob("*.ds")] == ["base.ds"]
+
+
+def test_an_option_without_its_value(ds: Run, base: str) -> None:
+    status, out, err = ds("convert", base, "--layout", "2.0.1", "copy.ds")
+    assert (status, out) == (1, "")
+    assert err.startswith('ds convert: the option "layout" needs a value: write `layout: 1.0 | 2.0.1`\nUsage: ')
