@@ -187,7 +187,7 @@ def names(forms: str, words: Sequence[str], position: int) -> list[str]:
     Parameters
     ----------
     forms : str
-        Of the command; see `forms`.
+        Arguments and options of the command; see `forms`.
     words : sequence of str
         The command line without the name of the program.
     position : int

@@ -1,6 +1,6 @@
-"""All that differs between two sources, files or datasets in memory: first the datasets, then one variable by one.
+"""All differences between two sources, files or datasets in memory: first of the datasets, then of each variable.
 
-Numbers that are stored in both files as in memory are compared as bytes: if these are the same, none is decoded.
+Numbers that both files store as in memory are compared as bytes. If the bytes are equal, nothing is decoded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MemorySource:
     Raises
     ------
     UnsupportedError
-        If it is none, or ds has no type for a variable.
+        If it is not a dataset, or ds has no type for a variable.
     """
 
     def __init__(self, dataset: Mapping[str, Any]):
@@ -61,7 +61,7 @@ class MemorySource:
                 yield array[(*block, ...)]
 
     def handle(self, name: str) -> Handle:
-        """Refuse: what is in memory has no file.
+        """Refuse, because a dataset in memory has no file.
 
         Raises
         ------
@@ -71,17 +71,17 @@ class MemorySource:
         raise UnsupportedError("a dataset in memory has no handles", variable=unescape(name))
 
     def close(self) -> None:
-        """There is nothing to be released."""
+        """Do nothing, because there is no file."""
 
 
 PIECE = 1 << 18
-"""Bytes that are read at a time, a multiple of the size of any type."""
+"""Bytes to read at a time, a multiple of the size of any type."""
 
 
 def stored_pairs(a: Subset, b: Subset, key: str) -> Iterator[tuple[Any, Any] | int] | None:
     """Return the values of a variable of the same type and shape in two files, for `values.tally`.
 
-    None if they do not lie there as in memory.
+    None if they are not stored as in memory.
     """
     left, right = a.stored(key), b.stored(key)
     if left is None or right is None or (left.dtype, left.size) != (right.dtype, right.size):
@@ -90,7 +90,7 @@ def stored_pairs(a: Subset, b: Subset, key: str) -> Iterator[tuple[Any, Any] | i
 
 
 def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[Any, Any] | int]:
-    """Yield what is valid until the next is asked for: buffers that are used again."""
+    """Yield buffers that are reused: each is valid until the next one."""
     bits = np.dtype(f"u{dtype.itemsize}")
     buffers = np.empty((2, PIECE), np.uint8)
     for start in range(0, a.size, PIECE):
@@ -109,15 +109,15 @@ def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[A
 
 
 def place_of(found: ValuePair | None, key: str, sources: tuple[Source, Source]) -> Place | None:
-    """Return where two values are that differ.
+    """Return the position and the values of a difference.
 
     Parameters
     ----------
     found : Found or None
     key : str
-        Of the variable, which has the same shape in both sources.
+        Key of the variable, which has the same shape in both sources.
     sources : (Source, Source)
-        A and B. Coordinates are those of A, or of B where A has none.
+        A and B. Coordinates are taken from A, or from B if A has none.
     """
     if found is None:
         return None
@@ -144,7 +144,7 @@ def _index(position: int, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _coordinate(source: Source, dim: str, i: int, n: int) -> Any:
-    """Return the value of a dimension's own variable at a position; None if there is none, or it is missing."""
+    """Return the value of a dimension's coordinate at a position; None if there is no coordinate, or it is missing."""
     key = escape(dim)
     entry = source.meta.get(key)
     if entry is None or entry.get(".size") != [n] or dims(key, entry, 1) != [dim] or key in source.faults:
@@ -156,7 +156,7 @@ def _coordinate(source: Source, dim: str, i: int, n: int) -> Any:
 
 
 def _as_text(value: Any, attributes: Mapping[str, Any]) -> Any:
-    """Return a time as text, if it is one."""
+    """Return a time as text, and other values unchanged."""
     if timeaxis.is_time(attributes):
         try:
             shown = timeaxis.to_iso(value, attributes["units"], attributes.get("calendar"))
@@ -170,36 +170,36 @@ Entry = Mapping[str, Any]
 
 
 class DiffOptions(NamedTuple):
-    """What is compared, and how."""
+    """Options of a comparison."""
 
     rule: Rule = EXACT
     header: bool = True
-    """Whether dimensions, types and attributes are."""
+    """Whether to compare dimensions, types and attributes."""
     values: bool = True
     ignore: tuple[str, ...] = ()
-    """Attributes that are left out: names, or patterns."""
+    """Names or patterns of attributes to ignore."""
     first: bool = False
-    """Whether the first difference is enough."""
+    """Whether to stop at the first difference."""
     is_one_file: bool = False
-    """Whether A and B are the same file, whose values are the same then, if they can be had."""
+    """Whether A and B are the same file, so that readable values are equal."""
     progress: Callable[[int, int], None] | None = None
-    """Takes the bytes of A in memory that are done, and those in all."""
+    """Takes the bytes of A that are done, and the total bytes, as in memory."""
 
 
 def differences(a: Subset, b: Subset, how: DiffOptions, wanted: Collection[str] | None = None) -> Iterator[Difference]:
-    """Yield all that differs between two files, or parts of them.
+    """Yield all differences between two files, or parts of them.
 
     Parameters
     ----------
     a, b : Subset
     how : How
     wanted : collection of str, optional
-        Keys of the variables to compare, and nothing else of the datasets; all by default.
+        Keys of the variables to compare. Nothing else is compared then. By default everything is compared.
 
     Raises
     ------
     DsError, OSError
-        If one cannot be read.
+        If a file cannot be read.
     """
     ours, theirs = _chosen(a.meta, wanted), _chosen(b.meta, wanted)
     if how.values:
@@ -230,7 +230,7 @@ def differences(a: Subset, b: Subset, how: DiffOptions, wanted: Collection[str] 
 
 
 def _check_end(source: Subset, key: str) -> None:
-    """Raise if a variable of a file that is compared with itself is not all there: its last value is read."""
+    """Raise if a variable of a file that is compared with itself is truncated, by reading its last value."""
     size = source.meta[key].get(".size")
     if size is not None and 0 not in size:
         source.read(key, tuple(range(n - 1, n) for n in size))
@@ -272,7 +272,7 @@ def _of_presence(a: Metadata, b: Metadata) -> Iterator[Difference]:
 
 
 def _renamed(name: str, entry: Entry, others: Mapping[str, Entry]) -> str | None:
-    """Return what a variable may be called now: the most similar name, else that of the only one with its metadata."""
+    """Return the possible new name of a variable: the most similar name, or that of the only one with its metadata."""
     found = nearest(name, others)
     if found is not None:
         return found
@@ -303,7 +303,7 @@ def _of_attributes(variable: str | None, a: Entry, b: Entry, ignore: tuple[str, 
 
 
 def _of_metadata(key: str, a: Entry, b: Entry, how: DiffOptions) -> Iterator[Difference]:
-    """Yield what differs of one variable but for its values."""
+    """Yield the differences of one variable except its values."""
     variable = unescape(key)
     shapes = a.get(".size"), b.get(".size")
     types = a.get(".type"), b.get(".type")
@@ -325,7 +325,7 @@ def _are_comparable(a: Entry, b: Entry) -> bool:
 
 
 def _have_common_values(a: str | None, b: str | None) -> bool:
-    """Whether values of two types may be the same: numbers, or strings. What is no known type is tried."""
+    """Whether values of two types can be equal: both numbers, or both strings. Unknown types are compared."""
     kinds = [TYPES[name].is_string if name in TYPES else None for name in (a, b)]
     return None in kinds or kinds[0] == kinds[1]
 

@@ -1,4 +1,4 @@
-"""Differences: what is known of each, and as lines for reading."""
+"""Differences as data, and as readable lines."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import numpy as np
 from ..base.text import aligned, visible
 
 KINDS = ("dimension", "variable", "dimensions", "shape", "type", "attribute", "missing", "values")
-"""What may differ, in the order in which it is told: see `Difference.kind`."""
+"""Types of differences in the order of the output; see `Difference.kind`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where two variables differ, and what they have there."""
+    """Position of a difference, and the values there."""
 
     index: tuple[int, ...]
     """Position along each dimension."""
     coordinates: Mapping[str, Any]
-    """Name of a dimension → value there of the variable of this name, where there is one; times as text."""
+    """Name of a dimension → value of its coordinate there, if there is one; times as text."""
     a: Any
     """The value of A; None: missing."""
     b: Any
     size: Any = None
-    """By how much they differ, if this is the place of the largest difference."""
+    """Size of the difference, if this is the largest one."""
 
     def report(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return it as data for JSON."""
         told: dict[str, Any] = {"index": list(self.index), "coordinates": dict(self.coordinates)}
         told |= {"a": self.a, "b": self.b}
         return told if self.size is None else {**told, "size": self.size}
@@ -50,35 +50,35 @@ class Difference:
     """
 
     kind: str
-    """`dimension`: it has another size, or only one dataset has it. `variable`: only one has it. `dimensions`: the
-    names of those of a variable. `shape`, `type`: of a variable. `attribute`: its type or value, or only one has it.
-    `missing`: values that are missing in one alone. `values`: those that differ."""
+    """`dimension`: its size, or only one dataset has it. `variable`: only one dataset has it. `dimensions`: names of
+    the dimensions of a variable. `shape`, `type`: of a variable. `attribute`: its type or value, or only one dataset
+    has it. `missing`: values that are missing in only one dataset. `values`: values that differ."""
     variable: str | None = None
     """Its name; None for dimensions and attributes of the dataset."""
     name: str | None = None
-    """Of the dimension or attribute."""
+    """Name of the dimension or attribute."""
     only: str | None = None
-    """`a` or `b`: which one has it at all; None: both."""
+    """The only dataset that has it: `a` or `b`; None: both."""
     a: Any = None
-    """What A has: a size, a type, names, an attribute, or how many values are missing in A alone."""
+    """Contents of A: a size, a type, names, an attribute, or the number of values that are missing only in A."""
     b: Any = None
     types: tuple[str, str] | None = None
-    """Of an attribute, if they differ."""
+    """Types of an attribute, if they differ."""
     n: int | None = None
-    """Values that differ, or are missing in one alone."""
+    """Number of values that differ, or are missing in only one dataset."""
     total: int | None = None
-    """Values that were compared, missing ones included."""
+    """Number of compared values, including missing ones."""
     first: Place | None = None
-    """The first of them."""
+    """The first one."""
     largest: Place | None = None
-    """Numbers that differ most, of those that differ by more than the tolerances."""
+    """The largest absolute difference of numbers, above the tolerances."""
     relative: Place | None = None
-    """Those that differ most in relation to the value of B; infinite where that is 0."""
+    """The largest difference relative to the value of B; infinite if that is 0."""
     hint: str | None = None
-    """What the variable may be called in the other dataset."""
+    """Possible name of the variable in the other dataset."""
 
     def report(self) -> dict[str, Any]:
-        """Return what is known of it as JSON has it."""
+        """Return it as data for JSON, without empty fields."""
         told: dict[str, Any] = {}
         for field in (one.name for one in fields(self)):
             value = getattr(self, field)
@@ -89,14 +89,14 @@ class Difference:
         return told
 
     def _sides(self) -> tuple[str, ...]:
-        """Return the sides of which something is told."""
+        """Return the sides to print."""
         if self.kind in ("variable", "values"):
             return ()
         return ("a", "b") if self.only is None else (self.only,)
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, bytes as text."""
+    """Return a value for JSON: arrays as lists, bytes as text."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, bytes):
@@ -107,20 +107,20 @@ def plain(value: Any) -> Any:
 
 
 MAX_VALUE = 60
-"""Characters of a value that are shown."""
+"""Maximum number of characters of a value."""
 MAX_ITEMS = 8
-"""Items of an array that are shown."""
+"""Maximum number of items of an array."""
 MAX_NAME = 32
-"""Columns that a name takes at most before what is said of it moves to the right."""
+"""Maximum width of names up to which descriptions are aligned."""
 
 
 class Differences(tuple[Difference, ...]):
-    """What differs between two datasets, in an order for reading; empty, and so false, if nothing does.
+    """Differences between two datasets, in readable order; empty, and so false, if there are none.
 
     Attributes
     ----------
     variables : int
-        How many there are in either.
+        Number of variables in either dataset.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Differences(tuple[Difference, ...]):
     variables: int
 
     def __new__(cls, found: Iterable[Difference], variables: int) -> Differences:
-        """Take what was found."""
+        """Take the differences."""
         made = super().__new__(cls, found)
         made.variables = variables
         return made
@@ -145,7 +145,7 @@ class Differences(tuple[Difference, ...]):
         return "\n".join(lines(self, self.variables)) if self else "no differences"
 
     def report(self) -> dict[str, Any]:
-        """Return them as JSON has them."""
+        """Return them as data for JSON."""
         return {"same": not self, "variables": self.variables, "differences": [one.report() for one in self]}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -153,13 +153,13 @@ class Differences(tuple[Difference, ...]):
 
 
 def lines(found: Sequence[Difference], variables: int) -> list[str]:
-    """Return a line for each difference, and one about all.
+    """Return a line for each difference, and a summary.
 
     Parameters
     ----------
     found : sequence of Difference
     variables : int
-        How many there are in either dataset.
+        Number of variables in either dataset.
     """
     if not found:
         return []
@@ -180,7 +180,7 @@ def _summary(found: Sequence[Difference], variables: int) -> str:
 
 
 def _subject(one: Difference) -> str:
-    """Return what differs; of attributes as ncdump writes it, VARIABLE:NAME."""
+    """Return the name of a difference; for attributes VARIABLE:NAME, as in ncdump."""
     name = one.variable or ""
     if one.kind == "attribute":
         name += f":{one.name}"
@@ -232,7 +232,7 @@ def _at(place: Place | None) -> str:
 
 
 def _elsewhere(place: Place, first: Place | None) -> str:
-    """Return where a place is, unless that was said already."""
+    """Return a position as text, unless it was printed already."""
     return "" if first is not None and place.index == first.index else f" {_where(place)}"
 
 
@@ -255,7 +255,7 @@ def _plain(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value on one line; of long ones the beginning."""
+    """Return a value on one line, cut if it is long."""
     if value is None:
         return "missing"
     if isinstance(value, np.ndarray) and value.ndim == 0:

@@ -1,7 +1,7 @@
-"""The values of two variables, block by block: how many differ, where first, and where most; and two attributes.
+"""The values of two variables, block by block: number, first and largest of the differences. Also two attributes.
 
-Two sources cut a variable into blocks in different ways. Blocks are used as long rows of values, of which as many are
-compared at a time as both have ready.
+Two sources divide a variable into different blocks. Blocks are used as rows of values, and as many values are compared
+at a time as both sources have.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from ..errors import IntegrityError
 
 NUMBERS = "biuf"
-"""Kinds of dtypes that are compared as numbers."""
+"""NumPy kinds of dtypes that are compared as numbers."""
 
 
 class Rule(NamedTuple):
-    """When two values are the same."""
+    """Rules for equality of two values."""
 
     rtol: float = 0.0
-    """They may differ by `atol + rtol * |b|`, as of `numpy.isclose`."""
+    """They may differ by `atol + rtol * |b|`, as in `numpy.isclose`."""
     atol: float = 0.0
     bits: bool = False
-    """Whether numbers of one type have to be the same bit by bit, zeros and NaN included."""
+    """Whether numbers of one type must be equal bit by bit, including zeros and NaN."""
     loose: bool = False
-    """Whether values of different kinds, as text and numbers, pass for the same."""
+    """Whether incomparable values, such as text and numbers, count as equal."""
 
 
 EXACT = Rule()
@@ -36,7 +36,7 @@ EXACT = Rule()
 def unequal(left: NDArray[Any], right: NDArray[Any], rule: Rule = EXACT) -> NDArray[np.intp]:
     """Return the positions at which two arrays differ.
 
-    NaN is the same as NaN, and 0.0 as -0.0, but for a rule of bits.
+    NaN equals NaN, and 0.0 equals -0.0, unless the rule compares bits.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def unequal(left: NDArray[Any], right: NDArray[Any], rule: Rule = EXACT) -> NDAr
 
 
 def taken(array: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the values at some positions; where these are all, the array itself."""
+    """Return the values at some positions, or the array itself for all positions."""
     return array if places.size == array.size else array[places]
 
 
 def _differ(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say where two arrays of numbers differ, by value."""
+    """Return where two arrays of numbers differ by value."""
     differ: NDArray[np.bool_] = left != right
     kinds = left.dtype.kind + right.dtype.kind
     if "f" in kinds:
@@ -94,7 +94,7 @@ def _differ(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _close(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.bool_]:
-    """Say where numbers are the same within tolerances; computed in float64."""
+    """Return where numbers are equal within tolerances, computed in float64."""
     if left.dtype.kind == "b" or right.dtype.kind == "b":
         return np.zeros(left.shape, np.bool_)
     x, y = left.astype(np.float64), right.astype(np.float64)
@@ -105,9 +105,9 @@ def _close(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.bo
 
 
 def distances(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Return the absolute differences of numbers: uint64 and exact of integers, where it holds them, else float64.
+    """Return the absolute differences of numbers: exact uint64 for integers if possible, else float64.
 
-    Those of integers and floats are not 0 where the numbers are not the same.
+    Differences of integers and floats are not 0 if the numbers are not equal.
     """
     kinds = left.dtype.kind + right.dtype.kind
     if kinds in ("ii", "uu"):
@@ -131,7 +131,7 @@ def distances(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def _unequal_objects(left: NDArray[Any], right: NDArray[Any], rule: Rule) -> NDArray[np.intp]:
-    """Compare strings, or what is not of one kind."""
+    """Compare strings, or values of different types."""
     if left.dtype.kind in NUMBERS or right.dtype.kind in NUMBERS:
         return np.zeros(0, np.intp) if rule.loose else np.arange(left.size)
     left, right = left.astype(object, copy=False), right.astype(object, copy=False)
@@ -148,7 +148,7 @@ def _loosely_same(a: Any, b: Any) -> bool:
 
 
 def _same_text(a: Any, b: Any) -> bool:
-    """Whether bytes and text are the same, as UTF-8: some formats have only one of them."""
+    """Whether bytes and text are equal as UTF-8, because some formats have only one of them."""
     return type(a) is not type(b) and _text(a) == _text(b)
 
 
@@ -157,24 +157,24 @@ def _text(value: Any) -> Any:
 
 
 STEP = 1 << 14
-"""Values that are compared at a time. They, and what is computed of them, stay in the cache of a processor, and are too
-few for memory that comes from the system, and goes back to it, each time."""
+"""Number of values to compare at a time. They and intermediate results fit in the processor cache, and are too small
+for memory that is requested from the operating system and returned to it each time."""
 
 
 class ValuePair(NamedTuple):
     """Two values at one position."""
 
     position: int
-    """Among all values, in C order."""
+    """Position among all values, in C order."""
     a: Any
     """None: missing."""
     b: Any
     size: Any = None
-    """By how much they differ, if they are numbers."""
+    """Size of the difference, if they are numbers."""
 
 
 class Tally:
-    """What was found of two variables so far.
+    """Counts and positions of differences between two variables so far.
 
     Parameters
     ----------
@@ -183,15 +183,15 @@ class Tally:
     Attributes
     ----------
     n : int
-        Values compared, missing ones included.
+        Number of compared values, including missing ones.
     missing_a, missing_b : int
-        Values that are missing in one alone.
+        Number of values that are missing in only one variable.
     first_missing : Found or None
         The first of these.
     differing : int
-        Values that differ, of those which neither misses.
+        Number of values that differ, among those that are missing in neither.
     first, largest, relative : Found or None
-        Of these the first, that which differs most, and that which differs most in relation to the value of B.
+        The first of these, the largest difference, and the largest difference relative to the value of B.
     """
 
     def __init__(self, rule: Rule):
@@ -204,11 +204,11 @@ class Tally:
 
     @property
     def differs(self) -> bool:
-        """Whether something does."""
+        """Whether there is a difference."""
         return bool(self.differing or self.missing_a or self.missing_b)
 
     def skip(self, n: int) -> None:
-        """Count values that are known to be the same."""
+        """Count values that are known to be equal."""
         self.n += n
 
     def add(self, left: Any, right: Any) -> None:
@@ -255,7 +255,7 @@ class Tally:
     def _larger(
         self, known: ValuePair | None, sizes: Any, a: Any, b: Any, places: NDArray[np.intp]
     ) -> ValuePair | None:
-        """Return the larger one of a difference that is known and those of an array; NaN has no size."""
+        """Return the larger of a former difference and those of an array. NaN is ignored."""
         i = int(sizes.argmax())
         if sizes[i] != sizes[i]:
             sizes = np.where(np.isnan(sizes), -1.0, sizes)
@@ -278,17 +278,17 @@ def tally(
     Parameters
     ----------
     parts : iterable of (left, right) or int
-        The next values of both, (N,) ndarray or MaskedArray each, or how many are known to be the same.
+        The next values of both, (N,) ndarray or MaskedArray each, or the number of values known to be equal.
     rule : Rule
     first : bool
-        Whether the first difference is enough.
+        Whether to stop at the first difference.
     report : callable, optional
-        Takes how many values are compared, while it goes on.
+        Takes the number of values compared so far.
 
     Raises
     ------
     IntegrityError
-        As `pairs`.
+        As in `pairs`.
     """
     found = Tally(rule)
     for part in parts:
@@ -304,12 +304,12 @@ def tally(
 
 
 def pairs(left: Iterable[Any], right: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the values of two variables, as many of each as the other has at hand.
+    """Yield equally many values of two variables at a time.
 
     Parameters
     ----------
     left, right : iterable of ndarray or MaskedArray
-        Consecutive blocks of each, as `Source.blocks` yields them.
+        Consecutive blocks of each, as from `Source.blocks`.
 
     Raises
     ------
@@ -340,7 +340,8 @@ LISTS = (list, tuple, np.ndarray)
 def attribute_type(value: Any) -> str:
     """Return the type of an attribute, with sizes if it is an array.
 
-    What Python and NumPy have is the same type where its values are: int and int64, a list of text and an array of it.
+    Types of Python and NumPy with the same values are the same type, such as int and int64, or a list and an array of
+    text.
 
     Examples
     --------
@@ -361,7 +362,7 @@ def attribute_type(value: Any) -> str:
 
 
 def same_attributes(left: Any, right: Any) -> bool:
-    """Whether two attributes are the same: type and value, NaN included."""
+    """Whether two attributes have the same type and value. NaN equals NaN."""
     return attribute_type(left) == attribute_type(right) and _same_values(left, right)
 
 
@@ -372,7 +373,7 @@ def _same_values(left: Any, right: Any) -> bool:
 
 
 def alike_attributes(left: Any, right: Any) -> bool:
-    """Whether two attributes have the same value, whatever its type: one of another kind passes."""
+    """Whether two attributes have the same value, whatever their types. Incomparable values count as equal."""
     if isinstance(left, LISTS) or isinstance(right, LISTS):
         ours, theirs = (list(one) if isinstance(one, LISTS) else [one] for one in (left, right))
         return len(ours) == len(theirs) and all(map(alike_attributes, ours, theirs))

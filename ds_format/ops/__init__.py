@@ -1,7 +1,7 @@
 """The public functions on datasets in memory: no files.
 
-`d` is always a dict of data with metadata under `"."`; names of variables and attributes are given as people know them,
-not escaped. What does not exist is an empty value, a warning or a `MissingError`, by the mode.
+`d` is always a dict of data with metadata under `"."`. Names of variables and attributes are not escaped. A missing
+name gives an empty value, a warning or a `MissingError`, depending on the mode.
 """
 
 from __future__ import annotations

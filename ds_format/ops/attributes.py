@@ -1,4 +1,4 @@
-"""Functions on the metadata of a dataset, and what finds names of variables, dimensions and attributes."""
+"""Functions on the metadata of a dataset, and functions that find variables, dimensions and attributes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def meta(d: dict[str, Any], var: str | None = None, *value: dict[str, Any] | Non
     d : dict
         Dataset.
     var : str, optional
-        Name of a variable; empty for the attributes of the dataset. By default the metadata of all.
+        Name of a variable; empty for the attributes of the dataset. By default all metadata.
     *value : dict or None
         One value sets the metadata; None removes them.
     create : bool
-        Whether metadata that are absent become part of the dataset, so that what is put into them stays.
+        Whether to add missing metadata to the dataset, so that changes to the returned dict persist.
 
     Returns
     -------
     dict or None
-        The dict in the dataset, by escaped names and properties; a new empty one if it is absent. None when setting.
+        The dict in the dataset, by escaped names and properties; a new empty one if it is missing. None when setting.
 
     Raises
     ------
@@ -211,11 +211,11 @@ def rm_attr(d: dict[str, Any], attr: str, var: str | None = None) -> None:
 
 
 WORDS = {"var": "variable", "dim": "dimension", "attr": "attribute"}
-"""What can be searched for, and what it is called in messages."""
+"""Types of names to search, and their words in messages."""
 
 
 def find(d: dict[str, Any], what: str, name: str, var: str | None = None) -> str:
-    """Return the one name that a pattern matches.
+    """Return the only name that a pattern matches.
 
     Parameters
     ----------
@@ -225,8 +225,8 @@ def find(d: dict[str, Any], what: str, name: str, var: str | None = None) -> str
     name : str
         Pattern with `*`, `?` and `[...]`.
     var : str, optional
-        Name of the variable whose dimensions or attributes are meant; by default the dimensions of all, and the
-        attributes of the dataset.
+        Name of the variable whose dimensions or attributes are searched. By default the dimensions of all variables,
+        and the attributes of the dataset.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def find(d: dict[str, Any], what: str, name: str, var: str | None = None) -> str
     Raises
     ------
     ValueError
-        If several names match, `what` is none of these, or an argument is of a wrong type.
+        If several names match, `what` is invalid, or an argument is of a wrong type.
     MissingError
         If the variable `var` does not exist, in strict mode. In moderate mode it is a warning.
 
@@ -267,12 +267,12 @@ def findall(d: dict[str, Any], what: str, name: str, var: str | None = None) -> 
     Returns
     -------
     list of str
-        Sorted, attributes in their order; only the pattern itself if it matches nothing.
+        Sorted, except attributes, which keep their order; only the pattern itself if it matches nothing.
 
     Raises
     ------
     ValueError, MissingError
-        As `find`, but several names may match.
+        As in `find`, but several names may match.
 
     Examples
     --------
@@ -287,14 +287,14 @@ def findall(d: dict[str, Any], what: str, name: str, var: str | None = None) -> 
 
 
 def require(d: dict[str, Any], what: str, name: str, var: str | None = None, full: bool = False) -> bool:
-    """Tell whether there is something of a name.
+    """Return whether a variable, dimension or attribute exists.
 
     Parameters
     ----------
     d, what, var
         As `find`.
     name : str
-        Name, no pattern.
+        Name, not a pattern.
     full : bool
         Whether variables that have only metadata count.
 
@@ -305,9 +305,9 @@ def require(d: dict[str, Any], what: str, name: str, var: str | None = None, ful
     Raises
     ------
     ValueError
-        If `what` is none of these, or an argument is of a wrong type.
+        If `what` is invalid, or an argument is of a wrong type.
     MissingError
-        If there is not, in strict mode. In moderate mode it is a warning.
+        If it does not exist, in strict mode. In moderate mode it is a warning.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def _check(d: Any, what: Any, name: Any, var: Any) -> None:
 
 
 def _names(d: dict[str, Any], what: str, var: str | None, full: bool = True) -> list[str]:
-    """Return the names of all that can be searched for."""
+    """Return all names of one type."""
     if what == "var":
         return sorted(map(unescape, all_keys(d, full)))
     if what == "dim" and var is None:

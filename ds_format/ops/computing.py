@@ -25,10 +25,10 @@ def apply(
     vars: str | Sequence[str] | None = None,
     with_sel: bool = False,
 ) -> None:
-    """Replace each variable by what a function makes of its slices along dimensions.
+    """Replace each variable by the results of a function of its slices along dimensions.
 
-    What a function makes of integers are integers, of the type of the variable if that holds them, where it returns
-    floats that are all integers exactly; else, its results keep their type.
+    If the variable has integers and all results are floats with integer values, the results become integers, of the
+    type of the variable if it can hold them. Otherwise results keep their type.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def apply(
         Called as `func(x)` or `func(x, sel)`. `x` is an array of the dimensions `dims`, in the order of the variable,
         masked if the variable is. It returns an array or scalar, of the same shape for all slices of a variable.
     dims : str or sequence of str, optional
-        Names of the dimensions; by default all of each variable. Variables that have not all of them stay as they are.
+        Names of the dimensions; by default all of each variable. Variables without all of them are unchanged.
     newdims : str or sequence of str, optional
-        Names of the dimensions of the result, which stand at the place of the first dimension that they replace; of
-        more names than the result has dimensions the first ones. By default the names of `dims`, in the same way.
+        Names of the dimensions of the result, which replace the first of `dims`. If there are more names than
+        dimensions, the first names are used. By default the names of `dims`.
     vars : str or sequence of str, optional
         Names of the variables; all by default.
     with_sel : bool
-        Whether to give `func` also the position of the slice, as a dict of dimension name → position.
+        Whether to pass also the position of the slice to `func`, as a dict of dimension name → position.
 
     Raises
     ------
@@ -126,16 +126,16 @@ def _apply(
 
 
 def group_by(d: dict[str, Any], dim: str, group: Any, func: Callable[..., Any]) -> None:
-    """Put together the positions along a dimension that belong to one group.
+    """Combine the positions along a dimension that belong to one group.
 
-    Results for integers are integers where all of them are so exactly, as with `apply`.
+    Results for integers become integers as in `apply`.
 
     Parameters
     ----------
     d : dict
         Dataset, changed in place. If something raises, it is as it was.
     dim : str
-        Name of the dimension. Variables without it stay as they are.
+        Name of the dimension. Variables without it are unchanged.
     group : (n,) array or list
         The group of each of the `n` positions. The new positions are the groups, sorted.
     func : callable
@@ -216,13 +216,13 @@ def _group(
 
 
 def _without_unset_flags(array: Any) -> Any:
-    """Return a masked array without flags if no value is missing: NumPy makes float64 of means of flagged float32."""
+    """Return a masked array without a full mask if nothing is missing, for which NumPy would return float64."""
     mask = np.ma.getmask(array)
     return array if mask is np.ma.nomask or mask.any() else as_masked(np.ma.getdata(array))
 
 
 def _stacked(results: list[Any], axis: int, key: str, array: Any) -> Any:
-    """Return results of a function on parts of an array as one, of the type that holds them all, maybe masked."""
+    """Return results of a function as one array, possibly masked, of a type that can hold them all."""
     type_name = type_of(array).name
     arrays = [checked(result, key, type_name) for result in results]
     if not arrays or any(array is None for array in arrays):
@@ -237,7 +237,7 @@ def _stacked(results: list[Any], axis: int, key: str, array: Any) -> Any:
 
 
 def _integers(out: Any, dtype: np.dtype[Any]) -> Any:
-    """Return floats that are all integers exactly as integers, of a type if that holds them; others as they are."""
+    """Return floats with integer values as integers, of a given type if it can hold them; other values unchanged."""
     values = np.ma.filled(out, 0)
     # from here on all floats are integers, also those that were rounded
     exact = 2.0 ** (np.finfo(out.dtype).nmant + 1)
@@ -250,7 +250,7 @@ def _integers(out: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _resize(d: dict[str, Any], dim: str, n: int) -> None:
-    """Put the new size of a dimension where only metadata tell it."""
+    """Update the size of a dimension in variables that have only metadata."""
     for key, entry in d.get(META, {}).items():
         if d.get(key) is None and entry.get(".size") and dim in names_of(d, key):
             names = names_of(d, key)

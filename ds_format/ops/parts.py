@@ -1,4 +1,4 @@
-"""Functions that make a dataset of a part of another, of all of it, or of several."""
+"""Functions that create a dataset from a part of another one, from a whole one, or from several."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def copy(d: dict[str, Any]) -> Dataset:
     Returns
     -------
     Dataset
-        Arrays are shared with `d`; lists become arrays. Metadata are copied whole.
+        Arrays are shared with `d`; lists become arrays. Metadata are copied deeply.
 
     Raises
     ------
     ValueError
-        If `d` is no dict.
+        If `d` is not a dict.
     UnsupportedError
         If data are of a type that no ds type can hold.
 
@@ -75,8 +75,8 @@ def select(
 ) -> None:
     """Keep only a part of a dataset along its dimensions.
 
-    Where several selectors speak of one dimension, the positions that all of them want are taken. Several dimensions
-    select a grid.
+    If several selectors are about one dimension, the positions that all of them select are kept. Selectors of several
+    dimensions select a grid.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def select(
     sel : dict, optional
         Dimension name → index: an int (which removes the dimension), slice, or list or (n,) array of int or bool.
     range_ : dict, optional
-        Dimension name → (first, end): positions from `first` up to but without `end`; None is open.
+        Dimension name → (first, end): positions from `first` to `end`, without `end`; None is open.
     at : dict, optional
         Name of a 1-d variable → value: the position along its dimension where it is nearest. A list of values keeps the
         dimension. Text for a variable of numbers is a time in ISO 8601.
@@ -99,7 +99,7 @@ def select(
     IndexError
         If a position is out of bounds.
     UnsupportedError
-        If a selector is none, or cannot select from the variable that it names.
+        If a selector is invalid, or cannot select from its variable.
     MissingError
         For a dimension or variable that does not exist, in strict mode. In moderate mode it is a warning.
 
@@ -132,12 +132,12 @@ def split(d: dict[str, Any], dims: str | list[str] | tuple[str, ...]) -> list[Da
     d : dict
         Dataset.
     dims : str, or list or tuple of str
-        Names of the dimensions. Along the last one the position changes fastest.
+        Names of the dimensions. The position along the last one changes fastest.
 
     Returns
     -------
     list of Dataset
-        Without these dimensions; the rest is copied into each.
+        Datasets without these dimensions. Other variables are copied to each.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def split(d: dict[str, Any], dims: str | list[str] | tuple[str, ...]) -> list[Da
 
 
 def _piece(d: dict[str, Any], indexes: Mapping[str, int]) -> Dataset:
-    """Return what is at one position of some dimensions, as a dataset of its own."""
+    """Return the dataset at one position of some dimensions."""
     out = copy(d)
     for key in all_keys(d):
         part = _part(d, key, indexes)
@@ -175,7 +175,7 @@ def _piece(d: dict[str, Any], indexes: Mapping[str, int]) -> Dataset:
 
 
 def _part(d: dict[str, Any], key: str, indexes: Mapping[str, Any]) -> tuple[Any, list[str], list[int] | None] | None:
-    """Return data, names of dimensions and shape of a part of a variable; None if that is the whole of it."""
+    """Return data, names of dimensions and shape of a part of a variable; None for the whole variable."""
     names = names_of(d, key)
     if indexes.keys().isdisjoint(names):
         return None
@@ -200,7 +200,7 @@ def _is_position(item: Any) -> bool:
 
 
 def _own(part: Any) -> Any:
-    """Return a part of an array that neither keeps the array in memory nor changes with it, and has its type."""
+    """Return a copy of a part of an array, with the same type."""
     if not part.ndim and not isinstance(part, np.ma.MaskedArray):
         return part[()]
     return part.copy() if part.base is not None else part
@@ -216,7 +216,7 @@ def _put_part(d: dict[str, Any], key: str, data: Any, names: list[str], size: li
 
 
 def _described(d: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the metadata of all variables, with `.dims` and `.size` as the data have them."""
+    """Return the metadata of all variables, with `.dims` and `.size` of the data."""
     out = {}
     for key in all_keys(d):
         shape = shape_of_variable(d, key)
@@ -244,9 +244,9 @@ def merge(
 ) -> Dataset:
     """Merge datasets along a dimension.
 
-    Variables that have the dimension are joined along it. If no dataset has it, variables are stacked along it as a new
-    first dimension. What a dataset lacks is filled with missing values; types are promoted by the rules of NumPy; of
-    attributes later datasets override former ones.
+    Variables with the dimension are joined along it. If no dataset has it, variables are stacked along it as a new
+    first dimension. Variables that a dataset lacks are filled with missing values. Types are promoted by the rules of
+    NumPy. Attributes of later datasets override earlier ones.
 
     Parameters
     ----------
@@ -261,18 +261,18 @@ def merge(
         Names of the variables that are stacked along a new dimension; all by default. Others are taken from the first
         dataset that has them.
     jd : bool
-        Whether variables of time whose units differ become Julian dates, see `ds_format.read`. Otherwise, and where all
-        are of the calendar 360_day or all are of all_leap, they are counted in the units of the first.
+        Whether time variables with different units become Julian dates, see `ds_format.read`. Otherwise, and if all
+        have the calendar 360_day or all have all_leap, they are converted to the units of the first.
 
     Returns
     -------
     Dataset
-        Merged numbers are masked arrays with a mask of their shape, also if nothing is missing.
+        Merged numbers are masked arrays with a full mask, even if nothing is missing.
 
     Raises
     ------
     ValueError
-        If an argument has a wrong type, or a variable has not the same dimensions, sizes and kind of values everywhere.
+        If an argument has a wrong type, or the dimensions, sizes or types of values of a variable differ.
 
     Examples
     --------

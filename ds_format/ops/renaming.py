@@ -47,7 +47,7 @@ def rename(d: dict[str, Any], old: str, new: str | None) -> None:
 def rename_m(d: dict[str, Any], mapping: dict[str, str | None]) -> None:
     """Rename several variables at once, and the dimensions of the same names; two can also swap their names.
 
-    Attributes that name variables by the CF conventions follow: `coordinates`, `bounds`, `climatology`,
+    Attributes that refer to variables by the CF conventions are updated: `coordinates`, `bounds`, `climatology`,
     `ancillary_variables`, `grid_mapping`, `cell_measures` and `formula_terms`.
 
     Parameters
@@ -55,7 +55,7 @@ def rename_m(d: dict[str, Any], mapping: dict[str, str | None]) -> None:
     d : dict
         Dataset, changed in place.
     mapping : dict
-        Old name → new name; None removes the variable. One that had a new name before is replaced.
+        Old name → new name; None removes the variable. An existing variable with a new name is replaced.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def rename_attr_m(d: dict[str, Any], mapping: dict[str, str | None], var: str | 
 
 
 def _check_distinct(mapping: Mapping[str, str | None]) -> None:
-    """Raise if two names become one, which would lose what has one of them."""
+    """Raise if two names become the same, which would lose data."""
     names = [new for new in mapping.values() if new is not None]
     for new in names:
         if names.count(new) > 1:

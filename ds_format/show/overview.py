@@ -1,10 +1,10 @@
 """A dataset or metadata → an `Overview` with a row of each variable → lines of text, or HTML.
 
-Metadata may be missing or invalid: nothing here raises because of them. No file is read, no list is converted, and
-of an array only some values are used. The values of a memory map are not touched, since that would read its file.
+Missing or invalid metadata never raise an error here. No file is read, no list is converted, and only some values of an
+array are used. The values of a memory map are not accessed, because that would read its file.
 
-The HTML is one element with its own styles and no rules for the page around it. Its colours are those of the page, and
-lines and faint text are made of them, so that they fit a light and a dark page. Without styles, as some sites show
+The HTML is one element with inline styles, which do not affect the page. It uses the colours of the page, and derives
+colours of lines and faint text from them, so that they fit light and dark pages. Without styles, as some sites show
 notebooks, a table remains.
 """
 
@@ -29,7 +29,7 @@ MAX_NAME = 100
 MAX_VALUE = 200
 """Characters of the value of an attribute."""
 MAX_ITEMS = 20
-"""Items of an array or list in an attribute that are shown."""
+"""Maximum number of items of an array or list in an attribute."""
 
 _limited = reprlib.Repr()
 _limited.maxlist = _limited.maxtuple = _limited.maxdict = _limited.maxset = _limited.maxfrozenset = MAX_ITEMS
@@ -42,7 +42,7 @@ def name_text(told: str) -> str:
 
 
 def value_text(found: Any, limit: int = MAX_VALUE) -> str:
-    """Return the value of an attribute on one line; of long ones the beginning."""
+    """Return the value of an attribute on one line, cut if it is long."""
     if isinstance(found, np.ndarray) and found.size > MAX_ITEMS:
         found = f"{found.dtype} array of shape {found.shape}"
     elif isinstance(found, (np.ndarray, np.generic)):
@@ -57,32 +57,32 @@ def sizes_text(dims: Iterable[tuple[str, int | None]], limit: int) -> str:
 
 
 def printable(shown: str) -> str:
-    """Return text with escapes for control characters, which a terminal would obey, and for lone surrogates."""
+    """Return text with escapes for control characters and lone surrogates."""
     if shown.isprintable():
         return shown
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown[: MAX_VALUE + 1])
 
 
 def cut(shown: str, limit: int) -> str:
-    """Return text of so many characters at most."""
+    """Return text cut to a maximum number of characters."""
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."
 
 
 FIRST, LAST = 3, 1
-"""Values that are shown of the beginning and of the end of an array that has more than both."""
+"""Number of first and of last values that are shown of a longer array."""
 MAX_TEXT = 24
 """Characters of a value."""
 MAX_COUNTED = 10_000
-"""Strings whose bytes are counted; of more of them the size is not told."""
+"""Maximum number of strings whose size is computed."""
 
 
 def some_values(data: Any) -> str:
-    """Return some values of an array in memory, or a scalar; nothing of anything else.
+    """Return some values of an array in memory, or a scalar, as text; empty for other data.
 
     Parameters
     ----------
     data
-        What a dataset holds.
+        Data of a variable.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def some_values(data: Any) -> str:
 
 
 def text_size(data: Any) -> int | None:
-    """Return the bytes of strings in UTF-8, those that are missing have none; None if they are many, or no text."""
+    """Return the bytes of strings in UTF-8 without missing ones; None if there are too many, or they are not text."""
     if isinstance(data, str):
         return len(data.encode("utf-8", "surrogatepass"))
     if isinstance(data, bytes):
@@ -122,7 +122,7 @@ def _length(item: Any) -> int | None:
 
 
 def _is_in_memory(data: Any) -> bool:
-    """Return whether data are an array that holds its own values, or is a view of one that does."""
+    """Return whether data are an array in memory, or a view of one."""
     if type(data) not in (np.ndarray, np.ma.MaskedArray):
         return False
     found: Any = np.ma.getdata(data)
@@ -148,7 +148,7 @@ def _one(value: Any) -> str:
 
 
 def _decoded(text: str | bytes) -> str | bytes:
-    """Return bytes as text, if that is what they are."""
+    """Return bytes as text, and other values unchanged."""
     try:
         return text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError:
@@ -156,53 +156,53 @@ def _decoded(text: str | bytes) -> str | bytes:
 
 
 def may_be_text(data: Any) -> bool:
-    """Return whether data are strings, or objects, which may be such."""
+    """Return whether data are strings, or objects, which may be strings."""
     kind = getattr(getattr(data, "dtype", None), "kind", "")
     return isinstance(data, (str, bytes)) or kind in ("O", "T", "U")
 
 
 MAX_ROWS = 50
-"""Variables, and attributes of one of them, that are shown."""
+"""Maximum number of variables, and of attributes of a variable."""
 MAX_COORDINATES = 20
-"""Variables of these that are coordinates, if there are others."""
+"""Maximum number of coordinates among these variables, if there are other variables."""
 MAX_DIMS = 64
-"""Levels of nested lists that are looked into."""
+"""Levels of nested lists that are inspected."""
 
 
 class OverviewRow(NamedTuple):
-    """What is known of one variable."""
+    """Facts about one variable."""
 
     name: str
     type: str
     dims: tuple[tuple[str, int | None], ...]
-    """Names and sizes; None for a size that is not known."""
+    """Names and sizes; None for an unknown size."""
     size: int | None
-    """Bytes in memory, of text in UTF-8; None if they are not known without a long look at the data."""
+    """Bytes in memory, for text in UTF-8; None if they are expensive to compute."""
     units: str
     values: str
-    """Some of them, if they are in memory."""
+    """Some values, if they are in memory."""
     attributes: Mapping[Any, Any]
 
 
 class Overview(NamedTuple):
-    """What is shown: of some variables a row each, of all the dimensions."""
+    """Rows of some variables, and the dimensions of all."""
 
     title: str
     n: int
-    """Variables."""
+    """Number of variables."""
     size: int
-    """Bytes in memory of all variables of which they are known."""
+    """Bytes in memory of all variables whose size is known."""
     dims: Mapping[str, int | None]
     coordinates: tuple[OverviewRow, ...]
     data: tuple[OverviewRow, ...]
     """The other variables."""
     n_coordinates: int
     attributes: Mapping[Any, Any]
-    """Of the dataset."""
+    """Attributes of the dataset."""
 
     @property
     def groups(self) -> Iterator[tuple[str, tuple[OverviewRow, ...], int]]:
-        """Coordinates and other variables, those of both that exist: a caption, rows, and how many are left out."""
+        """Caption, rows and number of omitted variables, for coordinates and for other variables that exist."""
         for caption, rows, n in (
             ("coordinates", self.coordinates, self.n_coordinates),
             ("data", self.data, self.n - self.n_coordinates),
@@ -212,20 +212,20 @@ class Overview(NamedTuple):
 
 
 def overview_of(dataset: Mapping[Any, Any]) -> Overview:
-    """Return what is shown of a dataset."""
+    """Return the overview of a dataset."""
     meta = dataset.get(META)
     data = {key: value for key, value in dataset.items() if key != META}
     return overview_of_meta("ds_format.Dataset", data, meta if isinstance(meta, dict) else {})
 
 
 def overview_of_meta(title: str, data: Mapping[Any, Any], meta: Mapping[Any, Any]) -> Overview:
-    """Return what is shown of data and their metadata.
+    """Return the overview of data and their metadata.
 
     Parameters
     ----------
     title : str
     data : mapping
-        Key → data, or None where only the metadata tell of them.
+        Key → data, or None if there are only metadata.
     meta : mapping
         Key → metadata, and under `"."` the attributes of the dataset.
     """
@@ -267,7 +267,7 @@ def attributes_of(entry: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def summary(view: Overview) -> str:
-    """Return how much a dataset is."""
+    """Return the number of variables and the size of a dataset as text."""
     told = f"{view.n} variable{'s' if view.n != 1 else ''}"
     return f"{told}, {bytes_of(view.size)}" if view.size else told
 
@@ -330,7 +330,7 @@ def _shape(data: Any, entry: Mapping[Any, Any]) -> tuple[int, ...] | None:
 
 
 def _type(data: Any, entry: Mapping[Any, Any]) -> str:
-    """Return the ds type of data, or what Python calls them."""
+    """Return the ds type of data, or else their Python type."""
     dtype = getattr(data, "dtype", None)
     if isinstance(dtype, np.dtype):
         row = TYPE_OF_CODE.get(dtype.str[1:] if dtype.kind != "b" else "?")
@@ -399,7 +399,7 @@ def text(dataset: Mapping[Any, Any]) -> str:
 
 
 def row_cells(row: OverviewRow) -> tuple[str, ...]:
-    """Return what stands below each of `HEADS`."""
+    """Return the cells below each of `HEADS`."""
     return (
         name_text(unescape(row.name)),
         name_text(row.type),
@@ -414,11 +414,11 @@ def _line(row: list[str]) -> str:
 
 
 MAX_ATTRIBUTES = 40_000
-"""Characters that all attributes of a dataset take in HTML before the rest is left out."""
+"""Maximum number of characters of all attributes of a dataset in HTML."""
 
 HTML_HEADS = ("name", "type", "dims", "size", "units", "values", "attributes")
 _MORE = {"type": ";white-space:nowrap", "size": ";white-space:nowrap", "values": ";min-width:12em"}
-"""Styles of columns that are not broken into lines, or not into many."""
+"""Styles of columns without or with few line breaks."""
 
 _RULE = "1px solid rgba(128,128,128,.4)"
 _FRAME = (
@@ -438,7 +438,7 @@ _UNFOLD = "cursor:pointer;white-space:nowrap"
 _LIST = "max-width:44em;min-width:14em;padding:1px 0 .4em 1em;white-space:normal"
 _FAINT = "opacity:.65"
 _NO_MATHS = "tex2jax_ignore mathjax_ignore"
-"""Classes of what is no TeX, though there are dollar signs in it: notebooks typeset all other text."""
+"""Classes that keep notebooks from typesetting text with dollar signs as TeX."""
 
 
 def html(dataset: Mapping[Any, Any]) -> str:
@@ -468,7 +468,7 @@ def html_of_meta(title: str, meta: Mapping[Any, Any]) -> str:
     Parameters
     ----------
     title : str
-        Stands above them.
+        Heading of the table.
     meta : dict
         The `"."` entry of a dataset, with `.size` and `.type` of each variable.
     """
@@ -525,7 +525,7 @@ def _html_row(row: OverviewRow, heads: list[str], room: list[int]) -> str:
 
 
 def _folded(entry: Mapping[Any, Any], room: list[int], caption: str = "") -> str:
-    """Return attributes that a click unfolds, as many as there is room for; what they take is subtracted from it."""
+    """Return attributes that a click unfolds, within the remaining number of characters, which is reduced."""
     attributes = list(attributes_of(entry))
     if not attributes:
         return ""

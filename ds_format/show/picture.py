@@ -22,35 +22,35 @@ from .geography import Box, Cells, coasts_within, grid_cells
 from .scene import Axis, Line, Look, Map, date_ticks, is_geographic
 
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
-"""Colormaps of matplotlib that colour-blind people can read."""
+"""Colormaps of matplotlib suitable for colour-blind readers."""
 BOTH_SIDES = 0.25
-"""How far values have to reach to the other side of zero for the diverging one, as a share of the longer side."""
+"""Minimum extent on the shorter side of zero for the diverging colormap, as a share of the longer side."""
 MIDDLE = (1.0, 99.0)
-"""Percentiles between which values have colours of their own, if those beyond are far away."""
+"""Percentiles that limit the colours if values beyond are far away."""
 FAR = 4.0
-"""How many times as wide as the middle a range is that far values stretch."""
+"""Ratio of the full range to the range between the percentiles above which values beyond are far away."""
 
 
 class Scale(NamedTuple):
-    """Which values have which colours."""
+    """Limits of the colours and the colormap."""
 
     low: float
     high: float
     colormap: str
     extend: str
-    """Where values are beyond it: `neither`, `min`, `max` or `both`."""
+    """The ends with values beyond: `neither`, `min`, `max` or `both`."""
 
 
 def colour_scale(values: NDArray[np.float64], look: Look) -> Scale:
     """Return the range of colours for some values.
 
-    Where it is not given, it goes from the least to the greatest value; where these are far from all others, it is that
-    of the middle 98 percent. Around zero, if values are on both sides of it, it is as long on either side.
+    By default it is the range from minimum to maximum. If these are far from all others, it is the range of the middle
+    98 percent. If it includes zero and values are far on both sides, it is symmetric around zero.
 
     Parameters
     ----------
     values : ndarray of float64
-        NaN where missing, but not everywhere.
+        NaN where missing; not all NaN.
     look : Look
 
     Examples
@@ -88,46 +88,46 @@ def _robust(present: NDArray[np.float64], least: float, most: float) -> tuple[fl
 Floats = NDArray[np.float64]
 
 BAR = 0.12, 0.16
-"""Inches between a map and its colour bar, and of the width of that."""
+"""Inches between a map and its colour bar, and the width of the bar."""
 STEEPEST = 4.0
-"""How many times as long as a degree of longitude one of latitude is drawn at most."""
+"""Maximum ratio of a degree of latitude to a degree of longitude."""
 _TIGHT: dict[str, Any] = {"rasterized": True, "antialiaseds": False, "edgecolors": "face", "linewidths": 0.3}
-"""Cells between which nothing shines through."""
+"""Properties of cells without visible gaps."""
 FLATTEST = 0.2
-"""How many times as tall as wide a map is drawn at least."""
+"""Minimum ratio of height to width of a map."""
 SMALLEST = 1e-6
-"""Degrees that a map stretches at least in both directions: there is nothing to be seen of a place."""
+"""Minimum extent of a map in degrees. A single point is not drawn as a map."""
 WIDE = 60.0
 DEGREES = {True: (1, 1.5, 3, 4.5, 6, 9, 10), False: (1, 2, 5, 10)}
-"""Steps of ticks, or these times a power of 10: of axes of more degrees than that, and of others."""
+"""Steps of ticks, times powers of 10, for axes above a limit in degrees, and for others."""
 COAST = {"colors": "black", "linewidths": 0.7}
 HALO = {"linewidth": 1.8, "foreground": "white", "alpha": 0.6}
-"""Around coasts, which else would be lost in dark colours."""
+"""Outline of coasts, which makes them visible in dark colours."""
 NO_OUTLINES = "no outlines of coasts are installed: pip install 'ds-format-cython[maps]'"
 
 
 class Frame(NamedTuple):
-    """Where on the globe a map is."""
+    """Position of a map on the globe."""
 
     box: Box
     cells: Cells | None
-    """Of a curvilinear grid."""
+    """Cells of a curvilinear grid, or None."""
 
     @property
     def steepness(self) -> float:
-        """How many times as long as a degree of longitude one of latitude is in its middle."""
+        """Ratio of a degree of latitude to a degree of longitude in the middle of the map."""
         middle = np.radians((self.box.south + self.box.north) / 2)
         return float(min(1 / max(np.cos(middle), 1e-9), STEEPEST))
 
     @property
     def ratio(self) -> float:
-        """How many times as tall as wide it is drawn."""
+        """Ratio of height to width of the drawing."""
         ratio = self.steepness * (self.box.north - self.box.south) / (self.box.east - self.box.west)
         return min(max(ratio, FLATTEST), 1 / FLATTEST)
 
 
 def map_frame(scene: Line | Map) -> Frame | None:
-    """Return where on the globe a map is; None if it is no map of longitude and latitude, or all lies at one place."""
+    """Return the position of a map on the globe; None if its axes are not longitude and latitude, or it is a point."""
     if isinstance(scene, Line) or not is_geographic(scene):
         return None
     found = None
@@ -147,7 +147,7 @@ def map_frame(scene: Line | Map) -> Frame | None:
 
 
 def edges(values: Floats) -> Floats:
-    """Return where cells end whose middles grow or fall all along: one more than these.
+    """Return the edges of cells with monotonic centres, one more than the centres.
 
     Examples
     --------
@@ -167,16 +167,16 @@ def draw_map(scene: Map, look: Look, figure: Any, axes: Any, place: Frame | None
     scene : Map
     look : Look
     figure, axes
-        Of matplotlib.
+        Objects of matplotlib.
     place : Frame or None
-        Of a map of longitude and latitude.
+        Position of a map of longitude and latitude.
     dots : float
-        Across the picture.
+        Dots across the picture.
 
     Raises
     ------
     DriverError
-        If coastlines are asked for, and cannot be had.
+        If coastlines are requested, but not available.
     """
     colours = colour_scale(scene.values, look)
     style = {"cmap": colours.colormap, "vmin": colours.low, "vmax": colours.high}
@@ -192,7 +192,7 @@ def draw_map(scene: Map, look: Look, figure: Any, axes: Any, place: Frame | None
 
 
 def _draw_rows(scene: Map, axes: Any, style: dict[str, Any]) -> Any:
-    """Draw values that lie in straight rows and columns."""
+    """Draw values on a rectilinear grid."""
     x, y = _numbers(scene.x.values), _numbers(scene.y.values)
     values = np.ma.masked_invalid(scene.values)
     if x[0] > x[-1]:
@@ -211,7 +211,7 @@ def _draw_rows(scene: Map, axes: Any, style: dict[str, Any]) -> Any:
 
 
 def _numbers(values: NDArray[Any]) -> Floats:
-    """Return the values of an axis as matplotlib counts: dates as days."""
+    """Return the values of an axis as numbers of matplotlib, with dates as days."""
     if values.dtype.kind != "M":
         return values
     days: NDArray[np.float64] = importlib.import_module("matplotlib.dates").date2num(values)
@@ -219,7 +219,7 @@ def _numbers(values: NDArray[Any]) -> Floats:
 
 
 def _draw_grid(scene: Map, found: Cells, axes: Any, style: dict[str, Any]) -> Any:
-    """Draw values that lie on a curvilinear grid, each at its place."""
+    """Draw values on a curvilinear grid."""
     shown = np.ma.MaskedArray(scene.values, np.isnan(scene.values) | ~found.is_whole)
     mesh = axes.pcolormesh(found.longitude, found.latitude, shown, rasterized=True, **style)
     values = scene.values.reshape(-1)[found.torn_cells]
@@ -252,7 +252,7 @@ def _coasts(axes: Any, box: Box, dots: float, *, is_wanted: bool) -> None:
 
 
 def say_degrees(side: Any, signs: str, inches: float) -> None:
-    """Let an axis of matplotlib that is so long tell degrees: `EW` of longitude, `NS` of latitude."""
+    """Label an axis of matplotlib in degrees: `EW` for longitude, `NS` for latitude."""
     ticker = importlib.import_module("matplotlib.ticker")
     low, high = side.get_view_interval()
     side.set_major_locator(ticker.MaxNLocator(min(int(1.6 * inches) + 1, 7), steps=DEGREES[bool(high - low > WIDE)]))
@@ -276,27 +276,27 @@ def degrees(value: float, signs: str) -> str:
 
 EXTRA = "ds-format-cython[plot]"
 SUFFIXES = (".png", ".pdf", ".svg", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
-"""Of pictures, in lower case."""
+"""Suffixes of pictures in lower case."""
 WIDTH, HEIGHT = 6.5, 3.7
-"""Inches of what is drawn; labels are around it."""
+"""Size of the drawing in inches without labels."""
 TALLEST = 7.5
-"""Inches of the height of a map."""
+"""Maximum height of a map in inches."""
 MARGIN = 1.0
-"""Inches around it: the picture is cut to what is needed of them."""
+"""Inches around the drawing. The picture is cropped to what it uses."""
 EDGE = 0.12
-"""Inches that stay empty at the sides of a picture."""
+"""Empty margin of a picture in inches."""
 DOTS = 150
-"""Per inch."""
+"""Dots per inch."""
 N_LINE, N_X, N_Y = 2 * 1200, 2400, 1350
 """Stretches of a line, and values of a map along each side: two for a dot of the picture."""
 LARGEST = 1e300
-"""What is further away from zero is drawn as this."""
+"""Values are clipped to this distance from zero."""
 FEW = 50
-"""Values of a line, up to which each is marked."""
+"""Maximum number of values of a line with markers."""
 LETTERS, ROWS = 11.0, 2
 """Letters for each inch of a title, and lines of it."""
 SMALLER, SPACE, ROW = 1.4, 5.0, 10.5
-"""How many more letters are in an inch of the line below; points below each, and of a row of the line below."""
+"""Ratio of letters per inch in the line below the title, the points below each, and the height of its rows."""
 SIGNS = {"longitude": "EW", "latitude": "NS"}
 STYLE = {
     "text.usetex": False,
@@ -304,25 +304,25 @@ STYLE = {
     "image.composite_image": False,
     "axes.formatter.useoffset": False,
 }
-"""Text from files is shown as it stands, whatever settings of his own somebody has."""
+"""Settings that keep text from files literal, whatever the user configured."""
 NO_MAP = "coastlines: only maps of longitude and latitude have them, with the units degrees_east and degrees_north"
 
 
 def save(scene: Line | Map, path: str, look: Look | None = None) -> None:
-    """Draw a scene into a file, which appears whole or not at all.
+    """Draw a scene into a file, which is written atomically.
 
     Parameters
     ----------
     scene : Line or Map
     path : str
-        One of `SUFFIXES` tells the format.
+        Its suffix, one of `SUFFIXES`, determines the format.
     look : Look, optional
 
     Raises
     ------
     DriverError
-        If matplotlib is not installed, or knows no such format or colormap; or if coastlines are asked for that cannot
-        be had.
+        If matplotlib is not installed, or does not support the format or colormap; or if coastlines are requested, but
+        not available.
     OSError
         If the file cannot be written.
     """
@@ -348,7 +348,7 @@ def save(scene: Line | Map, path: str, look: Look | None = None) -> None:
 
 
 def draw(scene: Line | Map, look: Look) -> Any:
-    """Return a figure of matplotlib, which has to be installed, with a scene in it; see `save`."""
+    """Return a scene as a figure of matplotlib, which must be installed; see `save`."""
     colormaps = importlib.import_module("matplotlib").colormaps
     if look.colormap is not None and look.colormap not in colormaps:
         raise DriverError(f'colormap: "{look.colormap}" not found{hint(look.colormap, colormaps)}')
@@ -384,7 +384,7 @@ def draw(scene: Line | Map, look: Look) -> Any:
 
 
 def _drawable(scene: Line | Map) -> Line | Map:
-    """Return a scene without values of which matplotlib could not tell the difference."""
+    """Return a scene without extreme values that matplotlib cannot handle."""
     if isinstance(scene, Map):
         return scene._replace(values=np.clip(scene.values, -LARGEST, LARGEST))
     axes = [
@@ -413,7 +413,7 @@ def _entitle(scene: Line | Map, axes: Any, width: float) -> None:
 
 
 def shown(text: str, inches: float, rows: int = 1) -> str:
-    """Return text of a file in so many lines, none of which is wider than a picture; what is more is left out."""
+    """Return text of a file, wrapped to the width of a picture, and cut to a number of lines."""
     line = visible(" ".join(text.split()))
     return "\n".join(textwrap.wrap(line, int(inches * LETTERS), max_lines=rows, placeholder=" ..."))
 
@@ -427,7 +427,7 @@ def _import(path: str) -> Any:
 
 
 def _size(ratio: float) -> tuple[float, float]:
-    """Return width and height of a map of this form, in inches."""
+    """Return width and height of a map with an aspect ratio, in inches."""
     width = min(WIDTH, TALLEST / ratio)
     return width, width * ratio
 
@@ -443,18 +443,18 @@ def _draw_line(scene: Line, look: Look, axes: Any) -> None:
 
 
 def lonely_values(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which values stand between two that are missing: a line does not show them."""
+    """Return which values are between two missing ones: a line does not show them."""
     present = np.r_[False, ~np.isnan(y), False]
     lonely: NDArray[np.bool_] = present[1:-1] & ~present[:-2] & ~present[2:]
     return lonely
 
 
 COMMON_DATES = ("%Y-%m-%d", "%Y-%m", "%Y")
-"""What dates may have in common, the longest form first."""
+"""Formats of the common part of dates, the longest first."""
 
 
 def _say_dates(axis: Axis, side: Any) -> str:
-    """Let the ticks of an axis be dates, and return what they have in common, such as the year."""
+    """Label the ticks of an axis with dates, and return their common part, such as the year."""
     if axis.calendar:
         present = axis.values[~np.isnan(axis.values)]
         places, texts = date_ticks(float(present.min()), float(present.max()), axis.calendar)

@@ -1,7 +1,7 @@
-"""What is drawn of one variable: a line or a map, with axes of numbers or dates.
+"""The scene of one variable: a line or a map, with axes of numbers or dates.
 
-Dates of the real world are those of NumPy. Of calendars of models (360_day, noleap, all_leap) they are days, counted in
-that calendar: 30 February is a place on such an axis.
+Dates of the real world are NumPy dates. Dates in calendars of models (360_day, noleap, all_leap) are days counted in
+that calendar, so that such an axis can have a 30 February.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Axis(NamedTuple):
     values: NDArray[Any]
     """(n,) float64, or datetime64[ms]; NaN or NaT where missing."""
     kind: str = ""
-    """`latitude`, `longitude`, `time`, or nothing of these."""
+    """`latitude`, `longitude`, `time` or empty."""
     downward: bool = False
-    """Whether it grows downwards, as depth does."""
+    """Whether it increases downwards, as depth does."""
     calendar: str = ""
-    """Of models, whose dates NumPy does not have: values are then days, as `timeaxis.calendars.count` counts."""
+    """A calendar of models, which NumPy does not have. Values are then days from `timeaxis.calendars.count`."""
 
 
 class Grid(NamedTuple):
-    """Where the middles of the cells of a map are that lie in no straight rows."""
+    """Positions of the cell centres of a curvilinear map."""
 
     longitude: NDArray[np.float64]
-    """Of the shape of the map, NaN where missing; so is `latitude`."""
+    """(m, n), the shape of the map; NaN where missing. So is `latitude`."""
     latitude: NDArray[np.float64]
     labels: tuple[str, str]
-    """Of both."""
+    """Label of both."""
 
 
 class Line(NamedTuple):
@@ -66,7 +66,7 @@ class Map(NamedTuple):
     x: Axis
     y: Axis
     label: str
-    """Of the values."""
+    """Label of the values."""
     values: NDArray[np.float64]
     """(len(y), len(x)); NaN where missing."""
     where: str = ""
@@ -74,19 +74,19 @@ class Map(NamedTuple):
     units: str = ""
     file: str = ""
     grid: Grid | None = None
-    """Then `x` and `y` are positions."""
+    """If it is not None, `x` and `y` are positions."""
 
 
 class Look(NamedTuple):
-    """What of a drawing can be chosen."""
+    """Choices for a drawing."""
 
     low: float | None = None
-    """Least value that has a colour of its own, or the end of the axis of a line; None: what the values tell."""
+    """Lower limit of the colours, or of the axis of a line; None: from the values."""
     high: float | None = None
     colormap: str | None = None
-    """As matplotlib calls it; None: by the values."""
+    """Name in matplotlib; None: chosen by the values."""
     coastlines: bool | None = None
-    """None: where they can be had."""
+    """None: if outlines are installed."""
 
 
 def is_geographic(scene: Line | Map) -> bool:
@@ -97,16 +97,16 @@ def is_geographic(scene: Line | Map) -> bool:
 
 
 def heading(scene: Line | Map) -> str:
-    """Return the title and which part it is, on one line."""
+    """Return the title and the selection on one line."""
     return f"{scene.title}, {scene.where}" if scene.where else scene.title
 
 
 UNIX_EPOCH = 2_440_588
 """Julian day number of 1970-01-01."""
 FIRST_DATE, LAST_DATE = np.datetime64("0001-01-02", "ms"), np.datetime64("9999-12-30", "ms")
-"""What can be written with four digits of a year."""
+"""Dates whose year has four digits."""
 SECONDS = 86_400
-"""Of a day."""
+"""Fractions of a day."""
 
 STEPS_OF_YEARS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 STEPS_OF_MONTHS = (1, 2, 3, 6)
@@ -115,15 +115,15 @@ STEPS_OF_HOURS = (1, 2, 3, 6, 12)
 
 
 def time_axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, Any]) -> Axis | None:
-    """Return times as an axis; None if they are none, or cannot be decoded.
+    """Return times as an axis; None if the values are not times, or cannot be decoded.
 
     Parameters
     ----------
     label : str
     values : (n,) float64
-        In the units of the variable; NaN where missing.
+        Times in the units of the variable; NaN where missing.
     attributes : mapping
-        With `units` and perhaps `calendar`.
+        Attributes `units` and, optionally, `calendar`.
     """
     if not timeaxis.claims_time(attributes):
         return None
@@ -145,7 +145,7 @@ def time_axis(label: str, values: NDArray[np.float64], attributes: Mapping[str, 
 
 
 def axis_text(axis: Axis, value: Any) -> str:
-    """Return a number or date of an axis as text, dates as exact as the others on it ask for."""
+    """Return a number or date of an axis as text. The precision of a date depends on the other dates."""
     if axis.calendar:
         present = axis.values[~np.isnan(axis.values)]
         return date_text(float(value), axis.calendar, has_time=bool((present % 1 != 0).any()))
@@ -156,7 +156,7 @@ def axis_text(axis: Axis, value: Any) -> str:
 
 
 def date_text(day: float, calendar: str, *, has_time: bool) -> str:
-    """Return the date, and perhaps the time of day, of a day in a calendar of models."""
+    """Return the date, and the time of day if it is not 0, of a day in a calendar of models."""
     minutes = round(day * 1440)
     year, month, of_month = (int(part[0]) for part in calendars.civil(np.array([minutes // 1440]), calendar))
     date = f"{calendars.year_text(year)}-{month:02}-{of_month:02}"
@@ -164,17 +164,17 @@ def date_text(day: float, calendar: str, *, has_time: bool) -> str:
 
 
 def date_ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[list[float], list[str]]:
-    """Return where ticks between two days of a calendar of models are, and what they say.
+    """Return positions and labels of ticks between two days of a calendar of models.
 
-    They are first days of years or of months, days or hours: so many as there is room for.
+    Ticks are first days of years or of months, days or hours, at most `most` of them.
 
     Parameters
     ----------
     low, high : float
-        Days, as `timeaxis.calendars.count` counts.
+        Days from `timeaxis.calendars.count`.
     calendar : str
     most : int
-        Ticks.
+        Maximum number of ticks.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def date_ticks(low: float, high: float, calendar: str, most: int = 7) -> tuple[l
 
 
 def _possible_ticks(low: float, high: float, calendar: str, most: int) -> Iterator[list[tuple[float, str]]]:
-    """Yield ticks, from the finest on; steps with far too many of them are left out."""
+    """Yield ticks, the finest first. Steps with far too many ticks are skipped."""
     first, last = (int(calendars.civil(np.array([int(np.floor(day))]), calendar)[0][0]) for day in (low, high))
     room = 4 * most
     if high - low < room:

@@ -1,4 +1,4 @@
-"""A scene → text: with braille characters, or with ASCII alone."""
+"""A scene → text with braille characters, or only ASCII."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """Bits of the dots in a braille character: four rows of two (Unicode, block Braille Patterns)."""
 SHADES = "⡀⣀⣄⣤⣦⣶⣷⣿"
 ASCII_SHADES = ".:-=+*#%@"
-"""From the least to the greatest value. What is missing stays blank."""
+"""Characters from the minimum to the maximum. Missing values are blank."""
 LEAST_COLUMNS = 40
-"""Of a terminal: room for the longest label of an axis, and a drawing beside it."""
+"""Minimum width of a terminal: the longest label of an axis, and a drawing next to it."""
 
 
 def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True, look: Look | None = None) -> str:
@@ -28,13 +28,13 @@ def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True, 
     ----------
     scene : Line or Map
     columns : int
-        Width of the terminal; at least `LEAST_COLUMNS` are taken.
+        Width of the terminal; at least `LEAST_COLUMNS` are used.
     rows : int
         Lines of the drawing itself.
     unicode : bool
-        Whether other characters than ASCII may be used for drawing.
+        Whether to draw with non-ASCII characters.
     look : Look, optional
-        Of which the range counts; there are no colours here.
+        Only its limits are used, because there are no colours.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def render(scene: Line | Map, columns: int, rows: int, *, unicode: bool = True, 
 
 
 def _limits(scene: Line | Map, look: Look) -> tuple[Any, Any]:
-    """Return the least and the greatest value that are told apart from those beyond."""
+    """Return the limits within which values are distinguished."""
     low, high = _range(scene.y.values if isinstance(scene, Line) else scene.values)
     low, high = low if look.low is None else look.low, high if look.high is None else look.high
     return (low, high) if low <= high else (look.low, look.low) if look.low is not None else (look.high, look.high)
@@ -78,7 +78,7 @@ def _range(values: NDArray[Any]) -> tuple[Any, Any]:
 
 
 def _below(axis: Axis, width: int) -> Iterable[str]:
-    """Return what stands below a horizontal axis: its ends, and its label between them or on a line of its own."""
+    """Return the lines below a horizontal axis: its ends, and its label between them or on a separate line."""
     left, right = (axis_text(axis, end) for end in _range(axis.values))
     room = width - len(left) - len(right)
     label = _cut(axis.label, width)
@@ -88,7 +88,7 @@ def _below(axis: Axis, width: int) -> Iterable[str]:
 
 
 def _share(values: NDArray[Any], low: Any, high: Any) -> NDArray[np.float64]:
-    """Return where values lie from `low` (0) to `high` (1); NaN where they are missing."""
+    """Return values scaled from `low` (0) to `high` (1); NaN where missing."""
     if values.dtype.kind == "M":
         values = np.where(np.isnan(values), np.nan, values.astype(np.int64).astype(np.float64))
         low, high = float(low.astype(np.int64)), float(high.astype(np.int64))
@@ -132,7 +132,7 @@ def _map(
 
 
 def _nearest(values: NDArray[Any], start: Any, stop: Any, n: int) -> NDArray[np.intp]:
-    """Return which of the values, which grow or fall all along, is nearest to each of `n` places from start to stop."""
+    """Return the index of the monotonic value nearest to each of `n` positions from start to stop."""
     shares = _share(values, start, stop)
     wanted = np.linspace(0, 1, n) if n > 1 else np.array([0.5])
     order = np.argsort(shares)
@@ -142,6 +142,6 @@ def _nearest(values: NDArray[Any], start: Any, stop: Any, n: int) -> NDArray[np.
 
 
 def _cut(line: str, width: int) -> str:
-    """Return text of at most so many characters, none of which the terminal obeys."""
+    """Return text of at most `width` characters, with control characters escaped."""
     line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= width else line[: width - 3] + "..."
