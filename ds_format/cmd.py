@@ -24,7 +24,7 @@ lines)."""
 def _function(name: str) -> Callable[..., None]:
     def run(*args: Any, **opts: Any) -> None:
         command = commands.load(name)
-        items = command.run(Request(name, list(args), opts).check(command.known))
+        items = command.run(Request(name, list(args), opts).check(command.all_options))
         as_json = bool(opts.get("j")) or style.output == "json"
         with contextlib.suppress(Finished):  # the result was printed
             pst.write(items, as_json=as_json, indent=style.indent and not opts.get("noindent"))

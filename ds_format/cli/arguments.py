@@ -222,7 +222,7 @@ FORMAT = Option("format", "Read the input as netcdf, csv or another format, what
 ALIASES = {"json": "j"}
 """Other names of options."""
 
-_KNOWN = {option.name: option for option in GENERAL}
+_GENERAL_BY_NAME = {option.name: option for option in GENERAL}
 
 
 class Request(NamedTuple):
@@ -236,7 +236,7 @@ class Request(NamedTuple):
     """Values by name, unconverted; flags are True."""
     progress: Callable[[int, int], None] | None = None
     """Called with the bytes done and the total bytes; None if no progress is shown."""
-    known: Mapping[str, Option] = _KNOWN
+    known_options: Mapping[str, Option] = _GENERAL_BY_NAME
     """The existing options by name."""
 
     def flag(self, name: str) -> bool:
@@ -251,7 +251,7 @@ class Request(NamedTuple):
         ArgumentError
             If its form differs from the one that its help shows.
         """
-        return self.known[name].kind(name, self.options[name]) if name in self.options else default
+        return self.known_options[name].kind(name, self.options[name]) if name in self.options else default
 
     def check(
         self,
@@ -278,11 +278,11 @@ class Request(NamedTuple):
             option = known[name]
             if value is True and option.value and option.kind is not boolean and not option.may_be_flag:
                 raise UsageError(f'the option "{name}" needs a value: write `{option.label}`')
-        return self._replace(known=known)
+        return self._replace(known_options=known)
 
     def check_flags(self) -> None:
         """Raise `UsageError` for a flag that got a value other than true and false."""
-        for option in self.known.values():
+        for option in self.known_options.values():
             value = self.options.get(option.name, True)
             if not option.value and not isinstance(value, bool) and option.name != "print-completion":
                 about = ": to set the layout of a ds file use `layout`" if option.name == "version" else ""
@@ -361,7 +361,7 @@ class Command(NamedTuple):
     """Meaning of the exit status, if it differs from other commands."""
 
     @property
-    def known(self) -> tuple[Option, ...]:
+    def all_options(self) -> tuple[Option, ...]:
         """Its options, and those of reading and writing."""
         return (*READ, *WRITE, *self.options)
 

@@ -92,7 +92,7 @@ def _check_words(request: Request) -> None:
         if not isinstance(word, pst.Bare) or os.path.lexists(word):
             continue
         name, sign, value = _WORD.findall(word)[0]
-        option = request.known.get(name)
+        option = request.known_options.get(name)
         if option is None or (not sign and (value or len(name) == 1 or n < 3)):
             continue
         if not sign and i + 1 < n:

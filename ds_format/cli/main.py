@@ -69,7 +69,7 @@ def _run(argv: list[str], is_program: bool) -> int:
             return 0
         name = request.command or commands.DEFAULT
         if not request.command and not request.words:
-            request.check(commands.load(name).known)
+            request.check(commands.load(name).all_options)
             raise UsageError("expected a command or a file")
         if not request.command:
             hints.check(request)
@@ -77,7 +77,7 @@ def _run(argv: list[str], is_program: bool) -> int:
         label = f"ds {name}"
         command = commands.load(name)
         usage = command.usage
-        request = request.check(command.known, _meant(request.words))
+        request = request.check(command.all_options, _meant(request.words))
         request.check_flags()
         if is_program and row.writes:
             from .process import handle_signals

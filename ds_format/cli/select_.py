@@ -139,7 +139,7 @@ def check_places(pairs: Iterable[Mapping[str, Any]], request: Request) -> None:
         If a pair is an option, because options must come before or after all arguments.
     """
     for name, value in ((name, value) for some in pairs for name, value in some.items()):
-        if name in request.known and request.known[name] not in GENERAL and not is_index(value):
+        if name in request.known_options and request.known_options[name] not in GENERAL and not is_index(value):
             raise UsageError(f'the option "{name}" is between the arguments: put options first or last')
 
 

@@ -22,7 +22,7 @@ from ..drivers.base import BLOCK_SIZE, Handle, Metadata, Source, block_slices, c
 from ..errors import DsError, UnsupportedError
 from ..model.index import take
 from ..views.subset import Subset, item_size, memory_size
-from .records import Difference, Place
+from .records import Difference, DiffPosition
 from .values import EXACT, Rule, Tally, ValuePair, attribute_type, pairs, same_attributes, tally
 
 
@@ -74,7 +74,7 @@ class MemorySource:
         """Do nothing, because there is no file."""
 
 
-PIECE = 1 << 18
+READ_SIZE = 1 << 18
 """Bytes to read at a time, a multiple of the size of any type."""
 
 
@@ -92,9 +92,9 @@ def stored_pairs(a: Subset, b: Subset, key: str) -> Iterator[tuple[Any, Any] | i
 def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[Any, Any] | int]:
     """Yield buffers that are reused: each is valid until the next one."""
     bits = np.dtype(f"u{dtype.itemsize}")
-    buffers = np.empty((2, PIECE), np.uint8)
-    for start in range(0, a.size, PIECE):
-        n = min(PIECE, a.size - start)
+    buffers = np.empty((2, READ_SIZE), np.uint8)
+    for start in range(0, a.size, READ_SIZE):
+        n = min(READ_SIZE, a.size - start)
         ours, theirs = buffers[:, :n]
         try:
             with a.watch, b.watch:
@@ -108,22 +108,22 @@ def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[A
             yield ours.view(dtype), theirs.view(dtype)
 
 
-def place_of(found: ValuePair | None, key: str, sources: tuple[Source, Source]) -> Place | None:
+def position_of(pair: ValuePair | None, key: str, sources: tuple[Source, Source]) -> DiffPosition | None:
     """Return the position and the values of a difference.
 
     Parameters
     ----------
-    found : Found or None
+    pair : ValuePair or None
     key : str
         Key of the variable, which has the same shape in both sources.
     sources : (Source, Source)
         A and B. Coordinates are taken from A, or from B if A has none.
     """
-    if found is None:
+    if pair is None:
         return None
     entry = sources[0].meta[key]
     shape = entry[".size"]
-    index = _index(found.position, shape)
+    index = _index(pair.position, shape)
     coordinates: dict[str, Any] = {}
     for dim, i, n in zip(dims(key, entry, len(shape)), index, shape, strict=True):
         for source in sources:
@@ -131,7 +131,7 @@ def place_of(found: ValuePair | None, key: str, sources: tuple[Source, Source]) 
             if value is not None and escape(dim) != key:
                 coordinates[dim] = value
                 break
-    return Place(index, coordinates, found.a, found.b, found.size)
+    return DiffPosition(index, coordinates, pair.a, pair.b, pair.size)
 
 
 def _index(position: int, shape: Sequence[int]) -> tuple[int, ...]:
@@ -186,14 +186,16 @@ class DiffOptions(NamedTuple):
     """Takes the bytes of A that are done, and the total bytes, as in memory."""
 
 
-def differences(a: Subset, b: Subset, how: DiffOptions, wanted: Collection[str] | None = None) -> Iterator[Difference]:
+def differences(
+    a: Subset, b: Subset, options: DiffOptions, keys: Collection[str] | None = None
+) -> Iterator[Difference]:
     """Yield all differences between two files, or parts of them.
 
     Parameters
     ----------
     a, b : Subset
-    how : How
-    wanted : collection of str, optional
+    options : DiffOptions
+    keys : collection of str, optional
         Keys of the variables to compare. Nothing else is compared then. By default everything is compared.
 
     Raises
@@ -201,31 +203,31 @@ def differences(a: Subset, b: Subset, how: DiffOptions, wanted: Collection[str] 
     DsError, OSError
         If a file cannot be read.
     """
-    ours, theirs = _chosen(a.meta, wanted), _chosen(b.meta, wanted)
-    if how.values:
+    ours, theirs = _chosen(a.meta, keys), _chosen(b.meta, keys)
+    if options.values:
         check_faults(a.faults, ours)
         check_faults(b.faults, theirs)
-    if how.header:
+    if options.header:
         yield from _of_dimensions(ours, theirs)
-    if how.header and wanted is None:
-        yield from _of_attributes(None, a.meta.get(META, {}), b.meta.get(META, {}), how.ignore)
+    if options.header and keys is None:
+        yield from _of_attributes(None, a.meta.get(META, {}), b.meta.get(META, {}), options.ignore)
     yield from _of_presence(ours, theirs)
     both = [key for key in ours if key in theirs]
-    is_compared = how.values and not how.is_one_file
+    is_compared = options.values and not options.is_one_file
     compared = [key for key in both if is_compared and _are_comparable(ours[key], theirs[key])]
     done, total = 0, sum(memory_size(ours[key]) for key in compared)
     for key in both:
-        yield from _of_metadata(key, ours[key], theirs[key], how)
-        if how.values and how.is_one_file:
+        yield from _of_metadata(key, ours[key], theirs[key], options)
+        if options.values and options.is_one_file:
             _check_end(a, key)
         if key in compared:
             start, size = done, item_size(a.meta[key])
 
             def report(n: int, start: int = start, size: int = size) -> None:
-                if how.progress is not None:
-                    how.progress(start + n * size, total)
+                if options.progress is not None:
+                    options.progress(start + n * size, total)
 
-            yield from _of_values(a, b, key, how, report)
+            yield from _of_values(a, b, key, options, report)
             done += memory_size(a.meta[key])
 
 
@@ -341,9 +343,9 @@ def _of_values(a: Subset, b: Subset, key: str, how: DiffOptions, report: Callabl
             unescape(key),
             n=found.differing,
             total=found.n,
-            first=place_of(found.first, key, (a, b)),
-            largest=place_of(found.largest, key, (a, b)),
-            relative=place_of(found.relative, key, (a, b)),
+            first=position_of(found.first, key, (a, b)),
+            largest=position_of(found.largest, key, (a, b)),
+            relative=position_of(found.relative, key, (a, b)),
         )
 
 
@@ -355,5 +357,5 @@ def _missing(found: Tally, key: str, sources: tuple[Subset, Subset]) -> Differen
         b=found.missing_b,
         n=found.missing_a + found.missing_b,
         total=found.n,
-        first=place_of(found.first_missing, key, sources),
+        first=position_of(found.first_missing, key, sources),
     )

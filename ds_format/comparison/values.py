@@ -186,11 +186,11 @@ class Tally:
         Number of compared values, including missing ones.
     missing_a, missing_b : int
         Number of values that are missing in only one variable.
-    first_missing : Found or None
+    first_missing : ValuePair or None
         The first of these.
     differing : int
         Number of values that differ, among those that are missing in neither.
-    first, largest, relative : Found or None
+    first, largest, relative : ValuePair or None
         The first of these, the largest difference, and the largest difference relative to the value of B.
     """
 

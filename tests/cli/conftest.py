@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Fixtures for tests of the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 
 
 class Result(NamedTuple):
-    """What a run left behind."""
+    """The result of a run."""
 
     status: int
     out: str

@@ -1,4 +1,4 @@
-"""Where the command line differs from ds-format 5.0.2 on purpose; `docs/differences.md` tells of each."""
+"""Intended differences of the command line from ds-format 5.0.2; `docs/differences.md` explains each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ds_format._version import __version__
 
 
 class Difference(NamedTuple):
-    """What a recorded run does here."""
+    """The result of a recorded run here."""
 
     reason: str
     stdout: str = ""

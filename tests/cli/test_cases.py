@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Result(NamedTuple):
-    """What a run left behind."""
+    """The result of a run."""
 
     status: int
     out: str

@@ -1,4 +1,4 @@
-"""set, rm, rename, rename_dim, merge: what the recorded runs do not show."""
+"""set, rm, rename, rename_dim, merge: cases beyond the recorded runs."""
 
 from __future__ import annotations
 

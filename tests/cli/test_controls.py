@@ -1,4 +1,4 @@
-"""What files say, on a terminal: nothing that it would obey."""
+"""Text of files on a terminal has no control characters."""
 
 from __future__ import annotations
 

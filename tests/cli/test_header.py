@@ -1,4 +1,4 @@
-"""ls, attrs, dim, dims, meta, size, type: what the recorded runs do not show."""
+"""ls, attrs, dim, dims, meta, size, type: cases beyond the recorded runs."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_examples_are_command_lines(name: str) -> None:
         request = commands.read(words)
         assert program == "ds"
         assert (request.command or commands.DEFAULT) == name
-        request.check(command.known).check_flags()
+        request.check(command.all_options).check_flags()
 
 
 def test_long_names_stand_on_lines_of_their_own() -> None:
@@ -152,7 +152,7 @@ def test_no_shell_changes_it(line: str) -> None:
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return what tells the files of a folder from those that stood there before."""
+    """Return inodes and times of the files in a folder, which change if a file is replaced."""
     every = (path for path in folder.rglob("*") if path.is_file())
     return {str(path): (path.stat().st_ino, path.stat().st_mtime_ns) for path in every}
 

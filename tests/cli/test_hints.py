@@ -1,4 +1,4 @@
-"""Answers that tell what a command line that is wrong may have meant."""
+"""Suggestions for wrong command lines."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ ONE = [
     ["type", "nope"],
     ["type", "x"],
 ]
-"""What prints one value."""
+"""Commands that print one value."""
 STREAMS = [
     ["cat", "--jd", "time"],
     ["cat", "-h", "time"],
@@ -64,7 +64,7 @@ STREAMS = [
     ["ls", "-l"],
     ["ls", "x", "a:", "{", "units", "list", "nope", "}"],
 ]
-"""What prints a value for each item."""
+"""Commands that print a value for each item."""
 FORMATS = ("bpk", "ds", "h5", "json", "msgpack", "nc", "zds")
 
 

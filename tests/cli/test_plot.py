@@ -84,7 +84,7 @@ def test_a_picture(words: list[str], ds: Run, sample: str, folder: Path) -> None
 
 @pytest.fixture
 def picture(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, Look]]:
-    """What would go into a picture."""
+    """The scene for a picture."""
     found: list[tuple[object, Look]] = []
     monkeypatch.setattr("ds_format.show.picture.save", lambda scene, path, look: found.append((scene, look)))
     return found

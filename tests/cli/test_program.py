@@ -1,4 +1,4 @@
-"""The program as a process: what it imports, and how it ends."""
+"""The program as a process: its imports and its end."""
 
 from __future__ import annotations
 

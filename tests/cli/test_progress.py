@@ -133,11 +133,11 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told(*words: str) -> tuple[list[tuple[int, int]], list[Any]]:
-    """Run a command, and return what is told meanwhile, and what it would print."""
+    """Run a command, and return its reports of progress and its output."""
     calls: list[tuple[int, int]] = []
     request = commands.read(list(words))._replace(progress=lambda done, total: calls.append((done, total)))
     command = commands.load(request.command)
-    return calls, list(command.run(request.check(command.known)))
+    return calls, list(command.run(request.check(command.all_options)))
 
 
 COMMANDS = [

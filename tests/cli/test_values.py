@@ -1,4 +1,4 @@
-"""cat and stats: what the recorded runs do not show."""
+"""cat and stats: cases beyond the recorded runs."""
 
 from __future__ import annotations
 

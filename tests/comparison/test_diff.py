@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def dataset() -> dict[str, Any]:
-    """A dataset of several kinds."""
+    """A dataset with variables of different types."""
     return {
         "time": np.array([0, 6, 12, 18]),
         "t": np.ma.MaskedArray(np.arange(8.0).reshape(4, 2), np.array([[0, 0], [1, 0], [0, 0], [0, 0]], bool)),

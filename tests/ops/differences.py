@@ -12,9 +12,9 @@ class Difference(NamedTuple):
     """One row of the table."""
 
     theirs: str
-    """What the reference does."""
+    """The result of the reference."""
     ours: str
-    """What this package does."""
+    """The result of this package."""
     why: str
     calls: tuple[str, ...]
     """Code as in `cases`."""

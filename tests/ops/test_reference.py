@@ -61,7 +61,7 @@ def reference(python: str, calls: Iterable[Call]) -> dict[Call, str]:
 
 
 def write_golden(python: str) -> None:
-    """Write the file anew: `python -c "from tests.ops.test_reference import *; write_golden('...')"`."""
+    """Rebuild the file: `python -c "from tests.ops.test_reference import *; write_golden('...')"`."""
     found = reference(python, every_call())
     soft = {code: outcome for (mode, code), outcome in found.items() if mode == "soft"}
     stricter = {

@@ -1,4 +1,4 @@
-"""What is drawn: axes from coordinates, thinned, with gaps where values are missing.
+"""Scenes: axes from coordinates, thinned, with gaps where values are missing.
 
 Lines that are broken where a series has a gap.
 

@@ -1,4 +1,4 @@
-"""What matplotlib is told to draw: not pixels, but the parts of a figure and where they are."""
+"""The parts of a matplotlib figure and their positions, not pixels."""
 
 from __future__ import annotations
 

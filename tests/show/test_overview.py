@@ -21,7 +21,7 @@ SAMPLE = Path(__file__).parents[2] / "examples" / "sample.nc"
 
 
 class Untouchable(np.ndarray):
-    """An array that raises when somebody asks for its data."""
+    """An array that raises on access to its data."""
 
     def __getitem__(self, index: Any) -> Any:
         raise AssertionError("data were read")
@@ -34,7 +34,7 @@ class Untouchable(np.ndarray):
 
 
 class Sealed(list[Any]):
-    """A list that raises when somebody walks over it."""
+    """A list that raises on iteration."""
 
     def __iter__(self) -> Any:
         raise AssertionError("the list was converted")

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TextIO
 
 from ...base.text import aligned, bytes_of, on_one_line
 
-Piece = tuple[str, str]
+StyledText = tuple[str, str]
 """Text and its role, which determines the colour; "": no colour."""
-Cell = Sequence[Piece]
+Cell = Sequence[StyledText]
 """Text that is not broken unless it is longer than a line."""
-Line = list[Piece]
+Line = list[StyledText]
 
 LEAST = 16
 """Minimum width of the text, even on a narrower terminal."""

@@ -143,8 +143,8 @@ def collection_of(path: str, name: str | None, *, is_made: bool = False) -> str:
     ArgumentError
         If there is none of this name, or several and none is named.
     """
-    with contextlib.closing(open_store(path, strict=None)) as place:
-        found = place.collections()
+    with contextlib.closing(open_store(path, strict=None)) as root:
+        found = root.collections()
     if name is None:
         name = found[0] if len(found) == 1 else DEFAULT_COLLECTION
     if name not in found and (found or not is_made):
@@ -165,7 +165,7 @@ class DocumentReader(Reader):
     Attributes
     ----------
     store : ZDSStore
-    place : StoreRoot
+    root : StoreRoot
     """
 
     title = "ZDS"
@@ -175,10 +175,10 @@ class DocumentReader(Reader):
         if mmap:
             raise UsageError("bench: --mmap is only possible for datadings")
         self.path, self.collection = path, collection_of(path, collection)
-        self.place = open_store(path, strict=None)
+        self.root = open_store(path, strict=None)
         self.store = ZDSStore.open(path, self.collection)
         self._documents = InOrder(self.store)
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.store)
@@ -209,22 +209,22 @@ class DocumentReader(Reader):
 
     def find_index(self, key: Hashable) -> int:
         """Return the index of the document with an id."""
-        if not self._places:
-            self._places = {found: i for i, found in enumerate(self._documents.ids)}
-        if key not in self._places:
+        if not self._positions:
+            self._positions = {found: i for i, found in enumerate(self._documents.ids)}
+        if key not in self._positions:
             raise MissingError(f"no document with the id {key!r:.60}", path=self.path)
-        return self._places[str(key)]
+        return self._positions[str(key)]
 
     @property
     def data_size(self) -> int:
         """Bytes of all documents."""
-        return document_size(self.place, self.collection)
+        return document_size(self.root, self.collection)
 
     @property
     def companion_path(self) -> str | None:
         """The file with attributes and dimensions, if there is one."""
         name = companion.member_name(self.collection)
-        return None if size_in(self.place, name) is None else f"{self.path}/{name}"
+        return None if size_in(self.root, name) is None else f"{self.path}/{name}"
 
     def lines(self) -> Iterator[bytes]:
         """Iterate over the documents as lines of JSON."""
@@ -238,8 +238,8 @@ class DocumentReader(Reader):
         """Return the names and bytes of all files of the collection, or of the archive."""
         if os.path.isfile(self.path):
             return {os.path.basename(self.path): os.path.getsize(self.path)}
-        names = self.place.names(f"{COLLECTIONS}/{self.collection}/")
-        return {name: size_in(self.place, name) or 0 for name in names}
+        names = self.root.names(f"{COLLECTIONS}/{self.collection}/")
+        return {name: size_in(self.root, name) or 0 for name in names}
 
     def facts(self) -> dict[str, Any]:
         """Return how many documents each collection has."""
@@ -252,7 +252,7 @@ class DocumentReader(Reader):
     @contextlib.contextmanager
     def writer(self, path: str, is_whole: bool, layout: Any) -> Iterator[DocumentLineWriter]:
         """Open an archive to be written with lines of this store, in its layout; see `SampleReader.writer`."""
-        layout = layout or layout_in(self.place, self.collection) or LINES
+        layout = layout or layout_in(self.root, self.collection) or LINES
         with packed(path) as folder:
             with ZDSStore.open(folder, self.collection, mode="w", layout=layout) as store:
                 lines = DocumentLineWriter(store)
@@ -260,7 +260,7 @@ class DocumentReader(Reader):
                 lines.flush()
                 n = len(store)
             if is_whole and layout == LINES:
-                companion.carry(self.place, self.collection, len(self), folder, n)
+                companion.carry(self.root, self.collection, len(self), folder, n)
             elif is_whole and self.companion_path is not None:
                 message = on_one_line(f"{self.companion_path}: attributes and dimensions are not kept")
                 warnings.warn(message, LossWarning, stacklevel=3)
@@ -268,24 +268,24 @@ class DocumentReader(Reader):
     def close(self) -> None:
         """Close the store."""
         self.store.close()
-        self.place.close()
+        self.root.close()
 
 
-def size_in(place: StoreRoot, name: str) -> int | None:
+def size_in(root: StoreRoot, name: str) -> int | None:
     """Return the bytes of a file of a store; None if there is none."""
-    file = place.open(name)
+    file = root.open(name)
     return None if file is None else file.size
 
 
-def document_size(place: StoreRoot, collection: str) -> int:
+def document_size(root: StoreRoot, collection: str) -> int:
     """Return the bytes of all documents of a collection."""
-    names = [data_name(collection), *place.names(f"{docs_name(collection)}/")]
-    return sum(size_in(place, name) or 0 for name in names)
+    names = [data_name(collection), *root.names(f"{docs_name(collection)}/")]
+    return sum(size_in(root, name) or 0 for name in names)
 
 
-def layout_in(place: StoreRoot, collection: str) -> str | None:
+def layout_in(root: StoreRoot, collection: str) -> str | None:
     """Return whether the documents of a collection are lines or files; None where there are none."""
-    return layout_of(place, collection, DocFiles(place, collection, Silence()))
+    return layout_of(root, collection, DocFiles(root, collection, Silence()))
 
 
 def _shown(document: dict[str, Any], yield_key: bool, raw: bool) -> Any:
