@@ -22,7 +22,7 @@ from ..drivers.base import BLOCK_SIZE, Handle, Metadata, Source, block_slices, c
 from ..errors import DsError, UnsupportedError
 from ..model.index import take
 from ..views.subset import Subset, item_size, memory_size
-from .records import Difference, DiffPosition
+from .records import Difference, Place
 from .values import EXACT, Rule, Tally, ValuePair, attribute_type, pairs, same_attributes, tally
 
 
@@ -108,7 +108,7 @@ def _pairs(a: Body, b: Body, dtype: np.dtype[Any], key: str) -> Iterator[tuple[A
             yield ours.view(dtype), theirs.view(dtype)
 
 
-def position_of(pair: ValuePair | None, key: str, sources: tuple[Source, Source]) -> DiffPosition | None:
+def position_of(pair: ValuePair | None, key: str, sources: tuple[Source, Source]) -> Place | None:
     """Return the position and the values of a difference.
 
     Parameters
@@ -131,7 +131,7 @@ def position_of(pair: ValuePair | None, key: str, sources: tuple[Source, Source]
             if value is not None and escape(dim) != key:
                 coordinates[dim] = value
                 break
-    return DiffPosition(index, coordinates, pair.a, pair.b, pair.size)
+    return Place(index, coordinates, pair.a, pair.b, pair.size)
 
 
 def _index(position: int, shape: Sequence[int]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ KINDS = ("dimension", "variable", "dimensions", "shape", "type", "attribute", "m
 
 
 @dataclass(frozen=True, slots=True)
-class DiffPosition:
+class Place:
     """Position of a difference, and the values there."""
 
     index: tuple[int, ...]
@@ -68,11 +68,11 @@ class Difference:
     """Number of values that differ, or are missing in only one dataset."""
     total: int | None = None
     """Number of compared values, including missing ones."""
-    first: DiffPosition | None = None
+    first: Place | None = None
     """The first one."""
-    largest: DiffPosition | None = None
+    largest: Place | None = None
     """The largest absolute difference of numbers, above the tolerances."""
-    relative: DiffPosition | None = None
+    relative: Place | None = None
     """The largest difference relative to the value of B; infinite if that is 0."""
     hint: str | None = None
     """Possible name of the variable in the other dataset."""
@@ -82,7 +82,7 @@ class Difference:
         told: dict[str, Any] = {}
         for field in (one.name for one in fields(self)):
             value = getattr(self, field)
-            if isinstance(value, DiffPosition):
+            if isinstance(value, Place):
                 told[field] = plain(value.report())
             elif value is not None or field in self._sides():
                 told[field] = plain(value)
@@ -224,19 +224,19 @@ def _missing_text(one: Difference) -> str:
     return f"{one.a} of {one.total} only in A, {one.b} only in B; first {_at(one.first)}"
 
 
-def _at(position: DiffPosition | None) -> str:
+def _at(position: Place | None) -> str:
     if position is None:
         return ""
     values = f"A {_shown(position.a)}, B {_shown(position.b)}"
     return f"{_where(position)}: {values}" if position.index else values
 
 
-def _elsewhere(position: DiffPosition, first: DiffPosition | None) -> str:
+def _elsewhere(position: Place, first: Place | None) -> str:
     """Return a position as text, unless it was printed already."""
     return "" if first is not None and position.index == first.index else f" {_where(position)}"
 
 
-def _where(position: DiffPosition) -> str:
+def _where(position: Place) -> str:
     named = " ".join(f"{_escaped(name)}={_bare(value)}" for name, value in position.coordinates.items())
     return f"at {list(position.index)}{f' ({named})' if named else ''}"
 
