@@ -90,7 +90,7 @@ def plan_variables(kind: type[Plan], meta: Metadata, format: str, record: str) -
         name, type_name, dims = unescape(key), properties.get(".type"), properties.get(".dims")
         size, missing = properties.get(".size"), properties.get(".missing")
         if type_name is not None and type_name not in TYPES:
-            raise UnsupportedError(f'the type "{type_name}" is not possible in {format}', variable=name)
+            raise UnsupportedError(f'the type "{type_name}" is not supported by {format}', variable=name)
         if dims is not None and size is not None and len(dims) != len(size):
             raise UnsupportedError(f"found {len(dims)} dimensions ({dims}), expected {len(size)}", variable=name)
         variables[key] = kind(

@@ -1,4 +1,4 @@
-"""What a NetCDF file holds, from its header alone: what it says as the metadata of a dataset."""
+"""The metadata of a dataset, from the header of a NetCDF file alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ReadScalar = Callable[[Any], NDArray[Any] | None]
 
 
 def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_scalar: ReadScalar) -> Catalog:
-    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
+    """Return the metadata of a file, a `FileVariable` for each variable, and the errors of unreadable ones.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Uses:
     Parameters
     ----------
     properties : iterable of dict
-        Of variables, as `read_variable` returns them.
+        Properties of variables, as `read_variable` returns them.
     """
 
     def __init__(self, properties: Iterable[dict[str, Any]] = ()):
@@ -229,7 +229,7 @@ class Uses:
 
 
 def dataset_record(file: DescribedFile, uses: Uses, unlimited: list[str]) -> dict[str, Any]:
-    """Return what the variables do not tell about a file."""
+    """Return the settings of a file that its variables do not have."""
     record: dict[str, Any] = {}
     if file.format != DEFAULT_FORMAT:
         record["format"] = file.format

@@ -1,6 +1,6 @@
-"""What is wrong with a classic file beyond what reading its variables finds, and where its variables end.
+"""Problems of classic files that reading their variables does not find, and the ends of their variables.
 
-The netCDF4 library, which reads unusual files, takes what is beyond the end of a truncated file for zeros.
+The netCDF4 library, which reads unusual files, returns zeros for values beyond the end of a truncated file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_VSIZE = 2**32 - 4
 
 
 def check(source: ClassicSource, report: Report) -> None:
-    """Report what is odd in the header of an open file, and what is behind its variables."""
+    """Report problems in the header of an open file, and bytes after its variables."""
     raw = read_items(source.head(), source.size)
     for name, message in _odd(source, raw):
         report(Problem(source.path, name, message, WARNING))
