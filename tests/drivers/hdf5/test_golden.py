@@ -98,7 +98,7 @@ def test_warnings_say_what_is_lost(name: str, recwarn: pytest.WarningsRecorder) 
             'left out: "outside", a link that leads nowhere',
             'left out: "g/h/up", a link to the group "g", which is listed under that name',
         ],
-        "kinds": ['variable "half": is float16 in the file and float32 here'],
+        "kinds": ['variable "half": is float16 in the file, and read as float32'],
     }.get(name, []):
         assert told in messages
 

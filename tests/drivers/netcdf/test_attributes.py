@@ -274,11 +274,11 @@ def test_reserved_names_of_attributes(name: str, tmp_path: Path) -> None:
     [
         ({"a\n": var([], [], "int8")}, r'variable "a\\n": the name "a\\n" is not valid'),
         ({"x": var(["a "], [2], "int8")}, 'variable "x": the name "a " is not valid'),
-        ({"x": var(["e\u0301"], [2], "int8")}, 'variable "x": the name "e\u0301" .* accents'),
+        ({"x": var(["e\u0301"], [2], "int8")}, 'variable "x": the name "e\u0301" .* composed form'),
         ({"x": var(["d"], [2], "int8", **{"a/b": 1})}, 'variable "x": attribute "a/b": the name is not valid'),
-        ({"x": var([], [], "int8"), "x/y": var([], [], "int8")}, 'variable "x": the name "x" is that of a group'),
+        ({"x": var([], [], "int8"), "x/y": var([], [], "int8")}, 'variable "x": the name "x" is also that of a group'),
         ({"x": var([], [], "int8"), ".": {"/a": 1}}, 'attribute "/a": there is no group ""'),
-        ({"y": var(["g"], [2], "int8"), "g/y": var([], [], "int8")}, 'variable "y": the name "g" is that of a group'),
+        ({"y": var(["g"], [2], "int8"), "g/y": var([], [], "int8")}, 'variable "y": the name "g" is also that of a group'),
     ],
     ids=range(7),
 )
