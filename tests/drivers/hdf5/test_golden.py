@@ -117,7 +117,7 @@ def test_what_ds_lacks_is_refused_when_it_is_asked_for() -> None:
             "references": "a type of references",
             "extended": "the type float128",
         }.items():
-            with pytest.raises(UnsupportedError, match=rf'unsupported\.h5: variable "{name}": {what} is not possible'):
+            with pytest.raises(UnsupportedError, match=rf'unsupported\.h5: variable "{name}": {what} is not supported'):
                 file[name][...]
 
 
