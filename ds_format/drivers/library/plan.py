@@ -1,7 +1,7 @@
-"""The metadata of a dataset → what a file needs to hold it, as far as that is the same for all formats.
+"""The metadata of a dataset → a plan of a file, as far as it is the same for all formats.
 
-Where the metadata do not tell enough to define a variable, all of its values are searched first: for the type, the
-longest string, NULs, and a text or number for missing values that no present one has.
+If the metadata are not enough to define a variable, all of its values are searched first: for the type, the longest
+string, NULs, and a string or number that no present value has, to mark missing ones.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def plan_variables(kind: type[Plan], meta: Metadata, format: str, record: str) -
     Parameters
     ----------
     kind : type
-        Of the plan of a variable.
+        Class of the plan of a variable.
     meta : Metadata
     format : str
         For messages.
@@ -133,7 +133,7 @@ def dimension_sizes(plans: Iterable[VariablePlan]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Facts:
-    """What the values of a variable tell."""
+    """Facts about the values of a variable."""
 
     type: str
     """ds type."""
@@ -154,7 +154,7 @@ def survey(
     numbers: Callable[[str], NDArray[Any] | None],
     convert: Callable[[Any], bytes] = as_bytes,
 ) -> Facts:
-    """Go through all values of a variable, and return what they tell.
+    """Scan all values of a variable, and return facts about them.
 
     Parameters
     ----------

@@ -278,7 +278,10 @@ def test_reserved_names_of_attributes(name: str, tmp_path: Path) -> None:
         ({"x": var(["d"], [2], "int8", **{"a/b": 1})}, 'variable "x": attribute "a/b": the name is not valid'),
         ({"x": var([], [], "int8"), "x/y": var([], [], "int8")}, 'variable "x": the name "x" is also that of a group'),
         ({"x": var([], [], "int8"), ".": {"/a": 1}}, 'attribute "/a": there is no group ""'),
-        ({"y": var(["g"], [2], "int8"), "g/y": var([], [], "int8")}, 'variable "y": the name "g" is also that of a group'),
+        (
+            {"y": var(["g"], [2], "int8"), "g/y": var([], [], "int8")},
+            'variable "y": the name "g" is also that of a group',
+        ),
     ],
     ids=range(7),
 )
