@@ -15,7 +15,7 @@ TIMEOUT = 10
 
 @contextmanager
 def executor(address: str) -> Iterator[Executor]:
-    """Connect to a scheduler, and yield what has its workers do things.
+    """Connect to a scheduler, and yield an executor that runs functions on its workers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def executor(address: str) -> Iterator[Executor]:
     try:
         client = distributed.Client(there, timeout=TIMEOUT, set_as_default=False)
     except OSError:
-        raise OSError(f"scheduler: {told}: no scheduler answers there within {TIMEOUT} seconds") from None
+        raise OSError(f"scheduler: {told}: no answer within {TIMEOUT} seconds") from None
     with client:
         yield client.get_executor()
 
