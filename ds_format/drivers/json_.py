@@ -39,11 +39,11 @@ from .sink import FileSink, count_payloads
 from .strings import as_text
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
-"""First letter of a type's code → what JSON values may stand for its values."""
+"""First letter of a type's code → types of JSON values that represent it."""
 
 
 def array_of(data: Any, type_name: Any, size: Any, where: str) -> Any:
-    """Return the array that a JSON value stands for.
+    """Return the array that a JSON value represents.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def unscalable(attrs: Mapping[str, Any], type_name: str) -> str | None:
-    """Return the name of the attribute by which the coders cannot scale values of a type; None: there is none.
+    """Return the name of the attribute by which the coders cannot scale values of a type; None if they can.
 
     It has to be a number, or a list of one.
     """
@@ -80,7 +80,7 @@ class Unscalable:
 
 
 NO_DATA = "ds_no_data"
-"""Key of the encoding of a scalar that stands for a variable without data: properties of that."""
+"""Key of the encoding of a scalar in place of a variable without data: the properties of the variable."""
 MARK = "ds_missing"
 """Key of the encoding of a variable whose mask no attribute describes: the ds type of the values."""
 OBJECTS = "ds_type"
@@ -112,7 +112,7 @@ class Shown:
     forbidden: Any = None
 
     def __call__(self, values: Any) -> NDArray[Any]:
-        """Return values as they are shown; a masked array is changed."""
+        """Return values as xarray shows them; a masked array is modified."""
         array = as_array(values)
         data = np.ma.getdata(array)
         mask = np.ma.getmask(array)
@@ -290,7 +290,7 @@ class Typed(NamedTuple):
 
     values: NDArray[Any]
     null: NDArray[np.bool_] | None
-    """True for null values; None: there are none."""
+    """True for null values; None without any."""
 
 
 def element_of(dtype: np.dtype[Any]) -> type | None:
@@ -422,7 +422,7 @@ def _time_units(units: Any, calendar: Any) -> TimeUnits | None:
 
 
 def _is_later(given: Variable, axis: TimeUnits, values: Any) -> bool:
-    """Whether times of the proleptic Gregorian calendar are behind the reform, and so is what they count from."""
+    """Whether times of the proleptic Gregorian calendar, and their reference date, are after the reform."""
     if axis.calendar != "proleptic_gregorian" or axis.day < REFORM:
         return False
     if given.dtype == "M8[ns]":

@@ -33,7 +33,7 @@ def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chu
     ----------
     opened : xarray.Dataset
     dim : str
-        Along which files lie one behind the other.
+        Dimension along which files are combined.
     lengths : (n,) ndarray
         How many positions each has.
     chunks : dict, int or "auto"
@@ -59,7 +59,7 @@ def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chu
 
 
 def _positions(opened: Dataset, dim: str) -> int:
-    """Return how many positions of a dimension have as many bytes as dask wants in a chunk."""
+    """Return the number of positions of a dimension that fill a chunk of dask's size."""
     config, utils = (library(name, *DASK) for name in ("dask.config", "dask.utils"))
     size = 1
     for variable in opened.variables.values():

@@ -50,7 +50,7 @@ class Prepared:
     null: Any = None
     """Where nothing is, an array like the values; None: nowhere."""
     attributes: dict[str, Any] = field(default_factory=dict)
-    """To be set behind."""
+    """To be set after the others."""
     strings: Any = None
     """Values that the coders do not get, since they would look for times among objects: ndarray or array of dask."""
 

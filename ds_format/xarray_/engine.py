@@ -139,7 +139,7 @@ def _dataset(source: DsSource, options: reading.DecodingOptions, path: str | Non
 def preferred_chunks(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...] | None:
     """Return the chunks of a large variable that suit both its layout in a ds file and series at one point.
 
-    Values lie in C order. Chunks are cut along the inner axes, so that a chunk is a stretch of bytes at each position
+    Values are in C order. Chunks are cut along the inner axes, so that a chunk is a stretch of bytes at each position
     of the first axis. The first axis is cut only if it is very long, or if the inner axes are small.
 
     Parameters

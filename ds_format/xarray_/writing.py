@@ -256,7 +256,7 @@ def _write(
         what = "to append does not apply, since a file is written once" if mode == "a" else "there is no such mode"
         raise UnsupportedError(f'mode: found {mode!r}, expected "w": {what}')
     format = drivers.find(path)
-    path = path if compute else os.path.abspath(path_text(path))  # who computes it may be in another folder
+    path = path if compute else os.path.abspath(path_text(path))  # the computing process may be in another folder
     is_ds = format.name == "ds"
     # only in a ds file masks have to be known beforehand
     meta, arrays = encode_any(x, encoding, unlimited_dims, mask or not is_ds)

@@ -69,8 +69,8 @@ class Losses:
         """Return all losses in one line; empty if there are none."""
         out = []
         if self._times:
-            told = '`times: iso`, in Python `times="iso"`, writes dates'
-            out.append(f"units of times ({_listed(self._times)}; {told})")
+            advice = '`times: iso`, in Python `times="iso"`, writes dates'
+            out.append(f"units of times ({_listed(self._times)}; {advice})")
         if self._attributes:
             out.append(f"attributes (of {_listed(self._attributes)})")
         if self._dims:
@@ -148,7 +148,7 @@ class CsvSink(FileSink):
         self._columns = {key: CellColumn() for key in self._keys}
         self._places: dict[str, list[int]] = {}
         self._step = max(1, CELLS_IN_MEMORY // max(1, len(self._keys)))
-        # readers expect the ends of lines as they are written
+        # the ends of lines must not be translated
         self._file: IO[str] = open(self._create(), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until commit
         with naming(self.path):
             folder = os.path.dirname(self._target.final) or "."

@@ -10,7 +10,7 @@ The marker is an attribute `ds_format` of JSON text. The marker of a variable ha
             the value in the file is the one that was written with it
 `names`     name in the file → name of an attribute
 `name`      of the variable, if it is not its path
-`dims`      its dimensions, if no dimension scales tell them
+`dims`      its dimensions, if it has no dimension scales
 `type`      ds type, if it is not the one that is stored
 `empty`     true: it has no data, and the dataset is a number of no meaning
 `missing`   the number or text that means "missing"; null: no value does, whatever the attributes say
@@ -247,7 +247,7 @@ def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | 
 
 
 def _as_read(key: str, value: Any) -> Any:
-    """Return an attribute as it comes back from a header: lists are of Python's values, arrays have dimensions."""
+    """Return an attribute as reading a header returns it: lists of Python's values, arrays with dimensions."""
     if isinstance(value, (list, tuple, dict)) or (isinstance(value, np.ndarray) and not value.ndim):
         return from_json(to_json({key: value}))[key]
     return value
@@ -316,7 +316,7 @@ def owner_names(owner: Node) -> list[bytes]:
 
 
 def read_attribute(owner: Node, name: str) -> Any:
-    """Return the value of one attribute; None if there is none, or it cannot be read."""
+    """Return the value of one attribute; None if it does not exist, or cannot be read."""
     if name not in owner.attrs:
         return None
     try:

@@ -154,8 +154,8 @@ def substitute(name: str, taken: Collection[str]) -> str:
 
 
 Kind = Literal["number", "bool", "fixed", "string", "octets"]
-"""How values lie in a file: as numbers; as booleans of h5py, which are an enumeration; as strings of fixed or of
-variable length; as sequences of bytes, which is how this package writes strings with a NUL."""
+"""How values are stored in a file: as numbers, as booleans of h5py (an enumeration), as strings of fixed or variable
+length, or as sequences of bytes, which this package writes for strings with a NUL."""
 
 WIDENED = {"f2": "float32"}
 """Types that ds does not have, and those that hold their values exactly."""
@@ -174,7 +174,7 @@ UNSUPPORTED = {
 
 
 def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
-    """Return the ds type of a dataset, and how its values lie in the file.
+    """Return the ds type of a dataset, and the storage kind of its values.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ SMALL = 2
 
 @dataclass(slots=True)
 class Form:
-    """How the values of a variable lie in the file."""
+    """How the values of a variable are stored in the file."""
 
     type: str
     """ds type."""
@@ -144,13 +144,13 @@ class Form:
     """ds type of the file; wider than `type` if no number of that one is left to mark missing values."""
     kind: Kind
     free: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
-    """Numbers that may stand for missing ones, the best first."""
+    """Numbers that may mark missing ones, the best first."""
     mark: bytes | None = None
     """The bytes written for a missing string."""
 
 
 def known_form(plan: DatasetPlan) -> Form | None:
-    """Return how values will lie in the file, if the metadata tell it; else None."""
+    """Return how values will be stored, if the metadata decide it; else None."""
     type_name = plan.type or ("int8" if plan.shape is None else None)
     if type_name is None:
         return None if plan.total else Form("float64", "float64", "number")
@@ -175,7 +175,7 @@ def _form(plan: DatasetPlan, type_name: str) -> Form:
 
 
 def survey_form(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-    """Go through blocks, and return how they will lie in the file; see `survey`."""
+    """Scan blocks, and return how they will be stored; see `survey`."""
 
     def numbers(type_name: str) -> NDArray[Any] | None:
         # of a large type, one for missing values is chosen while blocks are written
@@ -260,7 +260,7 @@ class StringWriter(DatasetWriter):
 
 
 class NumberWriter(DatasetWriter):
-    """Takes numbers and booleans; finds out on the way which number can stand for missing ones."""
+    """Takes numbers and booleans, and chooses a number to mark missing ones while writing."""
 
     def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         super().__init__(plan, form, dataset)
@@ -297,7 +297,7 @@ class NumberWriter(DatasetWriter):
                 self.dataset[slices] = np.where(missing.is_value(old, before), self.free[0], old)
 
     def tell(self) -> None:
-        """Mark what the attributes do not tell; see `DatasetWriter.tell`."""
+        """Mark what the attributes do not say; see `DatasetWriter.tell`."""
         marker = self.plan.marker
         if self.form.stored != self.form.type:
             marker["type"] = self.form.type
@@ -422,7 +422,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         }
         for name, n in self._plan.dimensions.items():
             options = {"maxshape": (None,), "chunks": (max(n, 1),)} if name in unlimited else {}
-            # nothing is written: it takes no room
+            # nothing is written, so it takes no space
             scale = file.create_dataset(name, (n,), dtype=np.dtype(">f4"), track_order=True, **options)
             scale.make_scale(f"{PURE_DIMENSION}{n:10d}")
         for plan in plans:

@@ -39,7 +39,7 @@ from .format import (
 )
 
 Report = Callable[[str, str], None]
-"""Takes the path of what is left out, and the reason."""
+"""Takes the path of an object that is left out, and the reason."""
 
 
 def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str, bytes, Node]]]]:
@@ -236,7 +236,7 @@ class _FileReader:
         self.lengths = self._lengths(datasets)
         self._joins = self._joinable(datasets)
         self.characters: set[str] = set()
-        """Dimensions along which strings lie, character by character."""
+        """Dimensions of the characters of strings."""
 
     def _lengths(self, datasets: list[tuple[str, Node]]) -> dict[str, int]:
         """Return the sizes of unlimited dimensions of netCDF-4, each that of the longest variable."""
@@ -268,7 +268,7 @@ class _FileReader:
     def attributes(
         self, owner: Node, variable: str | None, dtype: np.dtype[Any] | None
     ) -> tuple[dict[str, Any], Marker]:
-        """Return attributes by name, and the marker; warn of what is left out."""
+        """Return attributes by name, and the marker; warn of attributes that are left out."""
         found, marker, skipped = read_attributes(owner, dtype, self.is_netcdf)
         for name, reason in skipped:
             prefix = owner.name.strip("/") + "/" if variable is None and owner.name != "/" else ""

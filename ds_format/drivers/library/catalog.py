@@ -45,7 +45,7 @@ class DescribedVariable(NamedTuple):
     """How it is stored, where that is not as by default; see `ds_format.drivers.netcdf.format`."""
     chunk: tuple[int, ...] | None
     place: Any
-    """By what its values are read."""
+    """The object by which its values are read."""
 
 
 class Refused(NamedTuple):
@@ -98,14 +98,14 @@ class FileVariable:
     sentinels: Sentinels
     """In the type of the file."""
     mark: str | None
-    """Text that stands for a missing string."""
+    """Text that marks a missing string."""
     is_decoded: bool = False
     """Whether the library returns text as `str`, not as the bytes of the file."""
     place: Any = None
-    """By what its values are read: a netCDF4.Variable, the path of a dataset of HDF5, or what the header of a classic
-    file says of it."""
+    """The object by which its values are read: a netCDF4.Variable, the path of a dataset of HDF5, or the
+    `ClassicVariable` of a classic file."""
     sought: NDArray[Any] | None = None
-    """The sentinels in one array; None if there are none, or they are not sought by what reads values."""
+    """The sentinels in one array; None without any, or if the reader of values does not search for them."""
     growing: tuple[int, ...] = ()
     """Axes in the file that are unlimited, if one is not the first: there the netCDF4 library needs help."""
     extent: tuple[int, ...] | None = None
@@ -124,7 +124,7 @@ class FileVariable:
 
 
 class Catalog:
-    """Variables as they are found, all by their keys.
+    """Variables of a file, by their keys.
 
     Parameters
     ----------

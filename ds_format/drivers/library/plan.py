@@ -30,13 +30,13 @@ class VariablePlan:
 
     name: str
     type: str | None
-    """ds type; None: its values will tell."""
+    """ds type; None: to be inferred from its values."""
     dims: tuple[str, ...]
     """Empty, too, if it names none."""
     shape: tuple[int, ...] | None
     """None: it has no data."""
     missing: bool | None
-    """Whether values may be missing; None: they will tell."""
+    """Whether values may be missing; None: unknown until they are scanned."""
     attributes: dict[str, Any]
     """By unescaped name."""
     record: dict[str, Any]
@@ -162,7 +162,7 @@ def survey(
     type_name : str, optional
         ds type; by default that of the first block.
     numbers : callable
-        ds type of numbers or booleans → those that may stand for missing ones, the best first.
+        ds type of numbers or booleans → those that may mark missing ones, the best first.
     convert : callable
         Makes bytes of a string, or raises an UnsupportedError.
 

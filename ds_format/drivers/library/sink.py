@@ -131,7 +131,7 @@ class LibraryWriter(ABC, Generic[Plan]):
         return encoded(values, mask, self.mark or b"", convert).reshape(-1)
 
     def numbers(self, block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Return (N,) numbers in the type of the file, if that keeps them as they are, and which are missing."""
+        """Return (N,) numbers in the type of the file, which must hold them exactly, and which are missing."""
         values = np.asarray(np.ma.getdata(block)).reshape(-1)
         mask = np.ma.getmask(block)
         gone = np.asarray(mask).reshape(-1) if mask is not np.ma.nomask and np.any(mask) else None
@@ -228,15 +228,15 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
 
     @abstractmethod
     def _known(self, plan: Plan) -> Form | None:
-        """Return what must be known of a variable, if its metadata tell it."""
+        """Return the facts that defining a variable needs, if its metadata have them."""
 
     @abstractmethod
     def _survey(self, plan: Plan, blocks: Iterable[Any]) -> Form:
-        """Return what must be known of a variable from all its values."""
+        """Return the facts that defining a variable needs, from all its values."""
 
     @abstractmethod
     def _writer(self, plan: Plan, form: Form) -> LibraryWriter[Plan]:
-        """Define a variable, and return what writes it."""
+        """Define a variable, and return its writer."""
 
     def _complete(self) -> None:
         """Write what needs all variables, before the file is closed."""

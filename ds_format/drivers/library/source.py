@@ -77,7 +77,7 @@ class Reading(ABC):
         """Return a slab of raw values, and whether one of them may mean "missing"; see `LibrarySource._fetch`."""
 
     def _cast(self, variable: FileVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return raw numbers in the ds type of the variable, which holds all that are present.
+        """Return raw numbers in the ds type of the variable, which must hold all present values.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Reading(ABC):
             back = values.astype(raw.dtype)
         if np.array_equal(back, present, equal_nan=raw.dtype.kind == "f"):
             return values
-        text = f"found values of type {raw.dtype} that are none of type {variable.type}, which its attributes tell"
+        text = f"found values of type {raw.dtype} that do not fit {variable.type}, its type by its attributes"
         if variable.type == "bool":
             text = (
                 f"found the value {present[back != present].flat[0]}, expected 0 or 1: by its attributes it is boolean"
@@ -138,7 +138,7 @@ class Reading(ABC):
             yield block
 
     def _job(self, variable: FileVariable, slices: Slices) -> Job:
-        """Return what does what `_slab` does."""
+        """Return a job that calls `_slab`."""
         return Job(partial(self._slab, variable, slices), False)
 
     def _slab(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
@@ -225,7 +225,7 @@ class LibrarySource(Reopened, Reading):
         return self._fetch(variable, slices), True
 
     def _prepare(self, variable: FileVariable, slices: Slices) -> Callable[[], NDArray[Any]] | None:
-        """Return what reads a slab without the library, in any thread; None: `_fetch` does."""
+        """Return a reader of a slab that works without the library, in any thread; None: use `_fetch`."""
         return None
 
     def _job(self, variable: FileVariable, slices: Slices) -> Job:

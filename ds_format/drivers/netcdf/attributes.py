@@ -114,7 +114,7 @@ def _strings(value: list[str | bytes], format: str) -> EncodedAttribute:
 
 
 def _numbers(value: Any, typed: NDArray[Any] | None, format: str) -> EncodedAttribute:
-    """Encode numbers with the type they have, or (`typed` is None) Python's, with the first type that holds them."""
+    """Encode numbers with their type; Python's (`typed` is None) with the first type that holds them."""
     codes = CODES[format]
     if typed is not None and typed.dtype.str[1:] in codes:
         return EncodedAttribute("number", typed.astype(typed.dtype.newbyteorder("="))[()])

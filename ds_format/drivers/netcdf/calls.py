@@ -74,8 +74,8 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
 def read_slab(variable: Variable, slices: tuple[slice, ...]) -> Any:
     """Return a slab as the library has it.
 
-    To find out what an index means takes the library several times as long as to read a small slab. Numbers are taken
-    by what it then calls, where this is as it has been since its version 1.0.
+    The library takes several times as long to interpret an index as to read a small slab. Numbers are read with its
+    internal method, if that has the form it has had since version 1.0.
 
     Parameters
     ----------

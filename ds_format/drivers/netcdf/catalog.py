@@ -36,7 +36,7 @@ from .format import (
 )
 
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
-"""Codes of what is no number → ds type and kind."""
+"""Codes other than numbers → ds type and kind."""
 
 ReadScalar = Callable[[Any], NDArray[Any] | None]
 """Place of a variable without dimensions → its value, in an array of one; None if it cannot be read."""
@@ -51,7 +51,7 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
     path : str
         For warnings.
     skip_unsupported : bool
-        Whether to warn of what ds cannot hold, and go on.
+        Whether to warn of variables and attributes that ds cannot hold, instead of raising.
     read_scalar : callable
     """
     unlimited = [name for name, _, is_unlimited in file.dimensions if is_unlimited]
@@ -186,7 +186,7 @@ def _default_sentinels(code: str) -> tuple[missing.Sentinels, NDArray[Any]]:
 
 
 def _mark_of_scalar(value: NDArray[Any] | None, found: missing.Sentinels) -> Any:
-    """Return the number that marks a scalar as missing, if it is another than that which would be written."""
+    """Return the number that marks a scalar as missing, if another one would be written."""
     if value is None:
         return None
     _, counts = missing.count(value.reshape(()), found)

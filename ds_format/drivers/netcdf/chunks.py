@@ -93,12 +93,12 @@ def _at(slices: Slices, axes: tuple[int, ...], index: tuple[int, ...]) -> Slices
 
 
 def _last(slices: Slices) -> Slices:
-    """Return the last place of a slab, which lies beyond an extent if any of it does."""
+    """Return the last position of a slab, which is beyond an extent if any position is."""
     return tuple(slice(s.stop - 1, s.stop) for s in slices)
 
 
 def _stored(path: str, name: str) -> tuple[int, ...] | None:
-    """Return the extent of a variable as h5py tells it; None without h5py, or if it does not know the variable."""
+    """Return the extent of a variable from h5py; None without h5py, or if it does not find the variable."""
     try:
         h5py = importlib.import_module("h5py")
         with h5py.File(path, "r") as file:
@@ -179,7 +179,7 @@ class NetCDFChunks:
         self._is_hopeless = not file.data_model.startswith("NETCDF4") or file.disk_format != "HDF5"
 
     def prepare(self, variable: FileVariable, slices: Slices, fetch: Callable[[Slices], Any]) -> SlabReader | None:
-        """Return what reads a slab; None if the library shall.
+        """Return a reader of a slab; None if the library must read it.
 
         Parameters
         ----------

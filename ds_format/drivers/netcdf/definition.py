@@ -190,10 +190,10 @@ def misfit(file: NetCDFPlan, format: str) -> tuple[str | None, str] | None:
 
 
 def _too_large(file: NetCDFPlan, format: str) -> tuple[str, str] | None:
-    """Find a variable whose place in a file or whose size its header has no room for.
+    """Find a variable whose offset or size does not fit into the header of a file.
 
-    Sizes (of one record, where the first dimension is unlimited) and offsets are 32 bits wide in the classic format,
-    and sizes in the 64-bit offset format. The last variable may have any size.
+    In the classic format, offsets and sizes have 32 bits. The size is that of one record if the first dimension is
+    unlimited. In the 64-bit offset format, only sizes have 32 bits. The last variable may have any size.
     """
     if format not in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET"):
         return None
@@ -279,7 +279,7 @@ class DefinedVariable:
     type: str
     kind: Kind
     length: int | None
-    """Size of the dimension of characters; None: there is none."""
+    """Size of the dimension of characters; None without one."""
     sentinels: missing.Sentinels
     is_own_fill: bool
     """Whether the first of them was chosen here, and must not occur."""
@@ -313,7 +313,7 @@ class Definer:
     def attributes(
         self, values: dict[str, Any], strings: list[str], marker: dict[str, Any], variable: str | None, prefix: str = ""
     ) -> dict[str, EncodedAttribute]:
-        """Return attributes in the form to write, with the marker; warn of what changes.
+        """Return attributes in the form to write, with the marker; warn of changes.
 
         Raises
         ------

@@ -50,8 +50,8 @@ warn = functools.partial(guard.warn, NetCDFWarning)
 
 
 Kind = Literal["number", "bool", "char", "string"]
-"""How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length
-strings."""
+"""How values are stored in a file: unchanged, as 0 and 1 in int8, as characters along a last dimension, or as
+variable-length strings."""
 
 BOOL_CODE = "i1"
 
@@ -72,7 +72,7 @@ CODES: dict[str, tuple[str, ...]] = {
 
 
 def file_kind(type_name: str, format: str) -> Kind:
-    """Return how values of a ds type lie in a file of a format, unless a record of the variable says otherwise."""
+    """Return the storage kind of a ds type in a file of a format, unless a record of the variable overrides it."""
     if type_name == "bool":
         return "bool"
     if type_name == "unicode":

@@ -192,7 +192,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
             write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
         for variable in plan.variables.values():
-            # to define it later would move all that a classic file holds by then
+            # defining it later would move all data already in a classic file
             facts = self._facts[variable.name] = known_facts(variable, self._format)
             if facts is not None:
                 with Guard(UnsupportedError, self.path, variable.name):

@@ -52,7 +52,7 @@ def find_type(group: Group, name: str, kind: str) -> str:
 
 
 Refuse = Callable[[UnsupportedError], None]
-"""Takes why an attribute cannot be had: raises it, or warns."""
+"""Takes the error of an unsupported attribute, and raises it or warns."""
 
 
 def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool) -> DescribedFile:

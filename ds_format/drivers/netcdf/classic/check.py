@@ -17,7 +17,7 @@ from ...base import WARNING, Problem, Report
 from .source import ClassicSource
 
 MAX_VSIZE = 2**32 - 4
-"""Bytes of the largest variable whose size CDF-1 and CDF-2 can tell."""
+"""Bytes of the largest variable whose size fits into headers of CDF-1 and CDF-2."""
 
 
 def check(source: ClassicSource, report: Report) -> None:
@@ -43,7 +43,7 @@ def _odd(source: ClassicSource, raw: RawHeader) -> Iterator[tuple[str | None, st
             yield variable.name, f"header: vsize: found {variable.vsize}, expected {padded}"
     end = _end(source)
     if source.size > end:
-        yield None, f"found {source.size - end} bytes behind the last variable"
+        yield None, f"found {source.size - end} bytes after the last variable"
 
 
 def _end(source: ClassicSource) -> int:

@@ -112,7 +112,7 @@ class _Memory:
         self.names: list[str] = []
         self.unlimited: list[str] = []
         self.record: tuple[str, Original] | None = None
-        """Format, and what the variables do not tell about the file."""
+        """Format, and settings of the file that its variables do not have."""
 
     def catalog(
         self,
@@ -181,7 +181,7 @@ class _Memory:
 
 
 class LargeCatalog:
-    """A catalog of a file with very many variables, which takes no memory for each of them beyond that of the header.
+    """A catalog of a file with very many variables, which needs no memory per variable in addition to the header.
 
     Parameters
     ----------

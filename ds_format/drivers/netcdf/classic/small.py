@@ -168,7 +168,7 @@ class ClassicRow:
         return {escape(name): value for name, value in header.attributes.items()}
 
     def typed(self, entries: Metadata) -> Metadata:
-        """Return entries as they are: attributes have their types."""
+        """Return entries unchanged: attributes have their types."""
         return entries
 
     def missing(self) -> Mapping[str, bool]:
