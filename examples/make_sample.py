@@ -1,7 +1,7 @@
-"""Make `sample.nc`: two weeks of made-up weather, with what real files have.
+"""Make `sample.nc`: two weeks of made-up weather, with the features of real files.
 
-A record dimension and a time axis, packed and missing values, single precision, characters and strings, attributes of
-several types. Run `python examples/make_sample.py [PATH]`; the content is the same each time.
+These are a record dimension and a time axis, packed and missing values, single precision, characters and strings, and
+attributes of several types. Run `python examples/make_sample.py [PATH]`. The content is the same each time.
 """
 
 from __future__ import annotations

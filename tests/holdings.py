@@ -345,7 +345,7 @@ def put_numbers(passage: Passage, key: str, name: str, array: Any) -> None:
         entry["_FillValue"] = ...
         default = netCDF4.default_fillvals.get(values.dtype.str[1:])
         if values.dtype.itemsize > 2 and (values == default)[~mask].any():
-            passage.errors.append(Loss(name, "which was to mark missing ones"))
+            passage.errors.append(Loss(name, "which was chosen to mark missing ones"))
 
 
 HOLDINGS: dict[str, Callable[[dict[str, Any]], Passage]] = {

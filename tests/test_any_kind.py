@@ -147,7 +147,7 @@ def test_storage_is_kept_from_netcdf_to_hdf5_and_back(tmp_path: Path) -> None:
     assert meta["v"][".hdf5"] == {**expected, "shuffle": True, "fletcher32": True}
     assert meta["e"][".hdf5"]["enum"] == {"sun": 0, "rain": 1}
     assert meta["."][".hdf5"] == {"dimensions": {"unused": 5}, "groups": ["g"]}
-    with pytest.warns(ds.LossWarning, match='variable "e": left out: the names of its numbers'):
+    with pytest.warns(ds.LossWarning, match='variable "e": left out: the names of its HDF5 enumeration'):
         ds.convert(tmp_path / "b.h5", tmp_path / "c.nc")
     found = differences(tmp_path / "a.nc", tmp_path / "c.nc")
     assert [line for line in found if not line.startswith(("v: fill: ", "e: ", " enums: "))] == []

@@ -166,7 +166,7 @@ def test_what_is_finished_takes_no_more(suffix: str, tmp_path: Path) -> None:
     with created(path, META) as sink:
         sink.write("x", [X])
     for more in (lambda: sink.write("x", [X]), sink.commit):
-        with pytest.raises(ds.DsError, match=rf"a\{suffix}: .*the file is finished, or given up"):
+        with pytest.raises(ds.DsError, match=rf"a\{suffix}: .*the file is already finished or aborted"):
             more()
     assert ds.read(path)["x"].tolist() == [0, 1, 2]
 

@@ -31,7 +31,7 @@ NOTED = {
     ("v1", "bytes_object_last"): ".len: found 61, expected 40",
     ("v1", "masked_unicode_all_last"): ".len: found 7, expected 1",
     ("v1", "masked_unicode_last"): ".len: found 23, expected 21",
-    ("hand", "gaps_and_order"): "found 14 bytes behind the last variable",
+    ("hand", "gaps_and_order"): "found 14 bytes after the last variable",
     ("hand", "len_wrong"): ".len: found 999, expected 12",
     ("hand", "size_product_smaller_than_len"): ".len: found 12, expected 8",
 }
@@ -74,7 +74,7 @@ def test_damaged_files_have_errors(name: str) -> None:
 def test_bytes_at_the_end_are_a_warning() -> None:
     assert len(DAMAGED) == 54
     problems = verify(CORRUPT / TRAILING)
-    assert messages(problems) == {(None, "warning"): ["found 100 bytes behind the last variable"]}
+    assert messages(problems) == {(None, "warning"): ["found 100 bytes after the last variable"]}
 
 
 @pytest.mark.parametrize("folder", ["v1_broken", "v2_broken"])

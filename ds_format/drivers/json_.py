@@ -1,13 +1,13 @@
-"""JSON: a dataset as the object that it is in Python, variables as nested lists, null where a value is missing.
+"""JSON: an object with the structure of a dataset, variables as nested lists, null for missing values.
 
 ::
 
     {"x": [1, null], ..., ".": {"x": {".dims": [...], ".type": ..., ".size": [...], attribute: value}, ".": {...}}}
 
-`.type` and `.size` tell what the lists do not: the width of numbers, the shape of arrays without values, whether a text
-stands for bytes. Files without them are read, too; the data decide. Bytes are the text that they are in UTF-8, with one
-lone surrogate U+DC80...U+DCFF for each byte that is not (the error handler `surrogateescape` of Python), so that each
-sequence of bytes has one text and each text at most one sequence.
+`.type` and `.size` add information that lists do not have: the width of numbers, the shape of arrays without values,
+and whether text is bytes. Without them, the type is inferred from the data. Bytes are decoded as UTF-8, with one lone
+surrogate U+DC80...U+DCFF for each invalid byte (Python's error handler `surrogateescape`). Each sequence of bytes has
+one text, and each text at most one sequence.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from .sink import FileSink, count_payloads
 from .strings import as_text
 
 HELD: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
-"""First letter of a type's code → what JSON values may stand for its values."""
+"""First letter of a type's code → types of JSON values that represent it."""
 
 
 def array_of(data: Any, type_name: Any, size: Any, where: str) -> Any:
-    """Return the array that a JSON value stands for.
+    """Return the array that a JSON value represents.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def array_of(data: Any, type_name: Any, size: Any, where: str) -> Any:
     Raises
     ------
     FormatError
-        If the lists have no common shape, or values are of several kinds; the message says where.
+        If the lists have no common shape, or values have mixed types; the message names the position.
     """
     if data is None and size != []:
         return None
@@ -208,7 +208,7 @@ class JsonSource(HeldSource):
             raise error.at(path=self.path)
 
     def _take(self, root: dict[str, Any]) -> None:
-        """Make arrays and metadata of the root object, variable by variable, letting go of the lists."""
+        """Make arrays and metadata of the root object, variable by variable, and release the lists."""
         given = root.pop(".", {})
         if type(given) is not dict:
             raise FormatError(f'".": found {kind_of(given)}, expected an object')
@@ -246,7 +246,7 @@ class JsonSource(HeldSource):
 
 
 def _attributes(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return what an entry says, attributes with their types and under canonical keys, without file internals."""
+    """Return an entry, with typed attributes under canonical keys, and without file internals."""
     for key, value in entry.items():
         if is_too_deep(value):
             raise FormatError(f'attribute "{unescape(key)}": {TOO_DEEP}')
@@ -303,7 +303,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 STORED = PRIVATE | {".size", ".type", DTYPES}
-"""Properties that are made anew from the data."""
+"""Properties that are computed from the data."""
 STEP = 1 << 16
 """Values made text at once."""
 
@@ -350,7 +350,7 @@ class JsonSink(FileSink):
         self._write_values(name, blocks)
 
     def _write_left(self, name: str | None = None) -> None:
-        """Write the variables without values that stand before `name` in the metadata; without it, all others."""
+        """Write the variables without values that precede `name` in the metadata; without it, all others."""
         while self._left and self._left[0] != name:
             key = self._left[0]
             size = self._sizes[key]
@@ -420,7 +420,7 @@ def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 
 def nested(start: int, size: tuple[int, ...], flat: NDArray[Any], values: Any) -> Iterator[str]:
-    """Yield the text of values that stand from position `start` on in nested lists of shape `size`.
+    """Yield the text of values from position `start` on in nested lists of shape `size`.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def nested(start: int, size: tuple[int, ...], flat: NDArray[Any], values: Any) -
     flat : ndarray or MaskedArray
         (n,) values.
     values : callable
-        Makes lists of what JSON knows of an array.
+        Converts an array to lists of JSON values.
     """
     if not size:
         yield json.dumps(values(flat)[0])
@@ -451,7 +451,7 @@ def nested(start: int, size: tuple[int, ...], flat: NDArray[Any], values: Any) -
 
 
 def _values(array: NDArray[Any]) -> list[Any]:
-    """Return an array as nested lists of what JSON knows, None where a value is missing."""
+    """Return an array as nested lists of JSON values, None where a value is missing."""
     data = np.ma.getdata(array)
     mask = np.ma.getmask(array)
     if data.dtype.kind in "OSUT":

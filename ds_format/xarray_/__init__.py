@@ -1,15 +1,15 @@
-"""xarray and dask: the only room that imports them.
+"""xarray and dask: the only modules that import them.
 
-What missing values are in either direction is said in `docs/xarray.md`.
+`docs/xarray.md` explains how missing values are represented in either direction.
 
 entrypoint   the engine "ds", which xarray finds by its entry point; the rest is imported when a file is opened
 engine       files and their groups → datasets of xarray
-reading      metadata and what reads variables → a dataset of xarray, whose variables are read when they are indexed
-coders       how masked values are shown, strings, objects and times, and what xarray's coders refuse
-storage      how a file of NetCDF or HDF5 stored variables ↔ encoding
+reading      metadata and readers of variables → a dataset of xarray, whose variables are read on indexing
+coders       masked values, strings, objects and times in xarray, and data that its coders refuse
+storage      storage settings of NetCDF and HDF5 files ↔ encoding
 many         many files → one dataset of xarray
-combining    datasets of xarray, one of each file → one, for `preprocess` and `join`; which files are read by one task
-writing      objects of xarray → files of any format, and datasets; trees → one dataset, in which names say the group
+combining    datasets of xarray, one of each file → one, for `preprocess` and `join`; files that one task reads
+writing      objects of xarray → files of any format, and datasets; trees → one dataset, with groups in the names
 encoding     a dataset of xarray → metadata and data, each variable by way of xarray's coders
 parallel     arrays of dask → one ds file, without a lock
 scheduler    a running scheduler of dask.distributed as an executor

@@ -1,8 +1,8 @@
-"""What xarray's coders make of values: how masked ones are shown, strings and objects, times, and what they refuse.
+"""Values for and from xarray's coders: masked values, strings, objects and times, and values that the coders refuse.
 
-xarray itself would have to take every value that equals `_FillValue` for a missing one. Here the mask decides, with the
-types and the encoding that xarray would come to; `docs/xarray.md` has the table. The coders write units and calendars
-of times in other words, which mean the same.
+xarray itself would treat every value that equals `_FillValue` as missing. Here the mask decides, with the types and the
+encoding that xarray would choose; `docs/xarray.md` has the table. The coders spell units and calendars of times
+differently, with the same meaning.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from ..timeaxis.units import TimeUnits, decode
 SCALES = ("scale_factor", "add_offset")
 
 REFUSALS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What the coders raise where attributes, encoding or values are not what they expect, whatever these are."""
+"""Exceptions that the coders raise for unexpected attributes, encoding or values."""
 
 
 def refusal(error: Exception) -> str:
-    """Return what an error says, with its kind where the text alone says little, as that of a KeyError."""
+    """Return the message of an error, with its class if the message alone is unclear, as that of a KeyError."""
     return str(error) if isinstance(error, (ValueError, OverflowError)) else f"{type(error).__name__}: {error}"
 
 
 @contextlib.contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Give errors of this package, and what the coders raise, the name of a variable."""
+    """Add the name of a variable to errors of this package and of the coders."""
     try:
         yield
     except DsError as error:
@@ -50,7 +50,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def unscalable(attrs: Mapping[str, Any], type_name: str) -> str | None:
-    """Return the name of the attribute by which the coders cannot scale values of a type; None: there is none.
+    """Return the name of the attribute by which the coders cannot scale values of a type; None if they can.
 
     It has to be a number, or a list of one.
     """
@@ -64,7 +64,7 @@ def unscalable(attrs: Mapping[str, Any], type_name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Unscalable:
-    """Raises when values are read that cannot be scaled: the other variables of the file can still be had."""
+    """Raises when unscalable values are read, so that the other variables of the file remain readable."""
 
     name: str
     attribute: str
@@ -80,7 +80,7 @@ class Unscalable:
 
 
 NO_DATA = "ds_no_data"
-"""Key of the encoding of a scalar that stands for a variable without data: properties of that."""
+"""Key of the encoding of a scalar in place of a variable without data: the properties of the variable."""
 MARK = "ds_missing"
 """Key of the encoding of a variable whose mask no attribute describes: the ds type of the values."""
 OBJECTS = "ds_type"
@@ -94,15 +94,15 @@ class Shown:
     Attributes
     ----------
     name : str
-        Of the variable, for messages.
+        Name of the variable, for messages.
     dtype : dtype
-        In which values are shown.
+        Dtype of shown values.
     fill : object
-        What is shown for masked values.
+        Shown for masked values.
     signed : dtype, optional
-        What integers are seen as before: of the other signedness.
+        Dtype of the other signedness as which integers are viewed first.
     forbidden : object
-        What no present value may equal, for it could not be told from a missing one; None: nothing.
+        Value that no present value may equal, since it marks missing ones; None: no such value.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Shown:
     forbidden: Any = None
 
     def __call__(self, values: Any) -> NDArray[Any]:
-        """Return values as they are shown; a masked array is changed."""
+        """Return values as xarray shows them; a masked array is modified."""
         array = as_array(values)
         data = np.ma.getdata(array)
         mask = np.ma.getmask(array)
@@ -129,8 +129,8 @@ class Shown:
         hits = is_value(data, self.forbidden) if isinstance(self.forbidden, np.generic) else data == self.forbidden
         if np.any(hits & ~mask):
             raise UnsupportedError(
-                f"a present value equals {_plain(self.forbidden)!r}, which is to stand for missing ones: "
-                "without decoding they could not be told apart; open it with mask_and_scale=True",
+                f"a present value equals {_plain(self.forbidden)!r}, which marks missing values here: "
+                "without decoding both would look the same; open it with mask_and_scale=True",
                 variable=self.name,
             )
 
@@ -171,12 +171,12 @@ def masked_view(
     missing : bool
         Whether values may be missing.
     masks : bool
-        Whether missing values are decoded; else they are shown as what stands for them in a file.
+        Whether missing values are decoded; else they are shown as their marks in a file.
     times, timedeltas : bool
         Whether xarray will decode times, and differences of times.
     default_is_missing : bool
-        Whether a mask that stands for what the NetCDF library has for values that were not written is shown as missing,
-        instead of as this value.
+        Whether masked values that the NetCDF library left unwritten are shown as missing, instead of as the default
+        fill value.
     """
     type_name = entry.get(".type") or "float64"
     ds_type = TYPES[type_name]
@@ -189,7 +189,7 @@ def masked_view(
         return _flags(name, attrs, missing, masks)
     told = [key for key in SENTINEL_ATTRIBUTES if key in attrs and _fits(attrs[key], dtype)]
     encoding: dict[str, Any] = {"dtype": dtype}
-    # what netCDF4 shows of values that were not written, where `missing_value` names another number
+    # netCDF4 shows this for unwritten values, if `missing_value` names another number
     marks = fitting(record["mark"], dtype) if told and isinstance(record, dict) and "mark" in record else []
     shows_mark = bool(marks) and not default_is_missing
     if not told and is_filled and not default_is_missing:
@@ -205,7 +205,7 @@ def masked_view(
     decoded, kept, moved = _decoded(name, dtype, {**attrs, **given}, times, timedeltas)
     encoding |= moved
     if not told:
-        # whoever writes it elsewhere, where nothing would stand for missing ones, shall not make integers of NaN
+        # written to another format without a mark for missing values, NaN must not become integers
         encoding |= {"dtype": decoded, MARK: type_name}
     null: Any = np.nan if decoded.kind == "f" else np.iinfo(np.int64).min
     if shows_mark and not any(is_value(np.asarray(marks[0]), sentinel) for sentinel in sentinels(attrs, dtype, False)):
@@ -241,7 +241,7 @@ def _usual_dtype(dtype: np.dtype[Any], units: str | None, times: bool, timedelta
 
 
 def _signed(dtype: np.dtype[Any], attrs: Mapping[str, Any]) -> np.dtype[Any] | None:
-    """Return what integers are to be seen as by the attribute `_Unsigned`; None: as what they are."""
+    """Return the dtype of integers by the attribute `_Unsigned`; None: unchanged."""
     kind = {("i", "true"): "u", ("u", "false"): "i"}.get((dtype.kind, str(attrs.get("_Unsigned"))))
     return None if kind is None else np.dtype(f"{kind}{dtype.itemsize}")
 
@@ -282,7 +282,7 @@ OBJECT_DTYPES: dict[type, np.dtype[Any]] = {
     bytes: np.dtype("O", metadata={"element_type": bytes}),
     bool: np.dtype(bool),
 }
-"""In which the objects of a kind are here: as xarray says of objects what strings they are."""
+"""Dtypes of objects by their element type, with the metadata by which xarray marks strings."""
 
 
 class Typed(NamedTuple):
@@ -290,7 +290,7 @@ class Typed(NamedTuple):
 
     values: NDArray[Any]
     null: NDArray[np.bool_] | None
-    """Where nothing is; None: nowhere."""
+    """True for null values; None without any."""
 
 
 def element_of(dtype: np.dtype[Any]) -> type | None:
@@ -309,20 +309,20 @@ def typed_values(data: NDArray[Any], element: type | None = None) -> Typed:
     Parameters
     ----------
     data : ndarray
-        Of strings of any kind, or of objects.
+        Array of strings of any type, or of objects.
     element : type, optional
-        `str`, `bytes` or `bool`: what objects are if none is present that would tell it.
+        `str`, `bytes` or `bool`: the type of objects if all of them are null.
 
     Returns
     -------
     Typed
-        Strings and booleans in one of `DTYPES`, empty or false where nothing is; numbers, which
-        become floats with NaN there. Times of the library cftime stay objects, some of them there.
+        Strings and booleans in one of `DTYPES`, empty or false where null; numbers, which become floats with NaN
+        there. Times of the library cftime stay objects.
 
     Raises
     ------
     UnsupportedError
-        If the objects are of several kinds, or of one that ds does not have.
+        If the objects have mixed types, or a type that ds does not have.
     """
     element = element_of(data.dtype) or element
     objects = data.astype(object) if data.dtype.kind != "O" else data
@@ -363,7 +363,7 @@ REFORM = decode("days since 1582-10-15", "proleptic_gregorian").day
 
 
 SPANS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")
-"""Units of differences of times, as xarray knows them."""
+"""Units of differences of times in xarray."""
 
 
 def is_time_like(units: Any) -> bool:
@@ -387,7 +387,7 @@ def give_calendar(given: Variable, encoding: dict[str, Any]) -> None:
     if given.dtype != "M8[ns]" or units is None or encoding.get("calendar") is not None:
         return
     axis = _time_units(units, "proleptic_gregorian")
-    # the coder fails in a chunk where nothing but NaT is; where both calendars are one it need not know
+    # the coder fails in a chunk of only NaT; after the reform both calendars are the same
     if given.chunks is None or (axis is not None and axis.day < REFORM):
         encoding["calendar"] = "standard"
 
@@ -422,7 +422,7 @@ def _time_units(units: Any, calendar: Any) -> TimeUnits | None:
 
 
 def _is_later(given: Variable, axis: TimeUnits, values: Any) -> bool:
-    """Whether times of the proleptic Gregorian calendar are behind the reform, and so is what they count from."""
+    """Whether times of the proleptic Gregorian calendar, and their reference date, are after the reform."""
     if axis.calendar != "proleptic_gregorian" or axis.day < REFORM:
         return False
     if given.dtype == "M8[ns]":

@@ -19,11 +19,11 @@ from ..model.conventions import named
 from .coders import refusal
 
 DASK = ("ds-format-cython[dask]", "arrays of dask")
-"""What pip installs, and what for."""
+"""The package to install, and its purpose."""
 MOST_FILES = 1000
 """Files that one task reads by default."""
 TEXT_SIZE = 64
-"""Bytes that a string is reckoned to take."""
+"""Estimated bytes of a string."""
 
 
 def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chunks: Any) -> Any:
@@ -33,7 +33,7 @@ def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chu
     ----------
     opened : xarray.Dataset
     dim : str
-        Along which files lie one behind the other.
+        Dimension along which files are combined.
     lengths : (n,) ndarray
         How many positions each has.
     chunks : dict, int or "auto"
@@ -59,7 +59,7 @@ def lengths_of_chunks(opened: Dataset, dim: str, lengths: NDArray[np.int64], chu
 
 
 def _positions(opened: Dataset, dim: str) -> int:
-    """Return how many positions of a dimension have as many bytes as dask wants in a chunk."""
+    """Return the number of positions of a dimension that fill a chunk of dask's size."""
     config, utils = (library(name, *DASK) for name in ("dask.config", "dask.utils"))
     size = 1
     for variable in opened.variables.values():
@@ -86,15 +86,15 @@ def _groups(lengths: NDArray[np.int64], most: int, most_files: int) -> tuple[int
 
 
 AS_STORED = ("dtype", "scale_factor", "add_offset", "_FillValue", "missing_value")
-"""What an encoding says of the numbers of a file. Where files differ in it, no file says it of the whole."""
+"""Keys of an encoding that describe the numbers of a file. They are dropped if files differ in them."""
 OF_VALUES = ("units", "calendar", "scale_factor", "add_offset")
 """Attributes without which values say something else."""
 OF_ONE_FILE = ("source", "original_shape", "preferred_chunks", "chunksizes")
-"""What an encoding says of one file alone."""
+"""Keys of an encoding that describe one file alone."""
 
 
 class OpenedFile(NamedTuple):
-    """What one file is to the whole."""
+    """A file among those that are combined."""
 
     path: str
     dataset: Dataset
@@ -146,7 +146,7 @@ def combined(parts: Sequence[OpenedFile], wanted: JoinOptions, join: str, sortby
             combine_attrs="override",
         )
     except (ValueError, TypeError) as error:
-        raise UnsupportedError(f"xarray cannot put the files together: {refusal(error)}", path=parts[0].path) from error
+        raise UnsupportedError(f"xarray cannot combine the files: {refusal(error)}", path=parts[0].path) from error
     whole.attrs = {name: value for name, value in first.attrs.items() if escape(str(name)) not in wanted.attributes}
     for name in whole.variables.keys() & first.variables.keys():
         whole.variables[name].attrs = first.variables[name].attrs

@@ -1,8 +1,8 @@
-"""A Dataset of xarray → metadata and data, as `ds select` would have them from the NetCDF file that xarray would write.
+"""A Dataset of xarray → metadata and data, as `ds convert` makes them from the NetCDF file that xarray would write.
 
-Other than there, booleans and text stay what they are. Which values are missing is decided by what is null before a
-variable goes through xarray's coders, not by what equals a `_FillValue` afterwards. What the coders cannot know of it
-is removed before and added afterwards.
+Unlike in such a file, booleans and text keep their types. Values are missing if they are null before a variable goes
+through xarray's coders, not if they equal a `_FillValue` afterwards. Information that the coders do not support is
+removed before and added afterwards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .storage import POSSIBLE, records_of, refused
 
 FILL, MISSING_VALUE = missing.SENTINEL_ATTRIBUTES
 BOOLEAN = "bool"
-"""What the attribute `dtype` of int8 values says in NetCDF files of xarray, and of this package."""
+"""Value of the attribute `dtype` that marks int8 values as booleans in NetCDF files of xarray and this package."""
 _CHARACTERS: Any = (EncodedStringCoder(), CharacterArrayCoder())  # type: ignore[no-untyped-call]
 """Text → bytes, and those → characters along a dimension."""
 QUANTIZED = "least_significant_digit"
@@ -50,7 +50,7 @@ class Prepared:
     null: Any = None
     """Where nothing is, an array like the values; None: nowhere."""
     attributes: dict[str, Any] = field(default_factory=dict)
-    """To be set behind."""
+    """To be set after the others."""
     strings: Any = None
     """Values that the coders do not get, since they would look for times among objects: ndarray or array of dask."""
 
@@ -79,8 +79,8 @@ def prepare(name: str, variable: Variable, *, masks_all: bool = False) -> Prepar
         For messages.
     variable : Variable
     masks_all : bool
-        Whether of arrays of dask, too, NaN with a `_FillValue` becomes missing, so that they must be computed before it
-        is known where they lie in a file.
+        Whether NaN with a `_FillValue` becomes missing in arrays of dask, too. These must then be computed before their
+        position in a file is known.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def prepare(name: str, variable: Variable, *, masks_all: bool = False) -> Prepar
 
 
 def _take_missing_values(prepared: Prepared, encoding: dict[str, Any]) -> None:
-    """Keep from the coders what they refuse: several values that mean "missing"."""
+    """Hide several values that mean "missing" from the coders, which refuse them."""
     fill, values = encoding.get(FILL), encoding.get(MISSING_VALUE)
     if values is not None and (fill is not None or np.ndim(values)):
         prepared.attributes[MISSING_VALUE] = encoding.pop(MISSING_VALUE)
@@ -149,8 +149,8 @@ def _typed(name: str, variable: Variable, marked: Type | None, prepared: Prepare
         return data
     if is_chunked:
         message = (
-            f"variable {name} is a dask array with dtype=object, which is computed now to see what it holds: "
-            "`astype` tells it beforehand"
+            f"variable {name} is a dask array with dtype=object, which is computed now to find the type of its "
+            "values; `astype` avoids this"
         )
         warnings.warn(on_one_line(message), xr.SerializationWarning, stacklevel=2)
         data = data.compute()
@@ -159,7 +159,7 @@ def _typed(name: str, variable: Variable, marked: Type | None, prepared: Prepare
 
 
 def _prepare_plain(prepared: Prepared, encoding: dict[str, Any], *, is_string: bool) -> None:
-    """Let strings and booleans be what they are: the coders would make values of them that mean "missing"."""
+    """Keep strings and booleans from the coders, which would replace null values by a fill value."""
     for name in missing.SENTINEL_ATTRIBUTES:
         if encoding.get(name) is not None:
             prepared.attributes[name] = encoding.pop(name)
@@ -170,7 +170,7 @@ def _prepare_plain(prepared: Prepared, encoding: dict[str, Any], *, is_string: b
 def _prepare_nullable(
     prepared: Prepared, data: Any, encoding: dict[str, Any], *, marked: bool, masks_all: bool
 ) -> None:
-    """Find where numbers and times are null, and what the coders shall do with that."""
+    """Find null numbers and times, and choose how the coders treat them."""
     has_fill = _has_fill(encoding)
     is_time, is_chunked = data.dtype.kind != "f", not isinstance(data, np.ndarray)
     is_packed = not is_time and np.dtype(encoding.get("dtype") or data.dtype).kind in "iu"
@@ -190,7 +190,7 @@ def _prepare_nullable(
 
 
 def _keep_nan(prepared: Prepared, dtype: np.dtype[Any], encoding: dict[str, Any]) -> None:
-    """Let NaN be NaN in the values, or below the mask, where an attribute says that it means "missing"."""
+    """Keep NaN in the values, or below the mask, if an attribute marks NaN as missing."""
     given = prepared.given
     empty = Variable(given.dims, np.empty((0,) * given.ndim, dtype), {}, encoding, fastpath=True)
     told = conventions.encode_cf_variable(empty).attrs
@@ -214,7 +214,7 @@ def finish(name: str, prepared: Prepared, coded: Variable, *, masks_all: bool = 
         For messages of the coders.
     prepared : Prepared
     coded : Variable
-        What the coders made of it.
+        The variable as the coders return it.
     masks_all : bool
         As `prepare`.
 
@@ -242,7 +242,7 @@ def finish(name: str, prepared: Prepared, coded: Variable, *, masks_all: bool = 
     values = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
     code = "?" if values.dtype.kind == "b" else values.dtype.str[1:]
     if code not in TYPE_OF_CODE:
-        raise UnsupportedError(f"values of type {values.dtype} are not possible in ds")
+        raise UnsupportedError(f"values of type {values.dtype} are not supported by ds")
     for key in missing.SENTINEL_ATTRIBUTES:
         _fit(key, attributes, values.dtype)
     if _has_no_null(prepared, values):
@@ -259,7 +259,7 @@ def finish(name: str, prepared: Prepared, coded: Variable, *, masks_all: bool = 
 
 
 def _has_no_null(prepared: Prepared, values: Any) -> bool:
-    """Whether an array of dask has to be without null, since it becomes integers none of which would stand for it."""
+    """Whether an array of dask must not have null values, since it becomes integers without a fill value."""
     kind = prepared.given.dtype.kind
     is_told = kind in "Mm" and values.dtype == np.int64  # the least of them is NaT
     is_int = kind in "fMm" and values.dtype.kind in "iu"
@@ -296,7 +296,7 @@ def _fit(name: str, attributes: dict[str, Any], dtype: np.dtype[Any]) -> None:
 
 
 def _is_boolean(values: Any) -> bool:
-    """Whether present values are 0 and 1; of an array of dask that is not looked at."""
+    """Whether present values are 0 and 1; arrays of dask are not checked."""
     if not isinstance(values, np.ndarray):
         return False
     present = values.compressed() if isinstance(values, np.ma.MaskedArray) else values
@@ -351,17 +351,17 @@ def encode(
     unlimited_dims : str or iterable of str, optional
         Names of dimensions, instead of those in the encoding of the dataset.
     mask : bool
-        Whether NaN of arrays of dask becomes missing where there is a `_FillValue`. Else it stays in place as data, so
-        that it is known where they lie in a file before they are computed.
+        Whether NaN of arrays of dask becomes missing if there is a `_FillValue`. Else NaN stays data, so that positions
+        in a file are known before the arrays are computed.
 
     Returns
     -------
     meta : Metadata
         With `.dims`, `.size`, `.type` and `.missing` of each variable.
     arrays : dict
-        Key → ndarray or MaskedArray; or an array of dask, of numbers and booleans that have no mask, or, where
-        `.missing` is true, of blocks that are masked arrays. Nothing of these is computed, but for objects that do not
-        say what they are, and for text that becomes characters.
+        Key → ndarray or MaskedArray, or an array of dask. An array of dask has numbers and booleans without a mask, or,
+        if `.missing` is true, blocks that are masked arrays. It is computed only if it has objects of unknown type, or
+        text that becomes characters.
 
     Raises
     ------
@@ -370,7 +370,7 @@ def encode(
     MissingError
         If `encoding` names a variable that does not exist.
     TypeError
-        If a name is no text, or `encoding` or `unlimited_dims` are not what is expected.
+        If a name is not text, or `encoding` or `unlimited_dims` have a wrong type.
     NotImplementedError
         If a variable is an index of several levels, or text of characters with a `_FillValue`.
     """
@@ -472,7 +472,7 @@ def _coded(prepared: Mapping[Any, Prepared], attributes: dict[Any, Any]) -> tupl
 
 
 def _refused(variables: Mapping[Any, Variable]) -> str | None:
-    """Return the name of the variable that the coders refuse, which they do not say."""
+    """Return the name of the variable that the coders refuse, which their errors do not have."""
     for name, variable in variables.items():
         try:
             conventions.encode_cf_variable(variable, name=name)
@@ -482,7 +482,7 @@ def _refused(variables: Mapping[Any, Variable]) -> str | None:
 
 
 def _check_encoding(encoding: Mapping[Any, Any] | None, name: Any, variable: Variable) -> None:
-    """Refuse what is asked for in `encoding=`, and has no meaning; in a variable it may come from any file."""
+    """Refuse unknown keys of the argument `encoding`. In a variable they may come from any file and are ignored."""
     unknown = refused(variable.encoding) if encoding and name in encoding else []
     if unknown:
         known = sorted(one for one in POSSIBLE if not one.startswith("."))

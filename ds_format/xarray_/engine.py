@@ -33,7 +33,7 @@ MAX_ROWS = 16384
 
 
 class ObjectChunks(DaskManager):
-    """What xarray does with dask. With `chunks="auto"`, objects of ds files are one chunk: dask refuses to guess."""
+    """The chunk manager of xarray for dask. With `chunks="auto"`, objects are one chunk, since dask refuses them."""
 
     def normalize_chunks(
         self, chunks: Any, shape: Any = None, limit: Any = None, dtype: Any = None, previous_chunks: Any = None
@@ -72,9 +72,9 @@ def open_dataset(path: Any, options: reading.DecodingOptions, group: str | None 
     Raises
     ------
     OSError
-        As the system says.
+        If the operating system cannot open the file.
     FormatError
-        If it is no ds file, or a damaged one.
+        If it is not a ds file, or a damaged one.
     MissingGroupError
         If it has no such group.
     """
@@ -97,13 +97,13 @@ def open_datatree(path: Any, options: reading.DecodingOptions, group: str | None
     Raises
     ------
     UnsupportedError
-        Also if a variable has the name of a group beside it, or a group one that a tree cannot have.
+        Also if a variable and a group have the same name, or a group has a name that a tree cannot have.
     """
     found = open_groups(path, options, group)
     try:
         tree = DataTree.from_dict(found)
     except (LookupError, ValueError) as error:
-        message = f"its groups make no tree: {refusal(error)}; `open_groups` has them without one"
+        message = f"its groups do not form a tree: {refusal(error)}; use `open_groups`"
         refused = UnsupportedError(message, path=path_text(path))
         refused.keeps_lines = True
         raise refused from error
@@ -139,7 +139,7 @@ def _dataset(source: DsSource, options: reading.DecodingOptions, path: str | Non
 def preferred_chunks(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...] | None:
     """Return the chunks of a large variable that suit both its layout in a ds file and series at one point.
 
-    Values lie in C order. Chunks are cut along the inner axes, so that a chunk is a stretch of bytes at each position
+    Values are in C order. Chunks are cut along the inner axes, so that a chunk is a stretch of bytes at each position
     of the first axis. The first axis is cut only if it is very long, or if the inner axes are small.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The engine "ds" of xarray. What it needs is imported when a file is opened."""
+"""The engine "ds" of xarray. Other modules are imported when a file is opened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from xarray.backends import BackendEntrypoint
 
 MARKS = (b"ds-", b"{")
-"""How a ds file begins: with its version, or, in the older layout, with its header. So do other files of JSON."""
+"""First bytes of a ds file: its version or, in the older layout, its header, like other files of JSON."""
 SUFFIX = ".ds"
 OPENED_BY = 'the engine "ds"'
 
@@ -17,13 +17,13 @@ OPENED_BY = 'the engine "ds"'
 class DsBackendEntrypoint(BackendEntrypoint):
     """Opens ds files, lazily, in any number of threads and processes, and leaves none of them open.
 
-    Beside the options that xarray has for all engines:
+    In addition to the options that xarray has for all engines:
 
     group : str
-        Which group to open.
+        The group to open.
     default_fill : {"value", "missing"}
-        How numbers are shown that nobody wrote in the NetCDF file which a ds file was made of, and which are masked in
-        it: as what the NetCDF library puts there, or as NaN.
+        How masked numbers are shown that were left unwritten in the NetCDF file from which a ds file was converted: as
+        the default fill value of the NetCDF library, or as NaN.
     """
 
     description = "Open ds files (.ds) of ds_format"
@@ -42,7 +42,7 @@ class DsBackendEntrypoint(BackendEntrypoint):
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether a path is that of a regular file that begins as a ds file does."""
+        """Whether a path is a regular file with the first bytes of a ds file."""
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         path = os.path.expanduser(filename_or_obj)

@@ -32,7 +32,7 @@ JOINS = ("exact", "override", "outer", "inner", "left", "right")
 ALIGNING = JOINS[2:]
 """Values of `join` by which index coordinates that differ are aligned."""
 PREFIX = "open_many-"
-"""What the names of tasks begin with."""
+"""Prefix of the names of tasks."""
 
 
 def open_many(
@@ -59,10 +59,10 @@ def open_many(
 ) -> Dataset:
     """Open many files as one dataset of xarray.
 
-    Files are opened one after another, each once, and no object of xarray is made of any. What they must have in common
-    is compared: names, dimensions, types, sizes of other dimensions, units, calendars, packing. Times and packed
-    numbers are decoded file by file where these differ: times become those of the units of the first file, numbers what
-    they stand for. Order and duplicates are kept.
+    Files are opened one after another, each once, without making an xarray object of each. Their metadata must match:
+    names, dimensions, types, sizes of other dimensions, units, calendars, packing. If units of times or packing differ,
+    values are decoded file by file: times are converted to the units of the first file, and packed numbers are
+    unpacked. Order and duplicates are kept.
 
     With `preprocess`, and with a `join` that aligns, each file becomes a dataset of xarray first, and xarray
     concatenates these. This is slower, and needs dask unless `load` is true.
@@ -70,72 +70,73 @@ def open_many(
     Parameters
     ----------
     paths : str, PathLike, or iterable of these
-        Of any supported formats, or a pattern as of `glob.glob`, where `**` is any number of folders: what it matches
-        is sorted.
+        Files of any supported formats, or a pattern as for `glob.glob`, where `**` is any number of folders. Matches of
+        a pattern are sorted.
     dim : str
-        Dimension along which files are put together: one that they have, or a new one. Along a new one variables are
-        stacked, but for grid mappings, coordinates that have dimensions, and their bounds. Those that do not get longer
-        must have the same values in each file.
+        Dimension along which files are combined: an existing one, or a new one. Along a new one all variables are
+        stacked, except grid mappings, coordinates with dimensions, and their bounds. Variables that are not combined
+        along `dim` must have the same values in each file.
     chunks : dict, int or "auto", optional
-        None: variables are read when they are indexed. Else they are arrays of dask, one task for each group of files:
-        of so many files, or as many as have so many positions of `dim` as a dict says of it; it may have other
-        dimensions, too. "auto" or `{}`: as many files as dask wants bytes in a chunk, but no more than 1000.
-        With `preprocess`, and with a `join` that aligns, None is one task for each variable of each file.
+        None: variables are read on indexing. Otherwise they are arrays of dask, with one task for each group of files.
+        An integer is the number of files in a group. A dict has the number of positions along `dim`, and may have other
+        dimensions, too. "auto" or `{}`: as many files as fit into dask's chunk size, at most 1000. With `preprocess`,
+        and with a `join` that aligns, None is one task for each variable of each file.
     threads : int, optional
-        How many threads read; by default as many as there are processors, but no more than four. Tasks read in one.
+        Number of threads that read; by default the number of processors, at most four. A task reads in one thread.
     load : bool
         Whether to read everything now, in the same pass.
     join : {"exact", "override", "outer", "inner", "left", "right"}
-        Whether index coordinates must be the same in each file, or are those of the first one. The others align the
-        files as `xarray.align` does: to all positions that any file has, to those that all have, to those of the first
-        or of the last file. Values at positions that a file lacks are missing.
+        "exact": index coordinates must be the same in each file. "override": those of the first file are used. The
+        others align the files as `xarray.align` does: to the union or the intersection of their positions, or to the
+        positions of the first or the last file. Values at positions that a file lacks are missing.
     compat : {"equals", "override"}
-        Whether other variables that do not get longer must be the same in each file, or are those of the first one.
-        With "equals", scalar coordinates that differ, and their bounds, become variables along `dim`. Index coordinates
-        obey `join` alone.
+        Whether other variables that are not combined along `dim` must be the same in each file, or are taken from the
+        first one. With "equals", scalar coordinates that differ, and their bounds, become variables along `dim`. Index
+        coordinates depend on `join` alone.
     missing : {"error", "fill"}
-        What a variable or an attribute is in files that lack it: an error, or missing.
+        Whether a variable or an attribute that a file lacks is an error, or missing.
     units : {"error", "first"}
-        What units are that cannot be converted to each other, as those of other variables than times: an error, or
-        those of the first file. Values stay as they are.
+        Whether units that cannot be converted to each other, as those of other variables than times, are an error, or
+        are taken from the first file. Values are not changed.
     sortby : str, optional
-        Name of a variable along `dim` by which the dataset is sorted. Files are put in order first, so that chunks stay
+        Name of a variable along `dim` by which the dataset is sorted. Files are sorted first, so that chunks remain
         groups of files.
     decode_times, mask_and_scale : bool or dict
-        As of the engine "ds", as are all of `**decoding`.
+        As for the engine "ds", like all of `**decoding`.
     variables, drop_variables : str or iterable of str, optional
-        Names of the only variables that are wanted, and of those that are not.
+        Names of the only variables to open, and of variables to leave out.
     stack : iterable of str, optional
         Names of the only variables that get a new dimension. If files have `dim`, these variables get it, too: values
         of each file are repeated along it, and are held in memory.
     attributes : str or iterable of str, optional
-        Names of attributes of the dataset that become variables along `dim`. All others are those of the first file.
+        Names of attributes of the dataset that become variables along `dim`. Other attributes are taken from the first
+        file.
     group : str, optional
-        Path of the group that is opened of each file, such as "a/b"; by default the root.
+        Path of the group to open in each file, such as "a/b"; by default the root.
     preprocess : callable, optional
-        Called with the dataset of each file, of which `encoding["source"]` is the path. It returns the dataset that is
-        put together with the others. Variables are arrays of dask, or, with `load`, read when they are indexed.
+        Called with the dataset of each file, whose path is `encoding["source"]`. It returns the dataset to combine.
+        Variables are arrays of dask or, with `load`, read on indexing.
     **decoding
         `decode_timedelta`, `use_cftime`, `concat_characters`, `decode_coords` and `default_fill`.
 
     Returns
     -------
     xarray.Dataset
-        Of the variables of one group, by default of those in no group. It holds no file open, and can be pickled.
+        The variables of one group, by default the root. It holds no file open, and is picklable.
 
     Raises
     ------
     OSError, DriverError, FormatError
         If a file cannot be read; FileNotFoundError, too, if there is no file.
     MissingError
-        If a file lacks a variable, or an attribute that is asked for; the message names both. If a variable that is
-        asked for is in no file.
+        If a file lacks a variable or a requested attribute; the message names both. If a requested variable is in no
+        file.
     MissingGroupError
         If a file lacks the group.
     UnsupportedError
-        If files do not fit together; the message names the first file that does not, and the variable.
+        If files do not match; the message names the first file that does not, and the variable.
     ReplacedError
-        When a variable is read: if a file is not the one any more that was opened.
+        When a variable is read, if a file was replaced or modified after it was opened.
 
     Examples
     --------
@@ -336,7 +337,7 @@ def _is_sorted(opened: Dataset, name: str) -> bool:
 
 
 def _cached(opened: Dataset) -> Dataset:
-    """Let variables keep what was read of them as a whole, as those of `xarray.open_dataset` do."""
+    """Make variables keep their values once all of them were read, as those of `xarray.open_dataset` do."""
     for name, variable in opened.variables.items():
         if name not in opened.xindexes:
             lazy = indexing.CopyOnWriteArray(variable._data)  # noqa: SLF001 - `data` would read it

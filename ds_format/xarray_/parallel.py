@@ -1,11 +1,11 @@
 """Dask arrays into one ds file, without a lock: each task writes its own bytes. Building the graph computes none.
 
-The graph has one task per chunk, which dask joins with those that compute the chunk, and a tree above them that tells
-how much was written to which file. What has no size of its own before it is computed, text and masked values, is
-computed whole, one variable after another, and appended; booleans too, whose chunks share bytes. All is in one graph,
-so that nothing is computed twice.
+The graph has one task per chunk, which dask fuses with those that compute the chunk. A tree above them counts how much
+was written to which file. Text and masked values, whose size is unknown before they are computed, are computed one
+variable after another and appended. So are booleans, whose chunks share bytes. Everything is in one graph, so that
+nothing is computed twice.
 
-Any task may be done again, elsewhere: see `drivers.ds.shared`.
+Any task may run again, elsewhere: see `drivers.ds.shared`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ map_blocks: Any = da.map_blocks
 
 
 def masked_array(values: Any, null: Any) -> Any:
-    """Return a dask array whose blocks are masked arrays, from one of values and one of where nothing is."""
+    """Return a dask array whose blocks are masked arrays, from one of values and one of null flags."""
     return map_blocks(_masked_chunk, values, null, dtype=values.dtype, meta=_meta(values))
 
 
@@ -49,17 +49,17 @@ def masked_where(values: Any, sentinels: missing.Sentinels) -> Any:
 
 
 def without_null(values: Any, null: Any, name: str) -> Any:
-    """Return an array whose blocks raise if there is a null value in them, for no integer stands for it."""
+    """Return an array whose blocks raise if they have a null value, since no integer represents it."""
     return map_blocks(_chunk_without_null, values, null, name, dtype=values.dtype, meta=_meta(values).data)
 
 
 def cast_array(values: Any) -> Any:
-    """Return an array whose blocks are of the dtype that it says; those of xarray's coder of times may be others."""
+    """Return an array whose blocks have its own dtype; blocks from xarray's coder of times may have another one."""
     return map_blocks(_cast_chunk, values, values.dtype, dtype=values.dtype)
 
 
 def typed_arrays(values: Any, element: type) -> tuple[Any, Any]:
-    """Return strings or booleans as a dask array of one type, and one of where nothing is; see `typed_values`."""
+    """Return strings or booleans as a dask array of one type, and one of null flags; see `typed_values`."""
     empty = (0,) * values.ndim
     dtype = coders.OBJECT_DTYPES[element]
     plain = map_blocks(_values, values, element, dtype=dtype, meta=np.empty(empty, dtype))
@@ -82,8 +82,8 @@ def rows_of(array: Any) -> Iterator[NDArray[Any]]:
 
 
 def delayed_call(function: Callable[[], None]) -> Delayed:
-    """Return what calls a function when it is computed."""
-    # the objects that a function holds are none of the graph: else all of their data would be computed first
+    """Return a delayed call of a function."""
+    # objects in the closure must not become part of the graph: all of their data would be computed first
     made: Delayed = delayed(function, traverse=False)()
     return made
 
@@ -111,7 +111,7 @@ def _masked_chunk_where(values: NDArray[Any], sentinels: missing.Sentinels) -> A
 
 def _chunk_without_null(values: NDArray[Any], null: NDArray[np.bool_], name: str) -> NDArray[Any]:
     if null.any():
-        message = f"found NaN or NaT, for which no value of type {values.dtype} stands: `encoding` needs a `_FillValue`"
+        message = f"found NaN or NaT, which {values.dtype} cannot represent: `encoding` needs a `_FillValue`"
         raise UnsupportedError(message, variable=name)
     return values
 
@@ -132,7 +132,7 @@ def _nothing(values: NDArray[Any], element: type) -> NDArray[np.bool_]:
 STRINGS = "OUST"
 """Kinds of dtypes that text may have."""
 NOTHING = np.empty((), object)
-"""What dask is told of results that are no arrays."""
+"""Type of results that are not arrays, for dask."""
 
 
 def write(
@@ -145,16 +145,16 @@ def write(
     version: str = "1.0",
     checksum: bool = False,
 ) -> Any:
-    """Write a ds file of which some arrays are dask arrays.
+    """Write a ds file with dask arrays.
 
-    It works with all schedulers of dask, and with `dask.distributed` if all workers see the same folder, and with
-    `compute` this process does, too. The file appears under its name when it is whole.
+    This works with all schedulers of dask. With `dask.distributed`, all workers must see the same folder, and with
+    `compute` this process, too. The file is created atomically.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     meta : Metadata
-        `.missing` is true of variables of which values may be missing.
+        `.missing` is true for variables whose values may be missing.
     arrays : dict
         Key → dask array, ndarray, MaskedArray, or None for a variable without data.
     compute : bool
@@ -162,23 +162,23 @@ def write(
     durable : bool
         Flush file and folder to the disk at the end.
     version : str
-        Of the format: `1.0` or `2.0.1`.
+        Version of the format: `1.0` or `2.0.1`.
     checksum : bool
         Add a trailer with checksums.
 
     Returns
     -------
     Delayed or None
-        Without `compute`, what writes the file when it is computed; the arrays that are no dask arrays are part of it.
-        Nothing is on the disk before. If that fails, a hidden file may stay in the folder: the name of the file with a
-        dot in front and a number and `.tmp` behind; it may be removed when nothing is written any more.
+        Without `compute`, an object that writes the file when it is computed. It contains the arrays that are not dask
+        arrays. Nothing is on the disk before. If it fails, a hidden file may remain in the folder: a dot, the name of
+        the file, a number and `.tmp`. You can remove it when no process writes any more.
 
     Raises
     ------
     UnsupportedError
-        If the format cannot hold an array, or sizes of chunks are not known; it names file and variable.
+        If the format cannot hold an array, or sizes of chunks are unknown; it names file and variable.
     DsError
-        If a task gives another shape or type than its array promises.
+        If a task returns another shape or type than its array declares.
     OSError
         If the file cannot be written, or a worker does not see it.
 
@@ -218,7 +218,7 @@ def write(
 
 
 def _described(path: Any, meta: Metadata, arrays: Mapping[str, Any]) -> Metadata:
-    """Return the metadata of all variables with what a plan wants to know of them."""
+    """Return the metadata of all variables with the properties that a plan needs."""
     out: Metadata = {}
     for key, array in arrays.items():
         entry = meta.get(key, {})
@@ -234,9 +234,9 @@ def _described(path: Any, meta: Metadata, arrays: Mapping[str, Any]) -> Metadata
 
 
 def _promised(array: da.Array, hint: str | None) -> dict[str, Any]:
-    """Return what a dask array says of itself."""
+    """Return the properties of a dask array."""
     if any(math.isnan(n) for n in array.shape):
-        raise UnsupportedError("found chunks of unknown size; `compute_chunk_sizes` of the array finds out their sizes")
+        raise UnsupportedError("found chunks of unknown size; call `compute_chunk_sizes` of the array first")
     return {".size": list(array.shape), ".type": type_of(np.empty(0, array.dtype), hint).name}
 
 
@@ -253,7 +253,7 @@ def _is_in_place(entry: Mapping[str, Any], array: da.Array) -> bool:
 
 
 def _steps(file: SharedFile, lazy: Mapping[str, da.Array], made: da.Array) -> dict[str, da.Array]:
-    """Return what writes each array, one call or many, as one result without dimensions.
+    """Return the tasks that write each array, one or many, as one result without dimensions.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def _steps(file: SharedFile, lazy: Mapping[str, da.Array], made: da.Array) -> di
     lazy : dict of dask array
         By key.
     made : dask array
-        What `SharedFile.create` returns, without dimensions.
+        Result of `SharedFile.create`, without dimensions.
     """
     steps = {}
     before = made
@@ -275,7 +275,7 @@ def _steps(file: SharedFile, lazy: Mapping[str, da.Array], made: da.Array) -> di
 
 
 def _written(region: Region, array: da.Array, made: da.Array) -> da.Array:
-    """Return what writes each chunk of an array to its place, and tells how many values it were: a Counter by files."""
+    """Return tasks that write each chunk of an array to its position, and count its values by file in a Counter."""
     each = partial(write_chunk, region, [(0, *accumulate(lengths)) for lengths in array.chunks])
     if not array.ndim:
         return _called(each, array, made)
@@ -294,20 +294,20 @@ def _called(function: Callable[..., Any], *results: da.Array, blocks: da.Array |
 
 
 def create_file(file: SharedFile, arrays: Mapping[str, Any]) -> Made:
-    """Do the task that comes first: see `SharedFile.create`."""
+    """Run the first task: see `SharedFile.create`."""
     return file.create(arrays)
 
 
 def write_chunk(
     region: Region, edges: Sequence[Sequence[int]], block: Any, made: Any, block_id: tuple[int, ...] = ()
 ) -> NDArray[Any]:
-    """Do the task of one chunk, and return a Counter, in an array of one value.
+    """Run the task of one chunk, and return a Counter, in an array of one value.
 
     Parameters
     ----------
     region : Region
     edges : sequence
-        Where the chunks begin along each dimension, and where the last one ends.
+        Starts of the chunks along each dimension, and the end of the last one.
     block : array_like
         The chunk.
     made : Made
@@ -328,7 +328,7 @@ def append_variable(
     before: Any,
     blocks: Any,
 ) -> NDArray[Any]:
-    """Do the task of one whole variable, and return an Appended, in an array without dimensions.
+    """Run the task of one whole variable, and return an Appended, in an array without dimensions.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def append_variable(
         As promised.
     made : Made
     before : Made or Appended
-        What lies in front of it.
+        Result of the task before it.
     blocks : nested lists of array_like
     """
     try:
@@ -351,7 +351,7 @@ def append_variable(
 
 
 def finish_file(file: SharedFile, keys: Sequence[str], made: Any, *results: Any) -> None:
-    """Do the task that comes last: see `SharedFile.finish`.
+    """Run the last task: see `SharedFile.finish`.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def finish_file(file: SharedFile, keys: Sequence[str], made: Any, *results: Any)
         Variables that tasks have written.
     made : Made
     *results : Counter or Appended
-        Of each of the keys.
+        Results of the tasks, one for each key.
     """
     found = dict(zip(keys, map(_item, results), strict=True))
     written = {key: result for key, result in found.items() if key in file.regions}

@@ -1,4 +1,4 @@
-"""Metadata and what reads variables → a dataset of xarray, whose variables are read when they are indexed."""
+"""Metadata and readers of variables → a dataset of xarray, whose variables are read on indexing."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from .coders import MARK, NO_DATA, REFUSALS, Unscalable, masked_view, refusal, u
 
 
 class LazyArray(BackendArray):
-    """An array that is read when it is indexed, by any number of threads at a time.
+    """An array that is read on indexing, by any number of threads at a time.
 
     Parameters
     ----------
     readable : Readable
         With data.
     shown : callable
-        Values as they are read → as xarray gets them, of the same shape, or with one more dimension.
+        Stored values → values for xarray, of the same shape, or with one more dimension.
     dtype : dtype
-        Of the latter.
+        Dtype of the values for xarray.
     length : int, optional
         Size of that dimension.
     """
@@ -99,9 +99,9 @@ class Characters:
     Attributes
     ----------
     name : str
-        Of the variable, for messages.
+        Name of the variable, for messages.
     length : int or None
-        Of the strings that are shown as arrays of characters; None: strings are single characters.
+        Length of strings that are shown as arrays of characters; None: strings are single characters.
     """
 
     name: str
@@ -136,7 +136,7 @@ FOR_EACH = ("mask_and_scale", "decode_times", "concat_characters", "decode_timed
 
 @dataclass(frozen=True)
 class DecodingOptions:
-    """How variables are decoded; all but the last are those of `xarray.open_dataset`."""
+    """Options of decoding; all are those of `xarray.open_dataset` except for the last."""
 
     mask_and_scale: Any = True
     decode_times: Any = True
@@ -146,7 +146,7 @@ class DecodingOptions:
     use_cftime: Any = None
     decode_timedelta: Any = None
     default_fill: str = "value"
-    """How what the NetCDF library puts into places that nobody wrote is shown: as this `value`, or as `missing`."""
+    """How values that NetCDF left unwritten are shown: as the default fill `value`, or as `missing`."""
 
     def __post_init__(self) -> None:
         if self.default_fill not in DEFAULT_FILLS:
@@ -172,12 +172,12 @@ class DecodingOptions:
 
 
 def asked(who: str, options: Mapping[str, Any]) -> DecodingOptions:
-    """Return options that somebody has given by their names.
+    """Return the options of a call by their names.
 
     Raises
     ------
     TypeError
-        If there is no such option; the message says who does not know it.
+        If there is no such option; the message names the function.
     """
     for name in options:
         if name not in DecodingOptions.__dataclass_fields__:
@@ -193,13 +193,13 @@ def _item(option: Any, name: str, default: Any) -> Any:
 def opened_dataset(
     found: Group, readable: Callable[[str], Readable | None], options: DecodingOptions, source: str | None = None
 ) -> Dataset:
-    """Return a dataset whose variables are read when they are indexed.
+    """Return a dataset whose variables are read on indexing.
 
     Parameters
     ----------
     found : Group
     readable : callable
-        Key in the file → what reads the variable.
+        Key in the file → reader of the variable.
     options : Options
     source : str, optional
         Path of the file.
@@ -238,7 +238,7 @@ def _decoded(store: _Store, options: DecodingOptions, source: str | None) -> Dat
 
 
 def _culprit(store: _Store, asked: dict[str, Any]) -> str | None:
-    """Return the name of the variable that cannot be decoded even by itself; None: they do not fit together."""
+    """Return the name of a variable that cannot be decoded even by itself; None: only together they fail."""
     for name, variable in store.get_variables().items():
         try:
             conventions.decode_cf_variables({name: variable}, {}, **asked)
@@ -248,7 +248,7 @@ def _culprit(store: _Store, asked: dict[str, Any]) -> str | None:
 
 
 def with_indexes(opened: Dataset) -> Dataset:
-    """Return a dataset whose dimensions with coordinates are indexed, as `xarray.open_dataset` does at last."""
+    """Return a dataset with indexes for its dimensions with coordinates, as the last step of `open_dataset`."""
     found = {name: coord.variable for name, coord in opened.coords.items() if coord.dims == (name,)}
     return opened.assign_coords(Coordinates(found))
 
@@ -330,7 +330,7 @@ def _lazy(names: list[str], array: LazyArray, attributes: dict[str, Any], encodi
 
 
 def _without_data(entry: Mapping[str, Any], attributes: dict[str, Any]) -> Variable:
-    """Return a scalar in place of a variable without data, which is there for its attributes."""
+    """Return a scalar in place of a variable without data, to keep its attributes."""
     kept = {name: entry[name] for name in (".dims", ".type", *RECORDS) if name in entry}
     return Variable((), np.nan, attributes, {NO_DATA: kept})
 
@@ -353,18 +353,18 @@ def to_xarray(d: Mapping[str, Any], **options: Any) -> Dataset:
     d : dict
         Dataset.
     **options
-        As the engine "ds" has them: `mask_and_scale`, `decode_times`, `decode_timedelta`, `use_cftime`,
+        Those of the engine "ds": `mask_and_scale`, `decode_times`, `decode_timedelta`, `use_cftime`,
         `concat_characters`, `decode_coords`, `drop_variables` and `default_fill`.
 
     Returns
     -------
     xarray.Dataset
-        Numbers without missing values are those of `d`, and not copied. A variable without data is a scalar, NaN.
+        Numbers without missing values share memory with `d`. A variable without data is a scalar, NaN.
 
     Raises
     ------
     UnsupportedError
-        If the metadata do not fit the data.
+        If the metadata do not match the data.
 
     Examples
     --------

@@ -15,7 +15,7 @@ TIMEOUT = 10
 
 @contextmanager
 def executor(address: str) -> Iterator[Executor]:
-    """Connect to a scheduler, and yield what has its workers do things.
+    """Connect to a scheduler, and yield an executor that runs functions on its workers.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ def executor(address: str) -> Iterator[Executor]:
     distributed = library("distributed", "ds-format-cython[dask]")
     # dask would wait for a scheduler file for ever
     there = _address_in(address) if address.endswith(".json") else address
-    told = address if there == address else f"{there} (of {address})"
+    label = address if there == address else f"{there} (of {address})"
     try:
         if not there.startswith("inproc:"):  # one in this process has no port
             distributed.comm.get_address_host_port(there)
     except (ValueError, TypeError):
         expected = "expected an address, as tcp://host:8786, or a scheduler file, as scheduler.json"
-        raise OSError(f"scheduler: {told}: {expected}") from None
+        raise OSError(f"scheduler: {label}: {expected}") from None
     try:
         client = distributed.Client(there, timeout=TIMEOUT, set_as_default=False)
     except OSError:
-        raise OSError(f"scheduler: {told}: no scheduler answers there within {TIMEOUT} seconds") from None
+        raise OSError(f"scheduler: {label}: no answer within {TIMEOUT} seconds") from None
     with client:
         yield client.get_executor()
 

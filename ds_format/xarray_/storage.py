@@ -1,8 +1,8 @@
-"""How a file of NetCDF or HDF5 stored a variable: the properties `.netcdf` and `.hdf5` ↔ encoding of xarray.
+"""Storage settings of variables in NetCDF and HDF5 files: the properties `.netcdf` and `.hdf5` ↔ encoding of xarray.
 
-The properties are in the encoding as they are, under their own names. What xarray has words for is there in these, too,
-and counts when it is written. The keys of an encoding are those of xarray's engines: `netcdf4`, `h5netcdf`, and of
-`zarr` what the others have, too.
+The encoding has the properties unchanged, under their own names. Settings for which xarray has keys are there under
+these, too, and those take precedence when a file is written. The keys are those of xarray's engines `netcdf4` and
+`h5netcdf`, and those of `zarr` that the others share.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ XARRAY_COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "
 """Name in a record → in an encoding, where the engine netcdf4 has a flag of this name, or h5netcdf a `compression`."""
 
 KINDS = frozenset({*XARRAY_COMPRESSIONS.values(), "blosc", "compression"})
-"""Keys of an encoding that say how values are compressed."""
+"""Keys of an encoding for compression."""
 
 
 def record_of(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what one of the properties says, the first that is there."""
+    """Return the first of the properties that exists."""
     return next((entry[name] for name in RECORDS if isinstance(entry.get(name), dict)), {})
 
 
 def encoding_of(entry: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return the encoding of a variable that tells how a file stored it.
+    """Return the encoding of a variable with its storage settings.
 
     Parameters
     ----------
     entry : dict
         Its metadata.
     shape : tuple of int
-        Of what xarray gets, with the dimension of characters.
+        Shape in xarray, with the dimension of characters.
     """
     encoding = {name: entry[name] for name in RECORDS if name in entry}
     if not encoding:
@@ -67,7 +67,7 @@ def encoding_of(entry: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, A
 
 
 def stored_dtype(entry: Mapping[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype that a file stored numbers in: of its byte order, and with the names of an enumeration."""
+    """Return the dtype of numbers in a file, with its byte order and the names of an enumeration."""
     record = record_of(entry)
     if not record:
         return dtype
@@ -88,7 +88,7 @@ def unlimited(entry: Mapping[str, Any], prefix: str) -> set[str]:
     entry : dict
         The entry `"."` of the metadata.
     prefix : str
-        What the names of the group begin with.
+        Prefix of the names of the group.
     """
     found = (name for record in RECORDS for name in names(entry.get(record), "unlimited"))
     return {name[len(prefix) :] for name in found if name.startswith(prefix) and "/" not in name[len(prefix) :]}
@@ -104,7 +104,7 @@ POSSIBLE = frozenset({
     *("blosc_shuffle", "szip_coding", "szip_pixels_per_block"),
     *("source", "original_shape", "preferred_chunks", "unlimited_dims", MARK, NO_DATA, NETCDF, HDF5),
 })
-"""Keys of `encoding` that are no words of the CF conventions, and which may be asked for."""
+"""Keys of the argument `encoding` that are not from the CF conventions."""
 
 
 def records_of(
@@ -120,7 +120,7 @@ def records_of(
     Parameters
     ----------
     encoding : dict
-        Of the variable. The records in it are what its standard keys do not contradict.
+        Encoding of the variable. Its standard keys take precedence over the records in it.
     shape : sequence of int
         In the file, that is with the dimension of characters.
     growing : sequence of bool
@@ -214,7 +214,7 @@ def _put_chunks(
 
 
 def _put_limits(record: dict[str, Any], shape: Sequence[int]) -> None:
-    """Leave out the limits of another shape, which say of HDF5 files what dimensions may grow to."""
+    """Leave out `maxshape` of another shape, the limits of dimensions in HDF5 files."""
     limits = record.get("maxshape")
     if limits is not None and not (
         len(limits) == len(shape) and all(m is None or m >= n for m, n in zip(limits, shape, strict=True))
@@ -232,5 +232,5 @@ def _enum(dtype: Any) -> dict[str, Any] | None:
 
 
 def refused(encoding: Collection[str]) -> list[str]:
-    """Return the keys that are left of an `encoding` when all has been coded, and which no file has a place for."""
+    """Return the keys that remain of an `encoding` after coding, which no file can store."""
     return [key for key in encoding if key not in POSSIBLE]

@@ -1,4 +1,4 @@
-"""Objects of xarray → datasets, and files of any format. Names say the group of each part."""
+"""Objects of xarray → datasets, and files of any format. Names contain the group of each part."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def encode_any(
     Parameters
     ----------
     x : xarray.Dataset, xarray.DataArray or xarray.DataTree
-        A DataArray becomes a Dataset as xarray itself writes it, so that `xarray.open_dataarray` has it back.
+        A DataArray becomes a Dataset as xarray itself writes it, so that `xarray.open_dataarray` restores it.
     encoding : dict, optional
-        As `encode`; of a DataTree by the path of each group.
+        As `encode`; for a DataTree by the path of each group.
     unlimited_dims : str or iterable of str, optional
-        As `encode`; of a DataTree a dict by the path of each group.
+        As `encode`; for a DataTree a dict by the path of each group.
     mask : bool
         As `encode`.
 
@@ -111,9 +111,9 @@ def _encode_tree(
 
 
 def _nodes(tree: xr.DataTree) -> Iterator[tuple[xr.DataTree, str, dict[str, str]]]:
-    """Yield each node, what stands before its names, and the names of its dimensions in a file.
+    """Yield each node, the prefix of its names, and the names of its dimensions in a file.
 
-    A dimension belongs to the outermost group around that has it with the same size, as in files that xarray writes.
+    A dimension belongs to the outermost enclosing group that has it with the same size, as in files that xarray writes.
     """
     sizes: dict[str, dict[Any, int]] = {}
     dims: dict[str, dict[str, str]] = {}
@@ -134,7 +134,7 @@ def _own(tree: xr.DataTree, node: xr.DataTree) -> xr.Dataset:
 
 
 def _prefix(tree: xr.DataTree, node: xr.DataTree) -> str:
-    """Return what stands before the names of a group: nothing, `g/`, `g/h/`."""
+    """Return the prefix of the names of a group: nothing, `g/`, `g/h/`."""
     path = node.path.removeprefix(tree.path).strip("/")
     return f"{path}/" if path else ""
 
@@ -158,7 +158,7 @@ def _moved(entry: dict[str, Any], prefix: str, names: Mapping[str, str]) -> dict
 def _joined(
     record: dict[str, Any], part: Mapping[str, Any], prefix: str, names: Mapping[str, str], *, is_root: bool
 ) -> dict[str, Any]:
-    """Return the record of the whole with that of a group; what is of the file comes from the root."""
+    """Return the record of the whole with that of a group; settings of the file come from the root."""
     unlimited = [names.get(dim, dim) for dim in part.get("unlimited", ())]
     joined = {**record, **(part if is_root else {})}
     if unlimited:
@@ -175,13 +175,13 @@ def from_xarray(x: Objects) -> Dataset:
     Parameters
     ----------
     x : xarray.Dataset, xarray.DataArray or xarray.DataTree
-        Times, packed numbers and so on are coded by the CF conventions, as its `encoding` says. Groups of a tree are
-        `g/` before names. A DataArray without a name becomes the variable that `xarray.open_dataarray` expects.
+        Times, packed numbers and so on are coded by the CF conventions with its `encoding`. Groups of a tree become
+        prefixes of names, as `g/`. A DataArray without a name becomes the variable that `open_dataarray` expects.
 
     Returns
     -------
     Dataset
-        As `read` has it from a file that was written from this.
+        The same as `read` returns from a file written from `x`.
 
     Raises
     ------
@@ -221,9 +221,9 @@ def write(
     encoding, unlimited_dims, compute, mask
         As `ds_format.write`.
     mode : {"w"}
-        Nothing else: a file is written once.
+        The only mode, since a file is written once.
     **options
-        Of the format.
+        Options of the format.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def _write(
         what = "to append does not apply, since a file is written once" if mode == "a" else "there is no such mode"
         raise UnsupportedError(f'mode: found {mode!r}, expected "w": {what}')
     format = drivers.find(path)
-    path = path if compute else os.path.abspath(path_text(path))  # who computes it may be in another folder
+    path = path if compute else os.path.abspath(path_text(path))  # the computing process may be in another folder
     is_ds = format.name == "ds"
     # only in a ds file masks have to be known beforehand
     meta, arrays = encode_any(x, encoding, unlimited_dims, mask or not is_ds)
@@ -280,7 +280,7 @@ def _write(
 def _write_blocks(
     path: Path, format: drivers.Format, meta: Metadata, arrays: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
-    """Write arrays of dask one after another, of which no more than a row of chunks is in memory."""
+    """Write arrays of dask one after another, with at most one row of chunks in memory."""
     with created(path, meta, format, **options) as sink:
         for key, array in arrays.items():
             sink.write(key, _blocks(array))

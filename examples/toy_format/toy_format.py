@@ -1,6 +1,6 @@
-"""A file format of another package: a line of text for each variable, as `rain: 0.5 nan 2.0`.
+"""A file format of another package: one line of text per variable, as `rain: 0.5 nan 2.0`.
 
-All variables are numbers along one dimension, which is called `i`. `docs/formats.md` explains the parts.
+All variables are numbers along one dimension `i`. `docs/formats.md` explains the parts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ToySource(HeldSource):
 
 
 class ToySink(FileSink):
-    """A file being written; it has its name when it is whole."""
+    """A file being written; `commit` gives it its name."""
 
     def __init__(self, path: Any, meta: Metadata, *, atomic: bool = True, durable: bool = False):
         for key, entry in meta.items():

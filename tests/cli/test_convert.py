@@ -172,7 +172,7 @@ def test_a_scheduler_that_does_not_answer(ds: Run, archive: None, monkeypatch: p
         address = f"tcp://127.0.0.1:{unheard.getsockname()[1]}"
         Path("there.json").write_text(json.dumps({"address": address}))
         for word, told in ((address, address), ("there.json", f"{address} (of there.json)")):
-            error = f"ds convert: scheduler: {told}: no scheduler answers there within 0.5 seconds\n"
+            error = f"ds convert: scheduler: {told}: no answer within 0.5 seconds\n"
             assert ds("convert", "archive", "out", "scheduler:", word) == (1, "", error)
 
 

@@ -37,7 +37,7 @@ def test_each_problem_is_a_line(ds: Run, files: list[str]) -> None:
     assert status == 1
     assert out.splitlines() == [
         f'{BROKEN} x error "{MESSAGE}"',
-        f'{NOTED} none warning "found 14 bytes behind the last variable"',
+        f'{NOTED} none warning "found 14 bytes after the last variable"',
         'nothing.ds none error "File does not exist"',
     ]
     assert err == "ds verify: 2 of 4 files failed\n"
@@ -51,7 +51,7 @@ def test_problems_as_json(ds: Run, files: list[str]) -> None:
         {
             "path": NOTED,
             "variable": None,
-            "message": "found 14 bytes behind the last variable",
+            "message": "found 14 bytes after the last variable",
             "severity": "warning",
         },
     ]

@@ -91,7 +91,7 @@ def test_nested_lists_in_pieces(size: list[int], cuts: list[int]) -> None:
     assert text == json.dumps(array.tolist())
 
 
-@pytest.mark.filterwarnings("ignore:.*leaves nothing")
+@pytest.mark.filterwarnings("ignore:.*leaves nothing", "ignore:.*have a payload")
 @given(arrays(), st.data())
 def test_a_part_of_a_variable(array: Any, data: st.DataObject) -> None:
     index = tuple(data.draw(st.slices(n)) for n in array.shape)

@@ -43,19 +43,19 @@ DIFFERENCES = (
     Difference(
         "`var` flattens nested lists with None",
         "keeps their shape",
-        "the shape is lost without a word",
+        "the shape is data",
         (_set("[[1, None], [3, 4]]"), "ds.var({'x': [[1, None], [3, 4]]}, 'x')"),
     ),
     Difference(
         "`var` makes integers of booleans with None or integers, floats of large integers, and text of numbers",
-        "keeps booleans, and raises where no one type holds all values of a list exactly",
+        "keeps booleans, and raises if no type holds all values of a list exactly",
         "values would change silently",
         (_set("[True, None]"), _set("[2**64 - 1, -1]"), _set("[1, True]"), _set("['a', 1]"), _set("[1, np.ma.masked]")),
     ),
     Difference(
         "`var` makes a list of missing values int64",
         "float64, as an empty list",
-        "one type for lists that do not tell one",
+        "one type for lists without values",
         (_set("[None]"), _set("[None, None]")),
     ),
     Difference(
@@ -65,15 +65,15 @@ DIFFERENCES = (
         (_set("['a\\0', 'b']"), _set("[b'a\\0']"), _set("'a\\0'")),
     ),
     Difference(
-        "`var` lets object arrays with None, or with text and bytes, pass; writing them fails later",
+        "`var` accepts object arrays with None, or with text and bytes; writing them fails later",
         "None is missing; a mix is an error",
-        "the error comes where the mistake is made",
+        "the mistake is reported at once",
         (_set("np.array(['a', None], 'O')"), _set("np.array(['a', b'b'], 'O')"), _set("np.array(None, 'O')")),
     ),
     Difference(
-        "`var` of a type that is not possible: `invalid data type`",
+        "`var` of an unsupported type: `invalid data type`",
         "the error names variable and type",
-        "it can be found",
+        "the cause is visible",
         (
             _set("np.float16(1)"),
             _set("1j"),
@@ -84,20 +84,20 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`var` makes a missing scalar float64, and stacks a list of masked arrays flat",
+        "`var` makes a missing scalar float64, and flattens a list of masked arrays",
         "a missing scalar keeps its type, and a list of arrays is stacked",
         "types and shapes are data",
         (_set("M(np.int32(5), mask=True)"), _set("[M([1, 2], mask=[0, 1])]")),
     ),
     Difference(
         "`var` that sets data leaves `.size` and `.type` of the old data in the metadata",
-        "changes them with the data, where they are given",
-        "metadata that lie",
+        "updates them if they are present",
+        "metadata match the data",
         ("ds.var(d, 'm', 5)",),
         MODES,
     ),
     Difference(
-        "`type` wraps integers around, makes numbers of NaN and infinite ones, and infinity of large floats",
+        "`type` wraps integers, and converts NaN and infinity to numbers, and large floats to infinity",
         "raises, names the value, and changes nothing; fractions are cut off in both",
         "values would change silently",
         (
@@ -108,15 +108,15 @@ DIFFERENCES = (
     ),
     Difference(
         "`type` to `str` or `unicode` is always a TypeError if there are data",
-        "writes numbers as text, and makes text of bytes in UTF-8 and back",
+        "converts numbers to text, and text to UTF-8 bytes and back",
         "it is documented",
         tuple(_type(data, name) for data in ("[1, 2]", "2.5", "['a', None]", "[b'a']") for name in ("str", "unicode")),
     ),
     Difference(
-        "`type` of text that is no number, or in strict mode of a variable that does not exist, leaves the new `.type` "
-        "in the metadata",
+        "`type` of text that is not a number, or in strict mode of a variable that does not exist, leaves the new "
+        "`.type` in the metadata",
         "the error names the variable, and nothing is changed",
-        "data and metadata fit together",
+        "metadata match the data",
         (
             *(_type("['a', '']", name) for name in ("int8", "uint8", "float32", "float64", "int64")),
             *(_type("[b'1.5']", name) for name in ("int8", "uint8", "int64")),
@@ -127,21 +127,21 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`type` to a name that is no type: `invalid type`",
+        "`type` to an unknown type: `invalid type`",
         "the error names it, and all types",
         "it can be corrected",
         ("ds.type(d, 'x', 'foo')",),
     ),
     Difference(
-        "`size` of a variable that has metadata only, without a size, is a TypeError",
+        "`size` of a variable with metadata only, without a size, is a TypeError",
         "an empty list, as without data",
         "such variables come from files",
         ("ds.size({'.': {'e': {'.size': None}}}, 'e')",),
     ),
     Difference(
         "`dims(d, var, None)` is refused, and a tuple stays one",
-        "removes the names, and puts in a list",
-        "it is documented; JSON knows no tuples",
+        "removes the names, and converts a tuple to a list",
+        "it is documented; JSON does not have tuples",
         ("ds.dims(d, 'x', None)", "ds.dims(d, 'x', ('a',))"),
     ),
     Difference(
@@ -152,8 +152,8 @@ DIFFERENCES = (
     ),
     Difference(
         "`dims(size=True)` of a variable with more names than dimensions is an IndexError",
-        "None is the size of what is too much; `validate` tells of it",
-        "looking at a dataset must not fail",
+        "the size of extra names is None; `validate` reports them",
+        "inspecting a dataset must not fail",
         ("ds.dims({'x': [1], '.': {'x': {'.dims': ['i', 'j']}}}, 'x', size=True)",),
     ),
     Difference(
@@ -166,9 +166,9 @@ DIFFERENCES = (
         (*((mode, "ds.type(d, '', 'int8')") for mode in MODES), *((mode, "ds.time(d, '')") for mode in STRICTER)),
     ),
     Difference(
-        "`rm` and `rename_dim` of what does not exist say nothing in any mode",
-        "obey the mode",
-        "so do all others",
+        "`rm` and `rename_dim` of unknown names are silent in all modes",
+        "respect the mode",
+        "as in all other functions",
         (
             *(f"ds.rm(d, {name!r})" for name in ("nope", "", ".")),
             *(f"ds.rename_dim(d, {name!r}, 'new')" for name in ("nope", "x_1", "i*")),
@@ -178,19 +178,19 @@ DIFFERENCES = (
     Difference(
         "`rename_m` and `rename_dim_m` rename dimensions one after the other",
         "at once, so that two can swap their names",
-        "it is documented; sizes get wrong",
+        "it is documented; sizes would be wrong",
         ("ds.rename_dim_m(g, {'i': 't', 't': 'i'})", "ds.rename_m(g, {'i': 't', 't': 'i'})"),
     ),
     Difference(
-        "`rename_m` and `rename_attr_m` let two become one, of which one is lost",
+        "`rename_m` and `rename_attr_m` rename two to one name, and lose one",
         "raise",
         "data would be lost silently",
         ("ds.rename_m(g, {'i': 'k', 't': 'k'})", "ds.rename_attr_m(d, {'units': 'a', '.a': 'a'}, 'x')"),
     ),
     Difference(
-        "`rename` makes NumPy scalars of text, and empty metadata",
-        "leaves data and metadata as they are",
-        "only the name is to change",
+        "`rename` converts text to NumPy scalars, and adds empty metadata",
+        "does not change data and metadata",
+        "only the name changes",
         ("ds.rename(d, 's', 'new')", "ds.rename(d, 'n', 'new')"),
         MODES,
     ),
@@ -205,10 +205,10 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`select` with a slice, with an end beyond the size, with `at` or `between` of a variable that has not the "
-        "name of its dimension, or with a time in ISO 8601, fails or selects all",
+        "`select` with a slice, with an end beyond the size, with `at` or `between` of a variable that does not have "
+        "the name of its dimension, or with a time in ISO 8601, fails or selects all",
         "selects",
-        "it is documented, or does what is meant",
+        "it is documented, or the intent is clear",
         (
             *("ds.select(g, {'i': slice(1, None)})", "ds.select(g, {}, {'i': [0, 9]})"),
             *(
@@ -222,15 +222,15 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`split` puts the attributes of the dataset under `''`, gives a `.size` to what had none, and leaves out "
+        "`split` puts the attributes of the dataset under `''`, adds a `.size` where there was none, and drops "
         "variables that have only metadata",
         "keeps all of these",
         "attributes would be lost",
         ("ds.split(g, 't')", "ds.split(g, ('i',))"),
     ),
     Difference(
-        "`split` fails on variables without data, along several dimensions of which a variable has but one, and along "
-        "none",
+        "`split` fails on variables without data, along several dimensions if a variable has only one of them, and "
+        "along none",
         "splits",
         "it is documented",
         ("ds.split(d, 'i')", "ds.split(g, ['t', 'i'])", "ds.split(g, [])", "ds.split(d, 'nope')"),
@@ -248,33 +248,33 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`group_by` and `apply` press results into the type of the variable: the mean 1.5 of integers is 1",
-        "integers, if all of the results for integers are; else results keep their type",
-        "the mean of integers need not be one",
+        "`group_by` and `apply` convert results to the type of the variable: the mean 1.5 of integers is 1",
+        "integers, if all results for integers are whole; else results keep their type",
+        "a mean of integers may have a fraction",
         ("ds.group_by(d, 'i', np.array([0, 0, 1]), np.mean)", "ds.apply(d, lambda x: x / 2, 'i', vars='x')"),
     ),
     Difference(
-        "`group_by` refuses a list of groups, and says nothing of use about one of a wrong length",
-        "takes lists, and names both lengths",
+        "`group_by` refuses a list of groups, and does not explain an array of a wrong length",
+        "accepts lists, and names both lengths",
         "it is documented",
         ("ds.group_by(d, 'i', [0, 0, 1], np.sum)", "ds.group_by(d, 'i', np.array([0, 0]), np.sum)"),
     ),
     Difference(
         "`apply` refuses `dims=None`",
-        "slices are whole variables",
+        "a slice is the whole variable",
         "it is documented",
         ("ds.apply(d, np.size)",),
     ),
     Difference(
-        "`apply` with `dims` in another order than the variable has names the dimensions of the result wrong",
+        "`apply` with `dims` in another order than in the variable names the dimensions of the result wrong",
         "in the order of the variable, as `func` gets them",
-        "sizes and names must fit",
+        "sizes and names must match",
         ("ds.apply(d, lambda x: x, ['i', 't'])",),
     ),
     Difference(
-        "`apply` fails on results that are lists, text or numbers without `ndim`, and without dimensions, and says "
-        "nothing of use about results of wrong shape",
-        "takes them, and names the variable",
+        "`apply` fails on results that are lists, text or numbers without `ndim`, and without dimensions, and does not "
+        "explain results of wrong shape",
+        "accepts them, and names the variable",
         "functions return such values",
         (
             *("ds.apply(d, lambda x: [1, 2], 'i', ['k'])", "ds.apply(d, lambda x: 'a', 'i')", "ds.apply(d, str, [])"),
@@ -287,14 +287,14 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`group_by` says nothing of dimensions that do not exist in any mode",
-        "obeys the mode",
-        "so do all others",
+        "`group_by` is silent about unknown dimensions in all modes",
+        "respects the mode",
+        "as in all other functions",
         ("ds.group_by(d, 'nope', np.array([0]), np.sum)",),
         STRICTER,
     ),
     Difference(
-        "`with_mode` lets any mode pass, which acts like soft",
+        "`with_mode` accepts any mode, which acts like soft",
         "raises",
         "`with_mode('strct')` would hide mistakes",
         ("ds.with_mode('foo').__enter__()",),
@@ -302,7 +302,7 @@ DIFFERENCES = (
     Difference(
         "`time` of two values: `value: invalid type`",
         "`only one value argument is expected`",
-        "as all others",
+        "as in all other functions",
         ("ds.time(d, 'x', True, False)",),
     ),
 )

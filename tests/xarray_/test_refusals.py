@@ -96,7 +96,7 @@ def test_groups_without_a_name(tmp_path, name):
 
 def test_groups_that_make_no_tree(tmp_path):
     ds.write(tmp_path / "a.ds", {"a": [1], "a/b": [2]})
-    with pytest.raises(ds.UnsupportedError, match=r"a\.ds: its groups make no tree: .*`open_groups` has them"):
+    with pytest.raises(ds.UnsupportedError, match=r"a\.ds: its groups do not form a tree: .*use `open_groups`"):
         xr.open_datatree(tmp_path / "a.ds", engine="ds")
     assert sum(len(group) for group in xr.open_groups(tmp_path / "a.ds", engine="ds").values()) == 2
 

@@ -1,6 +1,6 @@
-"""Writing: a CSV file as a Sink. Variables come one after the other, rows hold one value of each.
+"""Writing: a CSV file as a Sink. Variables are written one after another, and rows have one value of each.
 
-One warning at the end says what of a dataset the file does not hold.
+One warning at the end names the information that the file does not hold.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TECHNICAL = PRIVATE | {".dims", ".size", ".type", ".netcdf", ".hdf5", DTYPES}
 
 
 class Losses:
-    """What is lost, collected while variables are written."""
+    """Information that is lost, collected while variables are written."""
 
     def __init__(self, meta: Metadata):
         self._attributes = [_quoted(key) for key in meta if key != "." and not TECHNICAL.issuperset(meta[key])]
@@ -49,28 +49,28 @@ class Losses:
         self._long: dict[str, None] = {}
 
     def add_type(self, key: str, written: str, read: str) -> None:
-        """Take note of the type of a variable, and the one that its cells tell."""
+        """Record the type of a variable, and the one inferred from its cells."""
         if read != written:
             self._types.append(f"{_quoted(key)} read as {read} instead of {written}")
 
     def add_numbers(self, key: str, array: Any) -> None:
-        """Take note of NaN that become the usual one."""
+        """Record NaN that lose their payload."""
         if count_payloads(array):
             self._payloads[_quoted(key)] = None
 
     def add_texts(self, key: str, array: Any, cells: list[str]) -> None:
-        """Take note of texts that do not come back."""
+        """Record strings that are not read back unchanged."""
         if cells.count("") > np.count_nonzero(np.ma.getmaskarray(array)):
             self._empty[_quoted(key)] = None
         if max(map(len, cells), default=0) > csv.field_size_limit():
             self._long[_quoted(key)] = None
 
     def message(self) -> str:
-        """Return what is lost in one line; empty if nothing is."""
+        """Return all losses in one line; empty if there are none."""
         out = []
         if self._times:
-            told = '`times: iso`, in Python `times="iso"`, writes dates'
-            out.append(f"units of times ({_listed(self._times)}; {told})")
+            advice = '`times: iso`, in Python `times="iso"`, writes dates'
+            out.append(f"units of times ({_listed(self._times)}; {advice})")
         if self._attributes:
             out.append(f"attributes (of {_listed(self._attributes)})")
         if self._dims:
@@ -117,8 +117,8 @@ CELLS_IN_MEMORY = 1 << 18
 class CsvSink(FileSink):
     r"""A CSV file being written; see `ds_format.drivers.base.Sink`.
 
-    The cells of each variable go to a temporary file, of which `commit` makes rows. Columns stand in the order of their
-    names, as ds-format 5.0.2 writes them; lines end with `\r\n`. One `LossWarning` says what is lost.
+    The cells of each variable go to a temporary file, from which `commit` makes rows. Columns are sorted by name, as
+    ds-format 5.0.2 writes them. Lines end with `\r\n`. One `LossWarning` names all losses.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class CsvSink(FileSink):
         self._columns = {key: CellColumn() for key in self._keys}
         self._places: dict[str, list[int]] = {}
         self._step = max(1, CELLS_IN_MEMORY // max(1, len(self._keys)))
-        # readers expect the ends of lines as they are written
+        # the ends of lines must not be translated
         self._file: IO[str] = open(self._create(), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until commit
         with naming(self.path):
             folder = os.path.dirname(self._target.final) or "."
@@ -189,7 +189,7 @@ class CsvSink(FileSink):
     def _put(self, cells: list[str]) -> int:
         place = self._spool.tell()
         with naming(self.path):
-            # nobody else can reach what lies in between
+            # no other process can reach the file in between
             pickle.dump(cells, self._spool, protocol=5)
         return place
 
@@ -227,7 +227,7 @@ def _check(keys: list[str], meta: Metadata) -> int:
     for key in keys:
         name, size = unescape(key), meta[key].get(".size")
         if size is None:
-            raise UnsupportedError("has no data, which CSV cannot say", variable=name)
+            raise UnsupportedError("has no data, which CSV cannot represent", variable=name)
         if len(size) != 1:
             raise UnsupportedError(f"has {len(size)} dimensions, expected one (not supported in CSV)", variable=name)
         rows.setdefault(size[0], name)
@@ -238,7 +238,7 @@ def _check(keys: list[str], meta: Metadata) -> int:
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise UnsupportedError("the name has surrogates, which are no characters", variable=name) from None
+            raise UnsupportedError("the name has surrogates, which are not characters", variable=name) from None
     if keys and unescape(keys[0]).startswith("\ufeff"):
         raise UnsupportedError("the first name begins with a byte order mark", variable=unescape(keys[0]))
     return next(iter(rows), 0)

@@ -1,9 +1,9 @@
-"""Reading: a CSV file as a Source; rows of cells, and what type a column has.
+"""Reading: a CSV file as a Source; rows of cells, and the type of a column.
 
-A column is of integers if all its cells are, else of floats if all are numbers, else of text. Numbers are what Python
-takes for them (blanks around them, signs, leading zeros, `1e5`, `nan`, `inf`), but no underscores and no digits other
-than ASCII, which are in names more often than in numbers. Integers are int64, or uint64 if that holds them, or else
-text: no digit is lost. Empty cells say nothing; a column that has no others is int64, and one without rows float64.
+A column has integers if all its cells are integers, else floats if all are numbers, else text. Numbers are written as
+in Python, with blanks around them, signs, leading zeros, `1e5`, `nan`, `inf`. Underscores and digits other than ASCII
+are not allowed, since they are more common in names. Integers are int64, or uint64 if they are too large, or else text,
+so that no digit is lost. Empty cells are ignored. A column of empty cells is int64, and one without rows float64.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DTYPES = {"int64": "i8", "uint64": "u8", "float64": "f8", "unicode": "O"}
 
 
 class CellColumn:
-    """What the cells of a column, given part by part, tell of its type.
+    """The type of a column, inferred from its cells part by part.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class CellColumn:
         self._n = 0
 
     def add(self, cells: Sequence[str]) -> None:
-        """Look at the next cells."""
+        """Add the next cells."""
         self._n += len(cells)
         if "" in cells:
             self.missing = True
@@ -114,7 +114,7 @@ def values_of(cells: Sequence[str], type_name: str) -> Any:
 
 
 def cells_of(array: Any, ds_type: Type) -> list[str]:
-    """Return the cells that say the values of an array.
+    """Return the cells for the values of an array.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ Row = list[str]
 
 
 def delimiter_of(path: str, body: Body | None = None) -> str:
-    """Return what separates the cells of a file: its suffix says so, or else the first line of the open file does."""
+    """Return the separator of cells, by the suffix of a file, or else by its first line."""
     name = path.lower()
     if name.endswith((".tsv", ".tab")):
         return "\t"
@@ -160,7 +160,7 @@ def delimiter_of(path: str, body: Body | None = None) -> str:
 
 
 def read_rows(body: Body, delimiter: str) -> Iterator[list[Row]]:
-    """Yield the rows of a file: at first one list with the row of names, then lists of many rows, all of as many cells.
+    """Yield the rows of a file: a list with the row of names, then lists of many rows with the same number of cells.
 
     A byte order mark is skipped. An empty line is a row with one empty cell if there is one column, and else no row. A
     file without bytes yields nothing.
@@ -173,7 +173,7 @@ def read_rows(body: Body, delimiter: str) -> Iterator[list[Row]]:
     Raises
     ------
     FormatError
-        If the file is not UTF-8, a quoted cell does not end or goes on behind its quote, a row has more or fewer cells
+        If the file is not UTF-8, a quoted cell does not end or goes on after its quote, a row has more or fewer cells
         than there are names, a name occurs twice, or a cell is longer than `csv.field_size_limit` allows.
     """
     try:
@@ -253,8 +253,8 @@ HELD_SIZE = 64 * 1024 * 1024
 class CsvSource(Reopened):
     """An open CSV file; see `ds_format.drivers.base.Source`.
 
-    Only all cells of a column tell its type: to open a file is to read it once. To read a column reads it once more,
-    and keeps those behind it, up to `HELD_SIZE` bytes; a column that is larger than that is not kept.
+    Opening a file reads it once, because the type of a column depends on all of its cells. Reading a column reads the
+    file again, and keeps the following columns, up to `HELD_SIZE` bytes. Larger columns are not kept.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]
         end = max((end for _, end in extents.values()), default=0)
         unused = source.body.size - end - (source.sums.size if source.sums is not None else 0)
         if unused > 0:
-            yield None, f"found {unused} bytes behind the last variable"
+            yield None, f"found {unused} bytes after the last variable"
     if strict:
         yield from _shared(extents)
         yield from _beyond_json(source)

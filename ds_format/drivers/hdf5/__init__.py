@@ -1,6 +1,6 @@
-"""HDF5: datasets, groups, attributes, dimension scales, and what NetCDF-4 makes of them.
+"""HDF5: datasets, groups, attributes, dimension scales, and the conventions of netCDF-4.
 
-A dataset of this package that is written to such a file comes back as it was. `docs/hdf5.md` says what becomes what.
+A dataset of this package that is written to an HDF5 file is read back unchanged. `docs/hdf5.md` has the mapping.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""Attributes of datasets and groups, and the marker with what HDF5 has no place for.
+"""Attributes of datasets and groups, and the marker with what HDF5 cannot store.
 
 A file holds numbers and booleans with their NumPy type (scalars and arrays of any shape), text, lists of text, and
-"nothing". Anything else is written as what comes next to it, or as JSON text.
+"nothing". Other values are written in the closest of these forms, or as JSON text.
 
-The marker is an attribute `ds_format` of JSON text. Of a variable it has
+The marker is an attribute `ds_format` of JSON text. The marker of a variable has
 
 =========== ===========================================================================================================
 `attributes` those whose value in the file is not the one of the dataset, as ds-1.0 writes them; used as long as
             the value in the file is the one that was written with it
 `names`     name in the file → name of an attribute
 `name`      of the variable, if it is not its path
-`dims`      its dimensions, if no dimension scales tell them
+`dims`      its dimensions, if it has no dimension scales
 `type`      ds type, if it is not the one that is stored
 `empty`     true: it has no data, and the dataset is a number of no meaning
-`missing`   the number or text that means "missing"; null: none does, whatever the attributes say
-`fill`      true: the attribute `_FillValue` is not one of the dataset
+`missing`   the number or text that means "missing"; null: no value does, whatever the attributes say
+`fill`      true: this package added the attribute `_FillValue`
 `time`      true: the values are Julian dates
 =========== ===========================================================================================================
 
@@ -45,21 +45,21 @@ Native = Any
 
 
 def native(name: str, value: Any, dtype: np.dtype[Any] | None) -> Native:
-    """Return a value in the form that a file holds.
+    """Return a value in the form in which a file stores it.
 
     Parameters
     ----------
     name : str
-        Of the attribute.
+        Name of the attribute.
     value
-        What the metadata of a dataset may hold.
+        Any value that the metadata of a dataset may hold.
     dtype : dtype, optional
-        Of the variable, if it has numbers.
+        Dtype of the variable, if it has numbers.
 
     Raises
     ------
     UnsupportedError
-        If it is neither this nor anything that JSON can say.
+        If neither HDF5 nor JSON can represent it.
     """
     if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
         found = _array(value)
@@ -171,7 +171,7 @@ def read_value(owner: Node, name: bytes, is_netcdf: bool) -> Native:
     Raises
     ------
     UnsupportedError
-        If its type is not possible in ds.
+        If its type is not supported by ds.
     """
     attribute = h5py.h5a.open(owner.id, name)
     kind = attribute.get_type().get_class()
@@ -179,7 +179,7 @@ def read_value(owner: Node, name: bytes, is_netcdf: bool) -> Native:
     if kind == h5py.h5t.STRING:
         return "" if is_empty else _read_text(attribute, is_netcdf)
     if kind not in (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.ENUM) or attribute.dtype.str[1:] not in CODES:
-        raise UnsupportedError("its type is not possible in ds")
+        raise UnsupportedError("its type is not supported by ds")
     if is_empty:
         return None
     # a new dtype is one without the names of an enumeration
@@ -209,7 +209,7 @@ Marker = dict[str, Any]
 
 
 def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | None, is_scale: bool) -> Marker:
-    """Write attributes in their order, and return what the marker has to say of them.
+    """Write attributes in their order, and return their part of the marker.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | 
     given : dict
         By unescaped name.
     dtype : dtype, optional
-        Of the variable, if it has numbers.
+        Dtype of the variable, if it has numbers.
     is_scale : bool
         Whether it will be a dimension scale, which has attributes of its own.
 
@@ -247,14 +247,14 @@ def write_attributes(owner: Node, given: dict[str, Any], dtype: np.dtype[Any] | 
 
 
 def _as_read(key: str, value: Any) -> Any:
-    """Return an attribute as it comes back from a header: lists are of Python's values, arrays have dimensions."""
+    """Return an attribute as reading a header returns it: lists of Python's values, arrays with dimensions."""
     if isinstance(value, (list, tuple, dict)) or (isinstance(value, np.ndarray) and not value.ndim):
         return from_json(to_json({key: value}))[key]
     return value
 
 
 def write_marker(owner: Node, marker: Marker) -> None:
-    """Write the marker, if it says something; one that is there already is replaced."""
+    """Write the marker, if it is not empty; an existing one is replaced."""
     if marker:
         write_value(owner, MARKER, json.dumps(marker))
 
@@ -262,13 +262,13 @@ def write_marker(owner: Node, marker: Marker) -> None:
 def read_attributes(
     owner: Node, dtype: np.dtype[Any] | None, is_netcdf: bool
 ) -> tuple[dict[str, Any], Marker, list[tuple[str, str]]]:
-    """Return what the attributes of a dataset or a group tell.
+    """Return the attributes of a dataset or a group.
 
     Parameters
     ----------
     owner : h5py.Group or h5py.Dataset
     dtype : dtype, optional
-        Of the variable, if it has numbers.
+        Dtype of the variable, if it has numbers.
     is_netcdf : bool
         Whether the netCDF library wrote the file.
 
@@ -277,7 +277,7 @@ def read_attributes(
     attributes : dict
         By unescaped name.
     marker : dict
-        The rest of it, that speaks of the variable.
+        The rest of the marker, which describes the variable.
     skipped : list of (name, reason)
     """
     hidden = {*HIDDEN, *SCALE_ATTRIBUTES} if is_scale(owner) else HIDDEN
@@ -300,7 +300,7 @@ def read_attributes(
     if isinstance(recorded, dict):
         for key, value in from_json(recorded).items():
             name = unescape(key)
-            # who changed the attribute knew nothing of the marker
+            # a program that changed the attribute did not change the marker
             if name in found and same(native(name, value, dtype), found[name]):
                 found[name] = value
     return found, marker, skipped
@@ -316,7 +316,7 @@ def owner_names(owner: Node) -> list[bytes]:
 
 
 def read_attribute(owner: Node, name: str) -> Any:
-    """Return the value of one attribute; None if there is none, or it cannot be read."""
+    """Return the value of one attribute; None if it does not exist, or cannot be read."""
     if name not in owner.attrs:
         return None
     try:

@@ -1,7 +1,7 @@
-"""What HDF5 files can hold: names and types; how h5py is called, and how a variable is stored.
+"""Names and types that HDF5 files can hold, calls of h5py, and storage settings of variables.
 
-Names that HDF5 or netCDF-4 cannot hold, or reserve, get a substitute. The property `.hdf5` of a dataset says how a
-variable is stored in a file, where that is not the default:
+Names that HDF5 or netCDF-4 cannot hold, or reserve, get a substitute. The property `.hdf5` of a dataset holds the
+storage settings of a variable that differ from the default:
 
 ============= ====================================================================
 `chunks`      list of int
@@ -12,11 +12,10 @@ variable is stored in a file, where that is not the default:
 `fletcher32`  true
 `endian`      `"big"`
 `enum`        name → number
-`packed`      true: numbers that are packed, which readers get unpacked
+`packed`      true: packed numbers, which reading unpacks
 ============= ====================================================================
 
-That of the whole dataset has `dimensions` (name → size), those that no variable has, and `groups`, those without
-variables.
+The record of the whole dataset has `dimensions` (name → size) that no variable has, and `groups` without variables.
 """
 
 from __future__ import annotations
@@ -46,12 +45,13 @@ LIBVER = ("v108", "v110")
 CACHE = {"rdcc_nbytes": 32 * 1024 * 1024, "rdcc_nslots": 1009}
 """Bytes of chunks that the library may keep for one open dataset, and slots to find them in (a prime number).
 
-Blocks go through chunks several times if they are shorter; each time would decompress, or compress, all of them anew.
+Blocks that are shorter than a chunk visit each chunk several times. Without the cache, each visit would decompress or
+compress it again.
 """
 
 
 class HDF5Warning(LossWarning):
-    """Something of a file or a dataset that its other form cannot hold, or holds differently."""
+    """Information of a file or a dataset that its other form cannot hold, or holds differently."""
 
 
 warn = functools.partial(guard.warn, HDF5Warning)
@@ -59,7 +59,7 @@ warn = functools.partial(guard.warn, HDF5Warning)
 
 
 def address_of(identifier: Any) -> tuple[int, int]:
-    """Return what tells an open object, by its low-level identifier, from all others: a file and a place in it."""
+    """Return the file number and the address of an open object, which identify it."""
     info = h5py.h5o.get_info(identifier)
     return info.fileno, info.addr
 
@@ -70,7 +70,7 @@ def open_file(path: str) -> Node:
     Raises
     ------
     OSError
-        As `open` would, or if it is no file, which the library would wait for.
+        As `open` would, or if it is not a regular file, since the library would wait for a pipe.
     FormatError
         If it is not an HDF5 file, or a damaged one.
     """
@@ -80,7 +80,7 @@ def open_file(path: str) -> Node:
 
 
 def create_file(path: str, target: str) -> Node:
-    """Begin a file anew; what it holds is listed in the order in which it was made.
+    """Create a file whose objects are listed in the order of their creation.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ SCALE_ATTRIBUTES = ("CLASS", "NAME", "REFERENCE_LIST")
 SCALE_CLASS = "DIMENSION_SCALE"
 
 MARKER = "ds_format"
-"""Attribute of a dataset, group or file with what HDF5 has no place for; see `attributes`."""
+"""Attribute of a dataset, group or file with what HDF5 cannot store; see `attributes`."""
 
 HIDDEN = frozenset({
     "DIMENSION_LIST",
@@ -119,7 +119,7 @@ IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
 
 def is_path(name: str) -> bool:
-    """Return whether a name can be the path of an object, one that is itself in all its parts."""
+    """Return whether a name can be the path of an object."""
     parts = name.split("/")
     return not IMPOSSIBLE.search(name) and not any(
         part in ("", ".") or part.startswith(NON_COORDINATE) for part in parts
@@ -127,15 +127,15 @@ def is_path(name: str) -> bool:
 
 
 def is_attribute(name: str) -> bool:
-    """Return whether a name can be that of an attribute which others will see."""
+    """Return whether a name can be that of an attribute that other programs show."""
     return bool(name) and not IMPOSSIBLE.search(name) and name not in HIDDEN
 
 
 def substitute(name: str, taken: Collection[str]) -> str:
-    r"""Return a name that is possible in place of another.
+    r"""Return a valid name in place of another.
 
-    That is `%`, the name with impossible characters as `%` and their bytes in hexadecimal, and again `%` until it is
-    none of those taken.
+    It is `%` and the name, with invalid characters written as `%` and their bytes in hexadecimal. `%` is appended until
+    the name is not among those taken.
 
     Examples
     --------
@@ -154,8 +154,8 @@ def substitute(name: str, taken: Collection[str]) -> str:
 
 
 Kind = Literal["number", "bool", "fixed", "string", "octets"]
-"""How values lie in a file: as numbers; as booleans of h5py, which are an enumeration; as strings of fixed or of
-variable length; as sequences of bytes, which is how this package writes strings with a NUL."""
+"""How values are stored in a file: as numbers, as booleans of h5py (an enumeration), as strings of fixed or variable
+length, or as sequences of bytes, which this package writes for strings with a NUL."""
 
 WIDENED = {"f2": "float32"}
 """Types that ds does not have, and those that hold their values exactly."""
@@ -174,13 +174,13 @@ UNSUPPORTED = {
 
 
 def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
-    """Return the ds type of a dataset, and how its values lie in the file.
+    """Return the ds type of a dataset, and the storage kind of its values.
 
     Parameters
     ----------
     dataset : h5py.h5d.DatasetID
     marked : object
-        The type that the marker tells, if any.
+        The type in the marker, if any.
 
     Raises
     ------
@@ -193,11 +193,11 @@ def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
     if kind == h5py.h5t.VLEN and marked in ("str", "unicode") and dataset.dtype.metadata == OCTETS.metadata:
         return marked, "octets"
     if kind in UNSUPPORTED:
-        raise UnsupportedError(f"{UNSUPPORTED[kind]} is not possible in ds")
+        raise UnsupportedError(f"{UNSUPPORTED[kind]} is not supported by ds")
     try:
         dtype = dataset.dtype
     except TypeError as error:
-        raise UnsupportedError(f"its type is not possible in ds: {error}") from None
+        raise UnsupportedError(f"its type is not supported by ds: {error}") from None
     if kind == h5py.h5t.STRING:
         if type_id.is_variable_str():
             return ("str" if marked == "str" else "unicode"), "string"
@@ -208,14 +208,14 @@ def type_of(dataset: Any, marked: Any) -> tuple[str, Kind]:
     if code in WIDENED:
         return WIDENED[code], "number"
     if code not in TYPE_OF_CODE:
-        raise UnsupportedError(f"the type {dtype} is not possible in ds")
+        raise UnsupportedError(f"the type {dtype} is not supported by ds")
     if marked is not None and not TYPES[marked].is_string:
         return marked, "number"
     return TYPE_OF_CODE[code].name, "number"
 
 
 def plain_dtype(dataset: Any) -> np.dtype[Any]:
-    """Return the dtype of numbers of a dataset in memory: in native order, without what h5py hangs on it."""
+    """Return the dtype of a dataset's numbers in memory: in native order, without the metadata that h5py adds."""
     dtype: np.dtype[Any] = np.dtype(dataset.dtype.str).newbyteorder("=")
     return dtype
 
@@ -260,12 +260,12 @@ def creation_options(record: Any, shape: tuple[int, ...], compression: str | Non
     Parameters
     ----------
     record : dict
-        Of the variable. Settings that do not fit are left out: they decide on speed and size alone.
+        Record of the variable. Settings that do not fit are ignored, since they only affect speed and size.
     shape : tuple of int
     compression : str, optional
-        What to compress with where the record does not say.
+        Used if the record has no compression.
     level : int, optional
-        Of `gzip`.
+        Level of `gzip`.
     """
     if not shape:
         return {}

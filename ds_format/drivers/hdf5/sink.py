@@ -1,7 +1,8 @@
-"""Writing: the metadata of a dataset → what an HDF5 file needs: groups, datasets, dimension scales; and its Sink.
+"""Writing: the metadata of a dataset → groups, datasets and dimension scales of an HDF5 file; and its Sink.
 
-Where the metadata do not tell enough to make a dataset, all of its values are searched first: for the type, NULs in
-strings, and a number or text for missing values that no present one has, where there are few to choose from.
+If the metadata are not enough to create a dataset, all of its values are searched first: for the type, NULs in
+strings, and a number or string that no present value has, to mark missing ones. Numbers are searched only if their type
+has few values.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class DatasetPlan(VariablePlan):
     """One variable of the metadata."""
 
     path: str = ""
-    """Of its dataset."""
+    """Path of its dataset."""
     scales: tuple[str, ...] = ()
     """Dimension scales to attach, one per axis; empty: none."""
     is_scale: bool = False
@@ -92,7 +93,7 @@ def plan_file(meta: Metadata) -> FilePlan[DatasetPlan]:
 
 
 def _place(variables: dict[str, DatasetPlan], usable: set[str], groups: list[str]) -> None:
-    """Decide where variables go, and which scales their dimensions have; what no scale tells, the marker does."""
+    """Decide the paths of variables and the scales of their dimensions. The marker names dimensions without a scale."""
     taken = {*groups, *usable, *(plan.name for plan in variables.values())}
     for plan in variables.values():
         name = plan.name
@@ -127,7 +128,7 @@ def _group_attributes(properties: dict[str, Any], groups: list[str]) -> dict[str
 
 
 WIDER = {"bool": "int8", "int8": "int16", "uint8": "int16", "int16": "int32", "uint16": "int32"}
-"""What holds all values of a type and one more."""
+"""Type → a type that holds all its values and one more."""
 
 SMALL = 2
 """Bytes of numbers all of whose values may well occur."""
@@ -135,7 +136,7 @@ SMALL = 2
 
 @dataclass(slots=True)
 class Form:
-    """How the values of a variable lie in the file."""
+    """How the values of a variable are stored in the file."""
 
     type: str
     """ds type."""
@@ -143,13 +144,13 @@ class Form:
     """ds type of the file; wider than `type` if no number of that one is left to mark missing values."""
     kind: Kind
     free: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
-    """Numbers that may stand for missing ones, the best first."""
+    """Numbers that may mark missing ones, the best first."""
     mark: bytes | None = None
-    """What stands for a missing string."""
+    """The bytes written for a missing string."""
 
 
 def known_form(plan: DatasetPlan) -> Form | None:
-    """Return how values will lie in the file, if the metadata tell it; else None."""
+    """Return how values will be stored, if the metadata decide it; else None."""
     type_name = plan.type or ("int8" if plan.shape is None else None)
     if type_name is None:
         return None if plan.total else Form("float64", "float64", "number")
@@ -174,7 +175,7 @@ def _form(plan: DatasetPlan, type_name: str) -> Form:
 
 
 def survey_form(plan: DatasetPlan, blocks: Iterable[Any]) -> Form:
-    """Go through blocks, and return how they will lie in the file; see `survey`."""
+    """Scan blocks, and return how they will be stored; see `survey`."""
 
     def numbers(type_name: str) -> NDArray[Any] | None:
         # of a large type, one for missing values is chosen while blocks are written
@@ -227,7 +228,7 @@ class DatasetWriter(LibraryWriter[DatasetPlan]):
 
     @abstractmethod
     def tell(self) -> None:
-        """Say in the marker what the values turned out to be."""
+        """Record in the marker what the values showed."""
 
 
 class StringWriter(DatasetWriter):
@@ -259,7 +260,7 @@ class StringWriter(DatasetWriter):
 
 
 class NumberWriter(DatasetWriter):
-    """Takes numbers and booleans; finds out on the way which number can stand for missing ones."""
+    """Takes numbers and booleans, and chooses a number to mark missing ones while writing."""
 
     def __init__(self, plan: DatasetPlan, form: Form, dataset: Node):
         super().__init__(plan, form, dataset)
@@ -284,7 +285,7 @@ class NumberWriter(DatasetWriter):
         before = self.free[0]
         self.free = np.array([number for number in self.free if not count_present(values, gone, number)], self.dtype)
         if not self.free.size:
-            raise UnsupportedError("found no number that is left to mark missing values")
+            raise UnsupportedError("every number of its type is present: none is left to mark missing values")
         if not self.has_missing or missing.is_value(self.free[:1], before)[0]:
             return
         shape = self.plan.shape or ()
@@ -296,7 +297,7 @@ class NumberWriter(DatasetWriter):
                 self.dataset[slices] = np.where(missing.is_value(old, before), self.free[0], old)
 
     def tell(self) -> None:
-        """Mark what the attributes do not tell; see `DatasetWriter.tell`."""
+        """Mark what the attributes do not say; see `DatasetWriter.tell`."""
         marker = self.plan.marker
         if self.form.stored != self.form.type:
             marker["type"] = self.form.type
@@ -315,19 +316,19 @@ class NumberWriter(DatasetWriter):
 class HDF5Sink(LibrarySink[DatasetPlan, Form]):
     """An HDF5 file being written; see `ds_format.drivers.base.Sink`.
 
-    It grows under another name in the folder of its target, and takes the target's place as a whole.
+    It is written under another name in the folder of its target, and replaces the target atomically.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        The target; behind a link, what the link points to.
+        The target; a symbolic link is followed.
     meta : dict
-        Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.format`) restores how a file was
-        stored that it was read from; nothing depends on it.
+        Metadata of the dataset. The property `.hdf5` (see `ds_format.drivers.hdf5.format`) restores the storage
+        settings of the file that the dataset was read from. It is optional.
     compression : {"gzip", "lzf"}, optional
-        For all variables but scalars, where the property `.hdf5` does not say.
+        Applies to variables with dimensions whose property `.hdf5` has no compression.
     level : int, optional
-        Of `gzip`, 0 to 9.
+        Level of `gzip`, 0 to 9.
     atomic, durable : bool
         As `target.Target`.
 
@@ -421,7 +422,7 @@ class HDF5Sink(LibrarySink[DatasetPlan, Form]):
         }
         for name, n in self._plan.dimensions.items():
             options = {"maxshape": (None,), "chunks": (max(n, 1),)} if name in unlimited else {}
-            # nothing is written: it takes no room
+            # nothing is written, so it takes no space
             scale = file.create_dataset(name, (n,), dtype=np.dtype(">f4"), track_order=True, **options)
             scale.make_scale(f"{PURE_DIMENSION}{n:10d}")
         for plan in plans:

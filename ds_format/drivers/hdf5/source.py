@@ -1,4 +1,4 @@
-"""Reading: the objects of an HDF5 file and the names of its dimensions, what both mean, and its Source."""
+"""Reading: the objects of an HDF5 file and the names of its dimensions as metadata, and its Source."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .format import (
 )
 
 Report = Callable[[str, str], None]
-"""Takes the path of what is left out, and the reason."""
+"""Takes the path of an object that is left out, and the reason."""
 
 
 def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str, bytes, Node]]]]:
@@ -53,7 +53,7 @@ def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str
     Yields
     ------
     prefix : str
-        Of the names inside of the group: `""`, `"g/"`, `"g/h/"`, ...
+        Prefix of the names in the group: `""`, `"g/"`, `"g/h/"`, ...
     group : h5py.Group
     datasets : list of (name, path, h5py.Dataset)
     """
@@ -76,7 +76,7 @@ def walk(file: Node, report: Report) -> Iterator[tuple[str, Node, list[tuple[str
             elif isinstance(identifier, h5py.h5g.GroupID):
                 address = address_of(identifier)
                 if address in seen:
-                    report(name, f'a link to the group "{seen[address]}", which is listed there')
+                    report(name, f'a link to the group "{seen[address]}", which is listed under that name')
                     continue
                 seen[address] = name
                 groups.append((name + "/", path + raw + b"/", h5py.Group(identifier)))
@@ -104,7 +104,7 @@ NETCDF_COORDINATES = "_Netcdf4Coordinates"
 
 
 class Dimensions:
-    """What all datasets of a file tell about dimensions.
+    """The dimensions of all datasets of a file.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Dimensions:
     def __init__(self, file: Node, datasets: list[tuple[str, Node]]):
         self._file = file
         self._names: dict[tuple[int, int], str] = {}
-        """Of dimension scales, by their addresses: the library itself searches the whole file for a name."""
+        """Names of dimension scales, by address; the library would search the whole file for a name."""
         self._ids: dict[int, str] = {}
         self.pure: dict[str, int] = {}
         """Dimensions that are no variables, and their sizes."""
@@ -135,9 +135,9 @@ class Dimensions:
         return bool(self._ids)
 
     def of(self, name: str, dataset: Node) -> list[str] | None:
-        """Return the dimension names of a dataset; None if it tells none.
+        """Return the dimension names of a dataset; None if it has none.
 
-        A label goes before a scale. An axis that has neither is called as a variable without dimensions would be.
+        A label takes precedence over a scale. An axis with neither is named `NAME_1`, `NAME_2`, ... after the dataset.
         """
         if is_scale(dataset):
             return self._of_scale(name, dataset)
@@ -176,19 +176,19 @@ class Dimensions:
         try:
             return self._names.get(address_of(h5py.h5r.dereference(references[0], self._file.id)), "")
         except ERRORS:
-            # it is there no more
+            # the scale was deleted
             return ""
 
 
 NETCDF_FILE = "_NCProperties"
-"""Attribute of files that the netCDF library wrote, or a program in its manner; versions before 4.4.1 did not."""
+"""Attribute of files written by the netCDF library from version 4.4.1 on, or by a program that follows it."""
 
 USER_DEFINED = 2
-"""H5D_FILL_VALUE_USER_DEFINED: somebody chose what unwritten values are."""
+"""H5D_FILL_VALUE_USER_DEFINED: the writer chose the fill value."""
 
 
 def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
-    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
+    """Return the metadata of a file, a `FileVariable` for each variable, and the errors of unreadable ones.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
     for prefix, group, datasets in groups:
         for name, found in reader.attributes(group, None, None)[0].items():
             if escape(prefix + name) in attributes:
-                warn(f'left out: attribute "{prefix + name}", of which there are two', path)
+                warn(f'left out: attribute "{prefix + name}", which exists twice', path)
             else:
                 attributes[escape(prefix + name)] = found
         for name, place, dataset in datasets:
@@ -226,7 +226,7 @@ def read_catalog(file: Node, path: str, skip_unsupported: bool) -> Catalog:
 
 
 class _FileReader:
-    """What is known of a whole file, for all that is read of its parts."""
+    """Facts about a whole file that reading its parts needs."""
 
     def __init__(self, file: Node, path: str, groups: list[Any]):
         self.path = path
@@ -236,7 +236,7 @@ class _FileReader:
         self.lengths = self._lengths(datasets)
         self._joins = self._joinable(datasets)
         self.characters: set[str] = set()
-        """Dimensions along which strings lie, character by character."""
+        """Dimensions of the characters of strings."""
 
     def _lengths(self, datasets: list[tuple[str, Node]]) -> dict[str, int]:
         """Return the sizes of unlimited dimensions of netCDF-4, each that of the longest variable."""
@@ -268,7 +268,7 @@ class _FileReader:
     def attributes(
         self, owner: Node, variable: str | None, dtype: np.dtype[Any] | None
     ) -> tuple[dict[str, Any], Marker]:
-        """Return attributes by name, and the marker; warn of what is left out."""
+        """Return attributes by name, and the marker; warn of attributes that are left out."""
         found, marker, skipped = read_attributes(owner, dtype, self.is_netcdf)
         for name, reason in skipped:
             prefix = owner.name.strip("/") + "/" if variable is None and owner.name != "/" else ""
@@ -284,7 +284,7 @@ class _FileReader:
         if self.is_netcdf and type_name == "int8" and take_bool(attributes):
             type_name = "bool"
         if dtype is not None and dtype.str[1:] in WIDENED:
-            warn(f"is {dtype} in the file and {type_name} here, which holds the same values", self.path, name)
+            warn(f"is {dtype} in the file, and read as {type_name}, which holds the same values", self.path, name)
         shape = None if dataset.shape is None or marker.get("empty") is True else dataset.shape
         dims = self._dims(path_name, dataset, marker)
         extent = None
@@ -391,7 +391,7 @@ def _item_size(dataset: Node, kind: Kind) -> int:
 
 
 def _dataset_record(dimensions: Dimensions, groups: list[Any], meta: Metadata, characters: set[str]) -> dict[str, Any]:
-    """Return what the variables do not tell about a file."""
+    """Return the settings of a file that its variables do not have."""
     told = {dim for properties in meta.values() for dim in properties.get(".dims", [])} | characters
     unused = {name: size for name, size in dimensions.pure.items() if name not in told}
     names = [prefix.rstrip("/") for prefix, _, _ in groups]
@@ -404,14 +404,16 @@ def _dataset_record(dimensions: Dimensions, groups: list[Any], meta: Metadata, c
 class HDF5Source(LibrarySource):
     """An open HDF5 file; see `ds_format.drivers.base.Source`.
 
-    Values are as the file has them. Missing are those equal to `_FillValue` or to a `missing_value`, in files of the
-    netCDF library those which it pre-fills, and what this package marked. Under the mask lies the value of the file.
+    Values are returned as stored. A value is missing if it equals `_FillValue` or a `missing_value`, or if this package
+    marked it. In files of the netCDF library, its default fill values count as well. The array below the mask keeps the
+    stored values.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     skip_unsupported : bool
-        Leave out variables of types that ds does not have, with an `HDF5Warning`. Attributes of such types always are.
+        Leave out variables of types that ds does not have, with an `HDF5Warning`. Attributes of such types are always
+        left out.
 
     Raises
     ------
@@ -473,14 +475,14 @@ class HDF5Source(LibrarySource):
             # before something takes a sequence for an array of the variable
             return _joined_octets(found if slices else [found], shape)
         array = np.asarray(found).reshape(shape)
-        # the library hangs names and encodings on its dtypes
+        # the dtypes of the library carry names and encodings
         return array.astype(np.dtype(array.dtype.str).newbyteorder("="), copy=False)
 
 
 def _raw(dataset: Node, slices: Slices, extent: tuple[int, ...] | None) -> Any:
     """Return a slab as the library does."""
     if any(s.start >= s.stop for s in slices):
-        # an empty slab is none to the library
+        # the library refuses empty slabs
         return np.empty(0, dataset.dtype)
     if extent is not None:
         return read_filled(lambda part: dataset[part], slices, extent, lambda: _fill(dataset))
@@ -512,5 +514,5 @@ def _check_filters(dataset: Node) -> None:
         if not h5py.h5z.filter_avail(number):
             label = f' "{name.decode(errors="replace")}"' if name else ""
             raise UnsupportedError(
-                f"its values went through the filter {number}{label}, which is not installed (see hdf5plugin)"
+                f"its values are encoded with the filter {number}{label}, which is not installed (see hdf5plugin)"
             )

@@ -1,4 +1,4 @@
-"""What the drivers for NetCDF and HDF5 have in common.
+"""Common parts of the drivers for NetCDF and HDF5.
 
 Below it are producers: the netCDF4 library, h5py and the codec of classic files::
 

@@ -1,7 +1,7 @@
-"""What a file holds: its description, and what is needed to read each variable.
+"""The description of a file, and the facts that reading each variable needs.
 
-Whatever reads a NetCDF file describes it alike: the netCDF4 library, or the codec of classic files. The catalog of a
-format makes metadata of a dataset from that.
+The netCDF4 library and the codec of classic files describe a NetCDF file in the same form. The catalog of a format
+makes metadata of a dataset from it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DescribedVariable(NamedTuple):
     """How it is stored, where that is not as by default; see `ds_format.drivers.netcdf.format`."""
     chunk: tuple[int, ...] | None
     place: Any
-    """By what its values are read."""
+    """The object by which its values are read."""
 
 
 class Refused(NamedTuple):
@@ -59,7 +59,7 @@ class DescribedGroup(NamedTuple):
     """A group."""
 
     prefix: str
-    """Of the names in it: `""` of the root, `"g/"`, `"g/h/"`."""
+    """Prefix of the names in it: `""` for the root, `"g/"`, `"g/h/"`."""
     attributes: dict[str, Any]
     strings: list[str]
     """As of `DescribedVariable`."""
@@ -87,9 +87,9 @@ class FileVariable:
     type: str
     """ds type."""
     kind: str
-    """How values lie in the file, in the words of the format."""
+    """How values are stored in the file, by the name that the format has for it."""
     shape: tuple[int, ...] | None
-    """Of the ds variable; None: it has no data."""
+    """Shape of the ds variable; None: it has no data."""
     length: int | None
     """Characters along a last dimension of the file that make one string; None: there is no such dimension."""
     size: int
@@ -98,14 +98,14 @@ class FileVariable:
     sentinels: Sentinels
     """In the type of the file."""
     mark: str | None
-    """Text that stands for a missing string."""
+    """Text that marks a missing string."""
     is_decoded: bool = False
     """Whether the library returns text as `str`, not as the bytes of the file."""
     place: Any = None
-    """By what its values are read: a netCDF4.Variable, the path of a dataset of HDF5, or what the header of a classic
-    file says of it."""
+    """The object by which its values are read: a netCDF4.Variable, the path of a dataset of HDF5, or the
+    `ClassicVariable` of a classic file."""
     sought: NDArray[Any] | None = None
-    """The sentinels in one array; None if there are none, or they are not sought by what reads values."""
+    """The sentinels in one array; None without any, or if the reader of values does not search for them."""
     growing: tuple[int, ...] = ()
     """Axes in the file that are unlimited, if one is not the first: there the netCDF4 library needs help."""
     extent: tuple[int, ...] | None = None
@@ -124,7 +124,7 @@ class FileVariable:
 
 
 class Catalog:
-    """Variables as they are found, all by their keys.
+    """Variables of a file, by their keys.
 
     Parameters
     ----------
@@ -139,9 +139,9 @@ class Catalog:
     ----------
     meta : Metadata
     variables : dict
-        What is needed to read each.
+        `FileVariable` of each.
     faults : dict
-        Why others cannot be had.
+        Errors of variables that cannot be read.
     """
 
     def __init__(self, path: str, skip_unsupported: bool, warn: Callable[[str, str, str], None]):
@@ -158,7 +158,7 @@ class Catalog:
         self.variables[key], self.meta[key] = variable, properties
 
     def refuse(self, name: str, error: UnsupportedError) -> None:
-        """Leave a variable out, or keep it in the list for whoever does not want to read it."""
+        """Leave a variable out, or list it with the error that reading it raises."""
         if self._skips:
             self._warn(f"left out: {error.message}", self.path, name)
             return
@@ -168,14 +168,14 @@ class Catalog:
 
 
 def joinable(names: Iterable[str], variables: Iterable[tuple[Collection[str], str]]) -> frozenset[str]:
-    """Return the dimensions along which characters are joined to byte strings, as xarray decides.
+    """Return the dimensions along which characters are joined to byte strings, by the rule of xarray.
 
-    Only characters have such a dimension, it is the last one of each, and no variable has its name.
+    Such a dimension is the last one of its variables, only characters have it, and no variable has its name.
 
     Parameters
     ----------
     names : iterable of str
-        Of all variables.
+        Names of all variables.
     variables : iterable of (collection of str, str)
         Dimensions and code of each.
     """
@@ -232,7 +232,7 @@ MARKER_DEPTH = 4
 
 
 def parse_marker(text: Any) -> dict[str, Any] | None:
-    """Return what the attribute of this package says that has what a format has no place for; None if it is none."""
+    """Return the marker of this package from the text of its attribute; None if it is not a marker."""
     try:
         marker = json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -241,7 +241,7 @@ def parse_marker(text: Any) -> dict[str, Any] | None:
 
 
 def decode_json(attributes: dict[str, Any], names: Any) -> None:
-    """Decode the attributes of a list, which are JSON text; those that are not stay what they are in the file."""
+    """Decode the attributes of a list, which are JSON text. Attributes that are not valid JSON stay unchanged."""
     for name in names if isinstance(names, list) else []:
         with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
             value = json.loads(attributes[name])

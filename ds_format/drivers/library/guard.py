@@ -2,13 +2,13 @@
 
 The netCDF library, and an HDF5 library that it may share with h5py, must not be entered by two threads at once.
 
-- **xarray** is another user of netCDF4, and has two locks for it. Once it is loaded, who enters here holds them
-  too: ours first, then theirs, in their order. Ours is always held, so that a thread that is inside without theirs,
-  since there were none when it entered, keeps out all others of ours. So reading and writing values, opening and
-  closing are safe next to xarray. What xarray does without its locks, that is with metadata, is as unsafe as in two
-  threads of xarray alone.
-- **h5py** has a lock of its own. Where both libraries bring an HDF5 library each, as their wheels do, ours is not
-  needed next to it; where both are built on one, that lock does not keep out netCDF4. So ours is held for both.
+- **xarray** also uses netCDF4, and has two locks for it. Once it is loaded, a thread that calls a library here takes
+  these locks, too: ours first, then theirs, in their order. Ours is always held, so that a thread that entered before
+  xarray was loaded keeps out other threads of this package. Reading and writing values, opening and closing are
+  therefore safe next to xarray. xarray accesses metadata without its locks, which is not thread-safe, even without this
+  package.
+- **h5py** has a lock of its own. If both libraries have an HDF5 library each, as in their wheels, ours is not needed
+  in addition. If they share one, the lock of h5py does not keep out netCDF4. So ours is held for both.
 - **A fork** waits until no thread is inside, so that the child finds the lock free and the libraries whole.
 """
 
@@ -31,13 +31,13 @@ from ..base import LossWarning
 
 XARRAY = "xarray.backends.locks"
 H5PY = "h5py._hl.base"
-"""Is there once h5py has registered what it does when the process forks."""
+"""Module that is loaded once h5py has registered its handlers of forks."""
 
 
 class LibraryLock:
     """A lock that a thread may take again while it holds it.
 
-    What xarray calls while it holds its locks cannot take it, since those can be taken once.
+    A function that xarray calls while it holds its locks must not take it, because those locks are not reentrant.
     """
 
     def __init__(self) -> None:
@@ -82,9 +82,9 @@ class LibraryLock:
         self.release()
 
     def later(self, action: Callable[[], None]) -> None:
-        """Have something done with the lock held: now if it is free, else by the thread that gives it back.
+        """Run an action with the lock held: now if it is free, else in the thread that releases it.
 
-        For finalizers, which Python runs in any thread at any place, and which must not wait there.
+        For finalizers, which Python runs in any thread at any point, and which must not wait.
 
         Parameters
         ----------
@@ -96,17 +96,17 @@ class LibraryLock:
             self.release()
 
     def register(self) -> None:
-        """Have forks take the lock; once more as soon as h5py is there.
+        """Make forks take the lock; register again when h5py is loaded.
 
-        A fork takes the lock of h5py, too, and who registers last comes first: so they are taken in the order in which
-        all others take them.
+        A fork takes the lock of h5py, too. The handler registered last runs first, so both locks are taken in the usual
+        order.
         """
         self._is_before_h5py = H5PY in sys.modules
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self._before_fork, after_in_parent=self.release, after_in_child=self.release)
 
     def _before_fork(self) -> None:
-        """Take the lock, and do not register: what is to be done after this fork would be, what comes before it not."""
+        """Take the lock, and do not register: of new handlers, this fork would run only those for after the fork."""
         with self._own:
             known, self._is_before_h5py = self._is_before_h5py, True
             try:
@@ -160,18 +160,18 @@ LOCK.register()
 
 
 ERRORS = (RuntimeError, AttributeError, OSError, IndexError, KeyError, TypeError, ValueError, LookupError)
-"""What the libraries raise for files and data that they do not like."""
+"""Exceptions that the libraries raise for invalid files and data."""
 
 SYSTEM_ERRORS = {
     getattr(errno, name)
     for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENFILE", "ENOENT", "ENOSPC", "EPERM", "EROFS", "ESTALE")
     if hasattr(errno, name)
 }
-"""Numbers of errors that are the system's: for damaged files the libraries make up others."""
+"""Error numbers of the operating system; for damaged files the libraries invent others."""
 
 
 PROBE = 4 * 1024 * 1024
-"""Bytes that a disk which is not full has room for."""
+"""Bytes that fit onto a disk that is not full."""
 
 
 class Guard:
@@ -223,14 +223,14 @@ def _text_of(error: Exception) -> str:
 
 @contextmanager
 def telling_of_a_full_disk(target: Target, path: str) -> Iterator[None]:
-    """Let the system say why a file cannot be written, where a library only says that it cannot.
+    """Replace a library's unspecific write error by the error of the operating system.
 
     Parameters
     ----------
     target : Target
-        The file being written, which is of no more use after an error.
+        The file being written, which is unusable after an error.
     path : str
-        Its name for people.
+        Its name in messages.
     """
     try:
         yield
@@ -243,13 +243,13 @@ def telling_of_a_full_disk(target: Target, path: str) -> Iterator[None]:
 
 @contextmanager
 def opening(path: str, kind: str) -> Iterator[None]:
-    """Tell of a file that a library cannot open what it is, if it is of another kind.
+    """If a library cannot open a file, raise an error that names the format of its content.
 
     Parameters
     ----------
     path : str
     kind : str
-        What is expected, as part of its name in `signatures`.
+        The expected format, as part of its name in `signatures`.
     """
     try:
         yield
@@ -278,5 +278,5 @@ def _promised_end(path: str) -> int | None:
 
 
 def warn(category: type[LossWarning], message: str, path: str | None = None, variable: str | None = None) -> None:
-    """Issue a warning that says where, in the words of the package's errors."""
+    """Issue a warning that names file and variable, in the form of the package's errors."""
     warnings.warn(str(DsError(message, path=path, variable=variable)), category, stacklevel=3)

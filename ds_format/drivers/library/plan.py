@@ -1,7 +1,7 @@
-"""The metadata of a dataset → what a file needs to hold it, as far as that is the same for all formats.
+"""The metadata of a dataset → a plan of a file, as far as it is the same for all formats.
 
-Where the metadata do not tell enough to define a variable, all of its values are searched first: for the type, the
-longest string, NULs, and a text or number for missing values that no present one has.
+If the metadata are not enough to define a variable, all of its values are searched first: for the type, the longest
+string, NULs, and a string or number that no present value has, to mark missing ones.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class VariablePlan:
 
     name: str
     type: str | None
-    """ds type; None: its values will tell."""
+    """ds type; None: to be inferred from its values."""
     dims: tuple[str, ...]
     """Empty, too, if it names none."""
     shape: tuple[int, ...] | None
     """None: it has no data."""
     missing: bool | None
-    """Whether values may be missing; None: they will tell."""
+    """Whether values may be missing; None: unknown until they are scanned."""
     attributes: dict[str, Any]
     """By unescaped name."""
     record: dict[str, Any]
@@ -71,7 +71,7 @@ def plan_variables(kind: type[Plan], meta: Metadata, format: str, record: str) -
     Parameters
     ----------
     kind : type
-        Of the plan of a variable.
+        Class of the plan of a variable.
     meta : Metadata
     format : str
         For messages.
@@ -90,7 +90,7 @@ def plan_variables(kind: type[Plan], meta: Metadata, format: str, record: str) -
         name, type_name, dims = unescape(key), properties.get(".type"), properties.get(".dims")
         size, missing = properties.get(".size"), properties.get(".missing")
         if type_name is not None and type_name not in TYPES:
-            raise UnsupportedError(f'the type "{type_name}" is not possible in {format}', variable=name)
+            raise UnsupportedError(f'the type "{type_name}" is not supported by {format}', variable=name)
         if dims is not None and size is not None and len(dims) != len(size):
             raise UnsupportedError(f"found {len(dims)} dimensions ({dims}), expected {len(size)}", variable=name)
         variables[key] = kind(
@@ -133,7 +133,7 @@ def dimension_sizes(plans: Iterable[VariablePlan]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Facts:
-    """What the values of a variable tell."""
+    """Facts about the values of a variable."""
 
     type: str
     """ds type."""
@@ -154,7 +154,7 @@ def survey(
     numbers: Callable[[str], NDArray[Any] | None],
     convert: Callable[[Any], bytes] = as_bytes,
 ) -> Facts:
-    """Go through all values of a variable, and return what they tell.
+    """Scan all values of a variable, and return facts about them.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def survey(
     type_name : str, optional
         ds type; by default that of the first block.
     numbers : callable
-        ds type of numbers or booleans → those that may stand for missing ones, the best first.
+        ds type of numbers or booleans → those that may mark missing ones, the best first.
     convert : callable
         Makes bytes of a string, or raises an UnsupportedError.
 

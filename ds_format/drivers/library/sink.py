@@ -1,6 +1,6 @@
 """Writing: a file of a library as a Sink.
 
-Blocks of one variable become slabs of the file. Where all values of a variable must be known before the first one is
+Blocks of one variable become slabs of the file. If all values of a variable must be known before the first one is
 written, blocks are spooled and read twice.
 """
 
@@ -80,7 +80,7 @@ class LibraryWriter(ABC, Generic[Plan]):
     type_name : str
         ds type.
     dtype : dtype, optional
-        Of numbers in the file.
+        Dtype of numbers in the file.
     sentinels : list
         Numbers that mean "missing" to readers.
     mark : bytes, optional
@@ -88,7 +88,7 @@ class LibraryWriter(ABC, Generic[Plan]):
     """
 
     CLASH: ClassVar[str] = "which means missing"
-    """What is wrong with present values that equal a sentinel."""
+    """Why present values that equal a sentinel are a problem; the end of a warning."""
 
     def __init__(
         self, plan: Plan, type_name: str, dtype: np.dtype[Any] | None, sentinels: Sentinels, mark: bytes | None
@@ -131,7 +131,7 @@ class LibraryWriter(ABC, Generic[Plan]):
         return encoded(values, mask, self.mark or b"", convert).reshape(-1)
 
     def numbers(self, block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        """Return (N,) numbers in the type of the file, if that keeps them as they are, and which are missing."""
+        """Return (N,) numbers in the type of the file, which must hold them exactly, and which are missing."""
         values = np.asarray(np.ma.getdata(block)).reshape(-1)
         mask = np.ma.getmask(block)
         gone = np.asarray(mask).reshape(-1) if mask is not np.ma.nomask and np.any(mask) else None
@@ -153,7 +153,7 @@ class LibraryWriter(ABC, Generic[Plan]):
             self.clashes[i] += count_present(values, gone, sentinel)
 
     def add(self, values: NDArray[Any]) -> None:
-        """Write (N, ...) values of the file behind those already written."""
+        """Write (N, ...) values of the file after those already written."""
         if self.written + len(values) > self.plan.total:
             raise UnsupportedError(f"found more than {self.plan.total} values")
         start = self.written
@@ -166,7 +166,7 @@ class LibraryWriter(ABC, Generic[Plan]):
 
 
 Form = TypeVar("Form")
-"""What must be known of all values of a variable before it can be defined."""
+"""Facts about all values of a variable that defining it needs."""
 
 
 def count_present(values: NDArray[Any], gone: NDArray[np.bool_] | None, number: np.generic) -> int:
@@ -194,7 +194,7 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     """
 
     category: ClassVar[type[LossWarning]]
-    """Of the warnings of the format."""
+    """Category of the warnings of the format."""
 
     def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
         super().__init__(path, meta, atomic=atomic, durable=durable)
@@ -228,15 +228,15 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
 
     @abstractmethod
     def _known(self, plan: Plan) -> Form | None:
-        """Return what must be known of a variable, if its metadata tell it."""
+        """Return the facts that defining a variable needs, if its metadata have them."""
 
     @abstractmethod
     def _survey(self, plan: Plan, blocks: Iterable[Any]) -> Form:
-        """Return what must be known of a variable from all its values."""
+        """Return the facts that defining a variable needs, from all its values."""
 
     @abstractmethod
     def _writer(self, plan: Plan, form: Form) -> LibraryWriter[Plan]:
-        """Define a variable, and return what writes it."""
+        """Define a variable, and return its writer."""
 
     def _complete(self) -> None:
         """Write what needs all variables, before the file is closed."""
@@ -247,7 +247,7 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
 
     def _check_open(self) -> None:
         if self._file is None:
-            raise DsError("the file is finished, or given up")
+            raise DsError("the file is already finished or aborted")
 
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
         self._check_open()

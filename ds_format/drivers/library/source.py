@@ -1,7 +1,7 @@
-"""Reading: a file as a Source, above whatever fetches its values.
+"""Reading: a file as a Source, on top of a function that fetches raw values.
 
-A format fetches slabs of raw values. Everything above is here: which slabs make a part or a block, the mask, strings,
-and reading ahead, where the next slab is read by another thread while one is in use.
+A format fetches slabs of raw values. This module has the rest: the slabs of a part or a block, the mask, strings, and
+reading ahead, in which another thread reads the next slab while one is in use.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .catalog import Catalog, FileVariable, dtype_of
 
 
 class Job(NamedTuple):
-    """What is to be done."""
+    """The function to run."""
 
     work: Callable[[], Any]
     is_free: bool
-    """Whether it needs no library, and so may run beside all else."""
+    """Whether it needs no library, and so may run in parallel with everything else."""
 
 
 def read_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
-    """Yield what each job returns; the free one that comes next is done meanwhile.
+    """Yield the results of jobs; the next job runs meanwhile if it needs no library.
 
-    A job is taken before what the one before it returns is yielded. A caller that stops early waits for nothing.
+    A job is started before the result of the job before is yielded. A caller that stops early does not wait.
     """
     pool: Any = None
     waiting: Callable[[], Any] | None = None
@@ -64,12 +64,12 @@ def read_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
 class Reading(ABC):
     """Reads variables, parts and blocks of them.
 
-    A format fetches slabs of raw values (`_fetch_looked`). Which slabs make a part or a block, what is missing, and how
-    characters and bytes become strings is the same for all.
+    A format fetches slabs of raw values (`_fetch_looked`). The slabs of a part or a block, the mask, and the conversion
+    of characters and bytes to strings are the same for all.
     """
 
     category: ClassVar[type[LossWarning]]
-    """Of the warnings of the format."""
+    """Category of the warnings of the format."""
     _path: str
 
     @abstractmethod
@@ -77,12 +77,12 @@ class Reading(ABC):
         """Return a slab of raw values, and whether one of them may mean "missing"; see `LibrarySource._fetch`."""
 
     def _cast(self, variable: FileVariable, raw: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return raw numbers in the ds type of the variable, which holds all that are present.
+        """Return raw numbers in the ds type of the variable, which must hold all present values.
 
         Raises
         ------
         FormatError
-            If one that is not masked is no value of that type.
+            If a value that is not masked does not fit this type.
         """
         dtype = dtype_of(TYPES[variable.type].code)
         if raw.dtype == dtype:
@@ -93,7 +93,7 @@ class Reading(ABC):
             back = values.astype(raw.dtype)
         if np.array_equal(back, present, equal_nan=raw.dtype.kind == "f"):
             return values
-        text = f"found values of type {raw.dtype} that are none of type {variable.type}, which its attributes tell"
+        text = f"found values of type {raw.dtype} that do not fit {variable.type}, its type by its attributes"
         if variable.type == "bool":
             text = (
                 f"found the value {present[back != present].flat[0]}, expected 0 or 1: by its attributes it is boolean"
@@ -133,12 +133,12 @@ class Reading(ABC):
             block = self._decode(variable, raw, counts, may_miss)
             left -= block.size
             if not left:
-                # before the last block: who has counted does not come back
+                # before the last block: a caller that counts blocks does not resume the generator
                 self._warn_of_several(variable, counts)
             yield block
 
     def _job(self, variable: FileVariable, slices: Slices) -> Job:
-        """Return what does what `_slab` does."""
+        """Return a job that calls `_slab`."""
         return Job(partial(self._slab, variable, slices), False)
 
     def _slab(self, variable: FileVariable, slices: Slices) -> tuple[NDArray[Any], bool]:
@@ -185,7 +185,7 @@ class Reading(ABC):
 
 
 class _Slabs:
-    """Fetches slabs, and notes whether one of their values may mean "missing"."""
+    """Fetches slabs, and records whether one of their values may mean "missing"."""
 
     def __init__(self, fetch: Callable[[Slices], tuple[NDArray[Any], bool]]):
         self._fetch = fetch
@@ -212,12 +212,12 @@ class LibrarySource(Reopened, Reading):
         variable : FileVariable
             With data.
         slices : tuple of slice
-            Of step 1, one for each dimension in the file, that of the characters of strings included; may be empty.
+            One for each dimension in the file, that of the characters of strings included, with step 1; may be empty.
 
         Returns
         -------
         ndarray
-            Of full rank: numbers and booleans in native byte order, S1 for characters, S of fixed length, or objects of
+            Full rank: numbers and booleans in native byte order, S1 for characters, S of fixed length, or objects of
             `bytes` or, if the variable `is_decoded`, `str`.
         """
 
@@ -225,7 +225,7 @@ class LibrarySource(Reopened, Reading):
         return self._fetch(variable, slices), True
 
     def _prepare(self, variable: FileVariable, slices: Slices) -> Callable[[], NDArray[Any]] | None:
-        """Return what reads a slab without the library, in any thread; None: `_fetch` does."""
+        """Return a reader of a slab that works without the library, in any thread; None: use `_fetch`."""
         return None
 
     def _job(self, variable: FileVariable, slices: Slices) -> Job:

@@ -1,10 +1,11 @@
 """NetCDF: classic, 64-bit offset, CDF-5, netCDF-4 and netCDF-4 with the classic model.
 
 A dataset read from a file and written to another one gives the same variables, dimensions, attributes with their types,
-values and missing values. What only NetCDF has (`ds_format.drivers.netcdf.format`) travels in the property `.netcdf`.
+values and missing values. The property `.netcdf` keeps the settings that only NetCDF has
+(`ds_format.drivers.netcdf.format`).
 
-Classic files are read by this package itself (`classic`). The netCDF4 library is loaded for all else: netCDF-4 files,
-unusual classic ones, and writing.
+This package reads classic files itself (`classic`). It loads the netCDF4 library for netCDF-4 files, for unusual
+classic files, and for writing.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ def open(path: Any, *, skip_unsupported: bool = False, body: Body | None = None,
     ----------
     path : str, bytes or PathLike
     skip_unsupported : bool
-        Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`; classic files have
-        none.
+        Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`. Classic files do not
+        have any.
     body : Body, optional
         The file, if it is open.
     stamp : Stamp, optional
-        What is known of it.
+        Its size and times, if they are known.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def title(source: Source) -> str:
 def create(
     path: Any, meta: Metadata, *, format: str | None = None, atomic: bool = True, durable: bool = False
 ) -> NetCDFSink:
-    """Create a file; see `sink.NetCDFSink`. Who only reads need not load what writes."""
+    """Create a file; see `sink.NetCDFSink`. The writer is imported here, so that reading does not load it."""
     with _needing_netcdf4():
         from .sink import NetCDFSink
     return NetCDFSink(path, meta, format=format, atomic=atomic, durable=durable)
@@ -98,21 +99,21 @@ def create(
 def read(
     path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> Dataset | Body | None:
-    """Read a small classic file in one go; see `classic.small.read`. None if more is wanted."""
+    """Read a small classic file in one call; see `classic.small.read`. None if `strings` needs the general way."""
     return None if strings else classic_small.read(path, keys, full, unpack)
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source:
-    """Open a file, and report what is odd about a classic one; parameters and errors as of `open`.
+    """Open a file, and report problems in the header of a classic file; parameters and errors as of `open`.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     report : callable
     strict : bool
-        Makes no difference.
+        Ignored.
     progress : callable, optional
-        Not called: this takes no time.
+        Never called, since the check takes no time.
     """
     body = open_body(path)
     found = classic_source.opened(body)
@@ -141,7 +142,7 @@ def is_netcdf4(path: str) -> bool:
 
 @contextlib.contextmanager
 def _needing_netcdf4() -> Iterator[None]:
-    """Import what imports netCDF4: only if it is used, with an error that says what to install."""
+    """Import modules that need netCDF4; if it is not installed, the error names what to install."""
     try:
         yield
     except ImportError as error:

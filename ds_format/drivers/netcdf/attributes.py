@@ -30,20 +30,20 @@ class EncodedAttribute(NamedTuple):
     value: Any
     """`bytes`, a list of `bytes`, or a NumPy scalar or array."""
     note: str = ""
-    """What changes, to be said in a warning."""
+    """The change that a warning reports; empty if there is none."""
 
 
 def encode(value: Any, format: str, as_string: bool = False) -> EncodedAttribute:
-    """Return a value in the form that a file holds it in.
+    """Return a value in the form in which a file stores it.
 
     Parameters
     ----------
     value
-        Numbers, text, lists and arrays of them; anything else that JSON can say becomes JSON text.
+        Numbers, text, lists and arrays of them. Other values that JSON can represent become JSON text.
     format : str
         Name of the file format.
     as_string : bool
-        Whether text shall have the type string, where the format knows it.
+        Whether text gets the type string, if the format has it.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def encode(value: Any, format: str, as_string: bool = False) -> EncodedAttribute
         return _array(value, format)
     if isinstance(value, (list, tuple)):
         return _list(list(value), format)
-    raise UnsupportedError(f"a value of type {type(value).__name__} is not possible in NetCDF")
+    raise UnsupportedError(f"a value of type {type(value).__name__} is not supported by NetCDF")
 
 
 def _text(value: str, format: str, as_string: bool) -> EncodedAttribute:
@@ -79,9 +79,9 @@ def _text(value: str, format: str, as_string: bool) -> EncodedAttribute:
 
 def _array(value: NDArray[Any], format: str) -> EncodedAttribute:
     if isinstance(value, np.ma.MaskedArray):
-        raise UnsupportedError("a masked array is not possible as an attribute")
+        raise UnsupportedError("a masked array is not supported as an attribute")
     if value.dtype.kind not in "fiubUSOT":
-        raise UnsupportedError(f"an array of type {value.dtype} is not possible in NetCDF")
+        raise UnsupportedError(f"an array of type {value.dtype} is not supported by NetCDF")
     if value.ndim != 1 or value.dtype.kind == "b":
         return _json(value.tolist())
     return _numbers(value, value, format) if value.dtype.kind in "fiu" else _list(value.tolist(), format)
@@ -114,12 +114,12 @@ def _strings(value: list[str | bytes], format: str) -> EncodedAttribute:
 
 
 def _numbers(value: Any, typed: NDArray[Any] | None, format: str) -> EncodedAttribute:
-    """Encode numbers with the type they have, or (`typed` is None) Python's, with the first type that holds them."""
+    """Encode numbers with their type; Python's (`typed` is None) with the first type that holds them."""
     codes = CODES[format]
     if typed is not None and typed.dtype.str[1:] in codes:
         return EncodedAttribute("number", typed.astype(typed.dtype.newbyteorder("="))[()])
     if typed is not None and (typed.dtype.kind not in "fiu" or typed.dtype.itemsize > 8):
-        raise UnsupportedError(f"a value of type {typed.dtype} is not possible in NetCDF")
+        raise UnsupportedError(f"a value of type {typed.dtype} is not supported by NetCDF")
     plain = typed.tolist() if typed is not None else value
     items = plain if isinstance(plain, list) else [plain]
     code = _code(items, codes) if items else "i4"
@@ -149,7 +149,7 @@ def _json(value: Any) -> EncodedAttribute:
     try:
         text = json.dumps(to_json({"value": value})["value"]).encode("ascii")
     except (UnsupportedError, RecursionError) as error:
-        raise UnsupportedError(f"a value of type {kind} is not possible in NetCDF") from error
+        raise UnsupportedError(f"a value of type {kind} is not supported by NetCDF") from error
     return EncodedAttribute("json", text, f"({kind}) is written as JSON text")
 
 
@@ -188,7 +188,7 @@ def read_attribute(owner: Group | Variable, name: str) -> tuple[Any, bool]:
     try:
         raw = owner.getncattr(_RawName(name), encoding="latin-1")
     except KeyError:
-        raise UnsupportedError(f'attribute "{name}": its type is not possible in ds') from None
+        raise UnsupportedError(f'attribute "{name}": its type is not supported by ds') from None
     if isinstance(raw, bytes):
         return _decoded(raw.rstrip(b"\0")), False
     if isinstance(raw, str):
@@ -196,7 +196,7 @@ def read_attribute(owner: Group | Variable, name: str) -> tuple[Any, bool]:
     if isinstance(raw, list):
         return [_decoded(item.encode("latin-1")) for item in raw], True
     if raw.dtype.kind not in "fiu":
-        raise UnsupportedError(f'attribute "{name}": a compound type is not possible in ds')
+        raise UnsupportedError(f'attribute "{name}": a compound type is not supported by ds')
     return raw, False
 
 

@@ -39,7 +39,7 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
     Parameters
     ----------
     path : str
-        Of a file that can be opened: the library confuses errors of the system.
+        Path of a file that can be opened; the library misreports errors of the operating system.
 
     Returns
     -------
@@ -74,14 +74,14 @@ def open_file(path: str) -> tuple[Group, list[tuple[str, str]]]:
 def read_slab(variable: Variable, slices: tuple[slice, ...]) -> Any:
     """Return a slab as the library has it.
 
-    To find out what an index means takes the library several times as long as to read a small slab. Numbers are taken
-    by what it then calls, where this is as it has been since its version 1.0.
+    The library takes several times as long to interpret an index as to read a small slab. Numbers are read with its
+    internal method, if that has the form it has had since version 1.0.
 
     Parameters
     ----------
     variable : netCDF4.Variable
     slices : tuple of slice
-        Of step 1, one per dimension; empty for a scalar.
+        One per dimension, with step 1; empty for a scalar.
     """
     counts = [s.stop - s.start for s in slices]
     get = getattr(variable, "_get", None)
@@ -98,7 +98,7 @@ def _is_plain(variable: Variable) -> bool:
 
 
 def create_file(path: str, format: str, target: str) -> Group:
-    """Begin a file anew.
+    """Create a file.
 
     Parameters
     ----------
@@ -153,10 +153,10 @@ MAX_CACHE_SIZE = 32 * 1024 * 1024
 
 
 def fit_cache(variable: Variable) -> None:
-    """Make room for all chunks that one position of the first dimension crosses, and no more.
+    """Make the cache large enough for all chunks that one position of the first dimension crosses.
 
-    Blocks go through them several times if they are shorter than a chunk; without room each time would decompress, or
-    compress, all of them anew.
+    Blocks that are shorter than a chunk visit each chunk several times. Without the cache, each visit would decompress
+    or compress it again.
     """
     chunks = variable.chunking()
     if isinstance(chunks, list) and chunks and variable.dtype is not str and not _is_renamed(variable):
@@ -174,9 +174,9 @@ def release_cache(variable: Variable) -> None:
 
 
 def _is_renamed(variable: Variable) -> bool:
-    """Return whether the library stores a variable under another name, since a dimension that is not its own has it.
+    """Return whether the library stores a variable under another name, because another dimension has its name.
 
-    To change a cache, the library opens the variable anew, and by a mistake (netCDF-C 4.9) that dimension instead.
+    To change a cache, the library opens the variable again. A bug in netCDF-C 4.9 makes it open that dimension instead.
     """
     return variable.name in variable.group().dimensions and variable.dimensions[:1] != (variable.name,)
 
@@ -192,7 +192,7 @@ class Shared:
     Attributes
     ----------
     key : tuple of (int, Stamp)
-        What tells it from others.
+        Identifies the file.
     file : netCDF4.Dataset
     skipped : list of (variable, type)
         See `open_file`.
@@ -217,7 +217,7 @@ class Lease:
     path : str
         See `open_file`.
     stamp : Stamp, optional
-        What is known of the file.
+        Size and times of the file, if they are known.
     """
 
     def __init__(self, path: str, stamp: Stamp | None = None):

@@ -1,4 +1,4 @@
-"""What a NetCDF file holds, from its header alone: what it says as the metadata of a dataset."""
+"""The metadata of a dataset, from the header of a NetCDF file alone."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from .format import (
 )
 
 KINDS: dict[str, tuple[str, Kind]] = {"S1": ("str", "char"), "O": ("unicode", "string")}
-"""Codes of what is no number → ds type and kind."""
+"""Codes other than numbers → ds type and kind."""
 
 ReadScalar = Callable[[Any], NDArray[Any] | None]
 """Place of a variable without dimensions → its value, in an array of one; None if it cannot be read."""
 
 
 def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_scalar: ReadScalar) -> Catalog:
-    """Return the metadata of a file, what is needed to read each variable, and why others cannot be had.
+    """Return the metadata of a file, a `FileVariable` for each variable, and the errors of unreadable ones.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def read_catalog(file: DescribedFile, path: str, skip_unsupported: bool, read_sc
     path : str
         For warnings.
     skip_unsupported : bool
-        Whether to warn of what ds cannot hold, and go on.
+        Whether to warn of variables and attributes that ds cannot hold, instead of raising.
     read_scalar : callable
     """
     unlimited = [name for name, _, is_unlimited in file.dimensions if is_unlimited]
@@ -186,7 +186,7 @@ def _default_sentinels(code: str) -> tuple[missing.Sentinels, NDArray[Any]]:
 
 
 def _mark_of_scalar(value: NDArray[Any] | None, found: missing.Sentinels) -> Any:
-    """Return the number that marks a scalar as missing, if it is another than that which would be written."""
+    """Return the number that marks a scalar as missing, if another one would be written."""
     if value is None:
         return None
     _, counts = missing.count(value.reshape(()), found)
@@ -208,7 +208,7 @@ class Uses:
     Parameters
     ----------
     properties : iterable of dict
-        Of variables, as `read_variable` returns them.
+        Properties of variables, as `read_variable` returns them.
     """
 
     def __init__(self, properties: Iterable[dict[str, Any]] = ()):
@@ -229,7 +229,7 @@ class Uses:
 
 
 def dataset_record(file: DescribedFile, uses: Uses, unlimited: list[str]) -> dict[str, Any]:
-    """Return what the variables do not tell about a file."""
+    """Return the settings of a file that its variables do not have."""
     record: dict[str, Any] = {}
     if file.format != DEFAULT_FORMAT:
         record["format"] = file.format

@@ -1,12 +1,12 @@
-"""What h5py knows of a netCDF-4 file and the netCDF4 library does not tell: chunks, and extents of variables.
+"""Chunks and extents of variables in netCDF-4 files, which h5py reports and the netCDF4 library does not.
 
-The library reads wrongly what is beyond the extent of a variable that is shorter than its dimensions. It reads what
-there is, and then appends fill values (netCDF-C 4.10, `NC4_get_vars`). That is right along the first dimension alone.
-Along another one values get into wrong positions, and with two there is memory as it was. Reading one index at a time
-along each unlimited dimension is always right.
+The library misreads values beyond the extent of a variable that is shorter than its dimensions. It reads the stored
+values and appends fill values (netCDF-C 4.10, `NC4_get_vars`). This is right only along the first dimension. Along
+another dimension, values get into wrong positions. With two such dimensions, memory is left uninitialized. Reading one
+index at a time along each unlimited dimension is always right.
 
-Without h5py a value that is not the fill value shows that all indices up to its own are inside. Everything else is read
-one index at a time.
+Without h5py, a value that is not the fill value proves that all indices up to its own are inside. Everything else is
+read one index at a time.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Fetch = Callable[[Slices], NDArray[Any]]
 
 
 class Extent(NamedTuple):
-    """What is known of the extent of a variable."""
+    """The extent of a variable, as far as it is known."""
 
     shape: tuple[int, ...]
-    """All within is inside of it, as far as `axes` tell it."""
+    """Indices below these are inside of it, along `axes`."""
     is_exact: bool
-    """Whether all else is outside."""
+    """Whether all other indices are outside."""
 
 
 def find_extent(path: str, name: str, variable: Variable, axes: tuple[int, ...], fetch: Fetch) -> Extent:
@@ -51,7 +51,7 @@ def find_extent(path: str, name: str, variable: Variable, axes: tuple[int, ...],
     ----------
     path : str
     name : str
-        Of the variable, with its groups.
+        Name of the variable, with its groups.
     variable : netCDF4.Variable
     axes : tuple of int
         Those that are unlimited.
@@ -93,12 +93,12 @@ def _at(slices: Slices, axes: tuple[int, ...], index: tuple[int, ...]) -> Slices
 
 
 def _last(slices: Slices) -> Slices:
-    """Return the last place of a slab, which lies beyond an extent if any of it does."""
+    """Return the last position of a slab, which is beyond an extent if any position is."""
     return tuple(slice(s.stop - 1, s.stop) for s in slices)
 
 
 def _stored(path: str, name: str) -> tuple[int, ...] | None:
-    """Return the extent of a variable as h5py tells it; None without h5py, or if it does not know the variable."""
+    """Return the extent of a variable from h5py; None without h5py, or if it does not find the variable."""
     try:
         h5py = importlib.import_module("h5py")
         with h5py.File(path, "r") as file:
@@ -151,7 +151,7 @@ def _has_value(variable: Variable, values: NDArray[Any]) -> bool:
 
 
 MIN_SIZE = 1024 * 1024
-"""Bytes of a slab that is worth opening the file once more."""
+"""Bytes of a slab from which on it pays to open the file a second time."""
 
 IMPORT_SIZE = 24 * 1024 * 1024
 """Bytes that the library inflates in about the time that threads save, less the one it takes to import h5py."""
@@ -161,13 +161,13 @@ _read_size = 0
 
 
 class NetCDFChunks:
-    """The chunks of one file, for one source. The lock of the library is held by whoever calls.
+    """The chunks of one file, for one source. The caller holds the lock of the library.
 
     Parameters
     ----------
     path : str
     stamp : Stamp
-        Of the file when it was opened.
+        Stamp of the file when it was opened.
     file : netCDF4.Dataset
     """
 
@@ -179,7 +179,7 @@ class NetCDFChunks:
         self._is_hopeless = not file.data_model.startswith("NETCDF4") or file.disk_format != "HDF5"
 
     def prepare(self, variable: FileVariable, slices: Slices, fetch: Callable[[Slices], Any]) -> SlabReader | None:
-        """Return what reads a slab; None if the library shall.
+        """Return a reader of a slab; None if the library must read it.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class NetCDFChunks:
                 file.close()
 
     def drop(self) -> None:
-        """Close what its owner forgot, as soon as nobody is inside of the library."""
+        """Close the file if its owner forgot to, as soon as no thread is inside of the library."""
         if self._file is not None:
             LOCK.later(self.close)
 

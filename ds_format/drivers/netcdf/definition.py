@@ -1,8 +1,8 @@
-"""The metadata of a dataset → what a NetCDF file needs, and variables defined in it.
+"""The metadata of a dataset → a plan of a NetCDF file, and variables defined in it.
 
-First a plan is made: groups, dimensions, variables, the format. Where the metadata do not tell enough to define a
-variable, all of its values are searched: for the length of the longest string, the type, and a text or number for
-missing values that no present one has.
+First a plan is made: groups, dimensions, variables, the format. If the metadata are not enough to define a variable,
+all of its values are searched for the type, the length of the longest string, and a string or number that no present
+value has, to mark missing ones.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _check_names(variables: Iterable[VariablePlan], others: Iterable[str], group
             for name in (plan.name, *plan.dims):
                 check_path(name)
                 if name in groups:
-                    raise UnsupportedError(f'the name "{name}" is that of a group, too')
+                    raise UnsupportedError(f'the name "{name}" is also that of a group')
         except UnsupportedError as error:
             raise error.at(variable=plan.name)
     for name in others:
@@ -190,10 +190,10 @@ def misfit(file: NetCDFPlan, format: str) -> tuple[str | None, str] | None:
 
 
 def _too_large(file: NetCDFPlan, format: str) -> tuple[str, str] | None:
-    """Find a variable whose place in a file or whose size its header has no room for.
+    """Find a variable whose offset or size does not fit into the header of a file.
 
-    Sizes (of one record, where the first dimension is unlimited) and offsets are 32 bits wide in the classic format,
-    and sizes in the 64-bit offset format. The last variable may have any size.
+    In the classic format, offsets and sizes have 32 bits. The size is that of one record if the first dimension is
+    unlimited. In the 64-bit offset format, only sizes have 32 bits. The last variable may have any size.
     """
     if format not in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET"):
         return None
@@ -242,7 +242,7 @@ def choose_format(file: NetCDFPlan, requested: str | None) -> tuple[str, tuple[s
 
 
 def known_facts(plan: VariablePlan, format: str) -> Facts | None:
-    """Return what is to be known of a variable before it can be defined, if the metadata tell it; else None."""
+    """Return the facts that defining a variable needs, if the metadata have them; else None."""
     if plan.shape is None:
         return Facts(plan.type or "int8")
     if plan.type is None or plan.total == 0:
@@ -279,12 +279,12 @@ class DefinedVariable:
     type: str
     kind: Kind
     length: int | None
-    """Size of the dimension of characters; None: there is none."""
+    """Size of the dimension of characters; None without one."""
     sentinels: missing.Sentinels
     is_own_fill: bool
     """Whether the first of them was chosen here, and must not occur."""
     mark: bytes | None
-    """What is written for a missing string."""
+    """The bytes written for a missing string."""
 
 
 class Definer:
@@ -313,7 +313,7 @@ class Definer:
     def attributes(
         self, values: dict[str, Any], strings: list[str], marker: dict[str, Any], variable: str | None, prefix: str = ""
     ) -> dict[str, EncodedAttribute]:
-        """Return attributes in the form to write, with the marker; warn of what changes.
+        """Return attributes in the form to write, with the marker; warn of changes.
 
         Raises
         ------
@@ -335,9 +335,7 @@ class Definer:
         as_json = [name for name, value in encoded.items() if value.form == "json"]
         marker = {**({"json": as_json} if as_json else {}), **marker}
         if marker and MARKER in encoded:
-            raise UnsupportedError(
-                f'attribute "{MARKER}" is needed for what NetCDF has no place for', variable=variable
-            )
+            raise UnsupportedError(f'attribute "{MARKER}" is reserved for what NetCDF cannot store', variable=variable)
         if marker:
             encoded[MARKER] = EncodedAttribute("text", json.dumps(marker).encode())
         return encoded
@@ -402,11 +400,11 @@ class Definer:
         is_own_fill = False
         if facts.has_missing and not is_filled and not missing.sentinels(values, dtype, False):
             if facts.free is None or not facts.free.size:
-                raise UnsupportedError("every value of its type is present, so that none is left to mark missing ones")
+                raise UnsupportedError("every value of its type is present: none is left to mark missing values")
             values = {missing.FILL_ATTRIBUTE: facts.free[0], **values}
             is_own_fill = True
         options = self._options(plan, plan.dims)
-        # the library wants to be told twice
+        # the library needs the byte order in both places
         stored = dtype.newbyteorder(">") if "endian" in options and enum is None else dtype
         has_fill = missing.FILL_ATTRIBUTE in values
         if enum is None and (recorded == "none" if has_fill else not (is_filled or is_unused)):
@@ -426,13 +424,13 @@ class Definer:
         if kind == "bool":
             if name in values:
                 warn(
-                    f'left out: attribute "{name}", which says in NetCDF that a variable is boolean',
+                    f'left out: attribute "{name}", which marks boolean variables in NetCDF',
                     self.path,
                     plan.name,
                 )
             values[name] = value
         elif kind == "number" and plan.type == "int8" and values.get(name) == value:
-            warn(f'attribute "{name}" will make it boolean to those who read it', self.path, plan.name)
+            warn(f'attribute "{name}" will make it boolean for readers', self.path, plan.name)
         return values
 
     def _fitted(self, plan: VariablePlan, values: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
@@ -443,7 +441,7 @@ class Definer:
             if name == missing.FILL_ATTRIBUTE:
                 fits = missing.fitting(value, dtype)
                 if not fits:
-                    warn(f'left out: attribute "{name}", {value!r} is no value of type {dtype}', self.path, plan.name)
+                    warn(f'left out: attribute "{name}", {value!r} does not fit {dtype}', self.path, plan.name)
                     continue
                 if np.size(value) != 1 or (is_typed and np.asarray(value).dtype != dtype):
                     warn(f'attribute "{name}", {value!r}, is written as {fits[0]!r}', self.path, plan.name)
@@ -490,7 +488,11 @@ class Definer:
         options = creation_options(plan.record, shape, tuple(d.isunlimited() for d in found), self.format)
         compression = options.get("compression")
         if compression is not None and not is_available(self.file, compression):
-            warn(f"the library here has no compression {compression}: written without", self.path, plan.name)
+            warn(
+                f"compression {compression} is not available in this netCDF library: written without it",
+                self.path,
+                plan.name,
+            )
             options = {name: value for name, value in options.items() if name in ("endian", "chunksizes", "fletcher32")}
         return options
 
@@ -522,7 +524,7 @@ class Definer:
             return None
         enum = define_enum(self, record)
         if enum is None or enum.dtype != dtype:
-            warn("left out: its enum type, which is not one of its values' type", self.path, plan.name)
+            warn("left out: its enum type, which does not match the type of its values", self.path, plan.name)
             return None
         return enum
 

@@ -1,7 +1,7 @@
-"""What NetCDF files can hold: types, names, and the two places for everything else.
+"""Types and names that NetCDF files can hold, and the two places for everything else.
 
-The first is an attribute of this package, `MARKER`. The second is the property `.netcdf` of a dataset: how a variable
-is stored in a file, where that is not the default.
+The attribute `MARKER` holds what NetCDF cannot store. The property `.netcdf` of a dataset holds the storage settings of
+a variable that differ from the default:
 
 ============== ==========================================================================================
 `fill`         `"default"`: missing values are those that the library left unwritten. `"unused"`: pre-filled, but all
@@ -16,12 +16,12 @@ is stored in a file, where that is not the default.
 `char`         {`dim`, `size`} of the dimension of characters, or {} for a single character
 `enum`         {`name`, `type`, `members`}
 `strings`      list of names: attributes of one text that have the type string
-`mark`         number that marks values as missing, where it is not the first one of those that could
-`packed`       true: numbers that are packed, which readers get unpacked
+`mark`         number that marks values as missing, if it is not the first of several candidates
+`packed`       true: packed numbers, which reading unpacks
 ============== ==========================================================================================
 
-That of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, where no variable
-tells), `groups`, `enums` (without variables) and `strings`.
+The record of the whole dataset has `format`, `unlimited` (list of dimensions), `dimensions` (name → size, of those that
+no variable has), `groups`, `enums` (without variables) and `strings`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ..library.catalog import decode_json, parse_marker
 
 
 class NetCDFWarning(LossWarning):
-    """Something of a dataset that its other form cannot hold, or holds differently."""
+    """Information of a dataset that its other form cannot hold, or holds differently."""
 
 
 warn = functools.partial(guard.warn, NetCDFWarning)
@@ -50,13 +50,13 @@ warn = functools.partial(guard.warn, NetCDFWarning)
 
 
 Kind = Literal["number", "bool", "char", "string"]
-"""How values lie in a file: as they are, as 0 and 1 in int8, as characters along a last dimension, as variable-length
-strings."""
+"""How values are stored in a file: unchanged, as 0 and 1 in int8, as characters along a last dimension, or as
+variable-length strings."""
 
 BOOL_CODE = "i1"
 
 ENCODING_ATTRIBUTE = "_Encoding"
-"""Of a variable: encoding of its strings; UTF-8 without it."""
+"""Attribute of a variable with the encoding of its strings; UTF-8 without it."""
 
 CLASSIC_CODES = ("i1", "i2", "i4", "f4", "f8")
 CDF5_CODES = (*CLASSIC_CODES, "u1", "u2", "u4", "u8", "i8")
@@ -72,7 +72,7 @@ CODES: dict[str, tuple[str, ...]] = {
 
 
 def file_kind(type_name: str, format: str) -> Kind:
-    """Return how values of a ds type lie in a file of a format, unless a record of the variable says otherwise."""
+    """Return the storage kind of a ds type in a file of a format, unless a record of the variable overrides it."""
     if type_name == "bool":
         return "bool"
     if type_name == "unicode":
@@ -89,8 +89,8 @@ MAX_NAME_SIZE = 255
 """Bytes of a name in UTF-8: one less than `NC_MAX_NAME` in netcdf.h, of which the library loses the end."""
 
 POSSIBLE = re.compile("[A-Za-z0-9_\x80-\U0010ffff](?:[ -.0-~\x80-\U0010ffff]*[!-.0-~\x80-\U0010ffff])?")
-"""Of variables, dimensions, groups and attributes, by the NetCDF user's guide: the name begins with a letter, digit,
-underscore or character beyond ASCII, and has no `/`, no control characters of ASCII, and no blank at its end."""
+"""Names of variables, dimensions, groups and attributes, by the NetCDF user's guide. A name begins with a letter,
+digit, underscore or character beyond ASCII. It has no `/`, no ASCII control characters, and no blank at its end."""
 
 RESERVED = frozenset({
     "CLASS",
@@ -106,7 +106,7 @@ RESERVED = frozenset({
     "_SuperblockVersion",
     "_nc3_strict",
 })
-"""Attributes that the library keeps for itself in netCDF-4 files."""
+"""Attributes that the library reserves in netCDF-4 files."""
 
 
 def check_path(name: str) -> None:
@@ -119,7 +119,7 @@ def check_path(name: str) -> None:
     """
     reason = next(filter(None, map(_reason, name.split("/"))), None)
     if reason is not None:
-        raise UnsupportedError(f'the name "{name}" is not possible in NetCDF: {reason}')
+        raise UnsupportedError(f'the name "{name}" is not valid in NetCDF: {reason}')
 
 
 def check_attribute(name: str, format: str) -> None:
@@ -128,26 +128,26 @@ def check_attribute(name: str, format: str) -> None:
     if reason is None and format.startswith("NETCDF4") and name in RESERVED:
         reason = "it is reserved"
     if reason is not None:
-        raise UnsupportedError(f'attribute "{name}": the name is not possible in NetCDF: {reason}')
+        raise UnsupportedError(f'attribute "{name}": the name is not valid in NetCDF: {reason}')
 
 
 def _reason(part: str) -> str | None:
     """Return why a name, or one of a path, is not possible; None if it is."""
     if not part or part in (".", ".."):
-        return "it is empty, or stands for a folder"
+        return 'it is empty, "." or ".."'
     if not POSSIBLE.fullmatch(part) or any("\ud800" <= character <= "\udfff" for character in part):
-        return "it does not begin with a letter or digit, or it has characters that are none of a name"
+        return "it does not begin with a letter or digit, or it has characters that names must not have"
     if not unicodedata.is_normalized("NFC", part):
-        return "accents are composed with their letters there"
+        return "it is not in Unicode's composed form (NFC)"
     if len(part.encode()) > MAX_NAME_SIZE:
         return f"it has more than {MAX_NAME_SIZE} bytes"
     return None
 
 
 MARKER = "ds_format"
-"""Attribute of a variable, group or file with what NetCDF has no place for, as JSON: `json`, the attributes that are
-JSON text; `missing`, the text that stands for a missing string; `type`, if it is not the one that NetCDF shows; `empty`
-and `dims` of a variable without data."""
+"""Attribute of a variable, group or file with what NetCDF cannot store, as JSON. `json` lists the attributes that are
+JSON text. `missing` is the string written for missing ones. `type` is the ds type, if NetCDF shows another one. `empty`
+and `dims` describe a variable without data."""
 
 
 def take_marker(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def creation_options(record: Any, shape: tuple[int, ...], unlimited: tuple[bool,
     Parameters
     ----------
     record : dict
-        Of the variable. Settings that are not of their type are left out: they decide on speed and size alone.
+        Record of the variable. Settings of a wrong type are ignored, since they only affect speed and size.
     shape : tuple of int
         In the file, that is with the dimension of characters.
     unlimited : tuple of bool
@@ -215,7 +215,7 @@ def _filter_options(record: dict[str, Any]) -> dict[str, Any]:
 
 
 class _NoLevel(int):
-    """The level 0 in a guise that the library does not take for "no filters": with it, it shuffles alone."""
+    """Level 0 in a form that the library does not take for "no filters": it then shuffles without compressing."""
 
     def __bool__(self) -> bool:
         return True

@@ -38,7 +38,7 @@ from .format import ENCODING_ATTRIBUTE, PROPERTY, NetCDFWarning, file_dtype, war
 
 @contextmanager
 def any_enum_value(variable: Variable, values: NDArray[Any]) -> Iterator[None]:
-    """Let the library write what files may hold: values of an enum type that have no name."""
+    """Let the library write enum values without a name, which files may hold."""
     enum = variable.datatype
     if not isinstance(enum, netCDF4.EnumType):
         yield
@@ -78,8 +78,8 @@ class VariableWriter(LibraryWriter[VariablePlan]):
         self.count_clashes(values, gone)
         if self.defined.is_own_fill and self.clashes[0]:
             raise UnsupportedError(
-                f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was to mark missing ones; "
-                f'the attribute "{missing.FILL_ATTRIBUTE}" can name another'
+                f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was chosen to mark missing ones; "
+                f'name another in the attribute "{missing.FILL_ATTRIBUTE}"'
             )
         if gone is None:
             return values
@@ -107,18 +107,19 @@ class VariableWriter(LibraryWriter[VariablePlan]):
 class NetCDFSink(LibrarySink[VariablePlan, Facts]):
     """A NetCDF file being written; see `ds_format.drivers.base.Sink`.
 
-    It grows under another name in the folder of its target, and takes the target's place as a whole.
+    It is written under another name in the folder of its target, and replaces the target atomically.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        The target; behind a link, what the link points to.
+        The target; a symbolic link is followed.
     meta : dict
-        Metadata of the dataset. The property `.netcdf` (see `ds_format.drivers.netcdf.format`) restores how a file was
-        stored that it was read from; nothing depends on it.
+        Metadata of the dataset. The property `.netcdf` (see `ds_format.drivers.netcdf.format`) restores the storage
+        settings of the file that the dataset was read from. It is optional.
     format : str, optional
         `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
-        one that the dataset was read from, if it can hold it (a `NetCDFWarning` otherwise); else `NETCDF4`.
+        format that the dataset was read from, else `NETCDF4`. If the former cannot hold the dataset, a `NetCDFWarning`
+        is issued and `NETCDF4` is used.
     atomic, durable : bool
         As `target.Target`.
 
@@ -127,7 +128,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
     OSError
         As `open` in mode `x` would; IsADirectoryError if the target is a folder.
     UnsupportedError
-        If NetCDF, or the format asked for, cannot hold the dataset.
+        If NetCDF, or the requested format, cannot hold the dataset.
     """
 
     category = NetCDFWarning
@@ -162,7 +163,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         for key, properties in self.meta.items():
             members = setting(properties.get(HDF5), "enum", dict)
             if members and PROPERTY not in properties:
-                warn("left out: the names of its numbers, an enumeration of HDF5", self.path, unescape(key))
+                warn("left out: the names of its HDF5 enumeration", self.path, unescape(key))
         return plan
 
     def _create_file(self, written: str) -> Any:
@@ -191,7 +192,7 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             strings = [name.removeprefix(prefix) for name in plan.strings if split(name)[0] == group]
             write_attributes(definer.group(group), definer.attributes(values, strings, {}, None, prefix))
         for variable in plan.variables.values():
-            # to define it later would move all that a classic file holds by then
+            # defining it later would move all data already in a classic file
             facts = self._facts[variable.name] = known_facts(variable, self._format)
             if facts is not None:
                 with Guard(UnsupportedError, self.path, variable.name):

@@ -52,11 +52,11 @@ def find_type(group: Group, name: str, kind: str) -> str:
 
 
 Refuse = Callable[[UnsupportedError], None]
-"""Takes why an attribute cannot be had: raises it, or warns."""
+"""Takes the error of an unsupported attribute, and raises it or warns."""
 
 
 def describe(file: Group, path: str, skipped: list[tuple[str, str]], skip_unsupported: bool) -> DescribedFile:
-    """Return what an open file says.
+    """Return the description of an open file.
 
     Parameters
     ----------
@@ -107,19 +107,19 @@ def read_scalar(variable: Variable) -> NDArray[Any] | None:
 
 
 def warn_of_types(file: Group, path: str) -> None:
-    """Warn of types unknown to ds which no variable has: those that one has were refused with it."""
+    """Warn of types unknown to ds that no variable has. Variables of such types were refused before."""
     groups = list(walk(file))
     used = {getattr(v.datatype, "name", None) for _, group in groups for v in group.variables.values()}
     for prefix, group in groups:
         for name in {*group.cmptypes, *group.vltypes} - used:
-            warn(f'left out: the type "{prefix}{name}" is not possible in ds', path)
+            warn(f'left out: the type "{prefix}{name}" is not supported by ds', path)
 
 
 def _variables(
     groups: list[tuple[str, Group]], skipped: list[tuple[str, str]], refuse: Refuse
 ) -> Iterator[DescribedVariable | Refused]:
     for name, kind in skipped:
-        yield Refused(name, UnsupportedError(f"the {kind} type is not possible in ds"))
+        yield Refused(name, UnsupportedError(f"the {kind} type is not supported by ds"))
     for prefix, group in groups:
         for base, variable in group.variables.items():
             try:
@@ -167,9 +167,9 @@ def _code_of(variable: Variable) -> str:
     if dtype is str:
         return "O"
     if isinstance(variable.datatype, netCDF4.CompoundType):
-        raise UnsupportedError(f'the compound type "{variable.datatype.name}" is not possible in ds')
+        raise UnsupportedError(f'the compound type "{variable.datatype.name}" is not supported by ds')
     if isinstance(variable.datatype, netCDF4.VLType):
-        raise UnsupportedError(f'the variable-length type "{variable.datatype.name}" is not possible in ds')
+        raise UnsupportedError(f'the variable-length type "{variable.datatype.name}" is not supported by ds')
     code: str = dtype.str[1:]
     return code
 
@@ -225,9 +225,9 @@ SMALL_CACHE = 64 * 1024
 class NetCDFSource(LibrarySource):
     """An open NetCDF file; see `ds_format.drivers.base.Source`.
 
-    Values are as the file has them: `scale_factor`, `add_offset`, `_Unsigned` and `valid_range` are attributes and no
-    more. Missing are those equal to `_FillValue`, to a `missing_value`, or, without a `_FillValue`, to the default one
-    of a pre-filled variable. Under the mask lies the value of the file.
+    Values are returned as stored: `scale_factor`, `add_offset`, `_Unsigned` and `valid_range` are attributes and have
+    no effect. A value is missing if it equals `_FillValue` or a `missing_value`. Without a `_FillValue`, the default
+    fill value of a pre-filled variable counts as well. The array below the mask keeps the stored values.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class NetCDFSource(LibrarySource):
     skip_unsupported : bool
         Leave out variables and attributes of types that ds does not have, with a `NetCDFWarning`.
     stamp : Stamp, optional
-        What is known of the file.
+        Size and times of the file, if they are known.
 
     Raises
     ------
@@ -275,7 +275,7 @@ class NetCDFSource(LibrarySource):
                 each.drop()
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks, with room for the chunks that these cross; see `Source.blocks`."""
+        """Yield one variable in blocks, with a cache for the chunks that these cross; see `Source.blocks`."""
         variable = self._variable(name)
         with Guard(FormatError, self._path, variable.name):
             fit_cache(variable.place)

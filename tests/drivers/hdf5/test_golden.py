@@ -90,15 +90,15 @@ def test_warnings_say_what_is_lost(name: str, recwarn: pytest.WarningsRecorder) 
     messages = "\n".join(str(warning.message) for warning in recwarn)
     for told in {
         "attributes": [
-            'variable "x": left out: attribute "reference", its type is not possible in ds',
-            'variable "x": left out: attribute "compound", its type is not possible in ds',
+            'variable "x": left out: attribute "reference", its type is not supported by ds',
+            'variable "x": left out: attribute "compound", its type is not supported by ds',
         ],
         "groups": [
             'groups.h5: left out: "nowhere", a link that leads nowhere',
             'left out: "outside", a link that leads nowhere',
-            'left out: "g/h/up", a link to the group "g", which is listed there',
+            'left out: "g/h/up", a link to the group "g", which is listed under that name',
         ],
-        "kinds": ['variable "half": is float16 in the file and float32 here'],
+        "kinds": ['variable "half": is float16 in the file, and read as float32'],
     }.get(name, []):
         assert told in messages
 
@@ -117,7 +117,7 @@ def test_what_ds_lacks_is_refused_when_it_is_asked_for() -> None:
             "references": "a type of references",
             "extended": "the type float128",
         }.items():
-            with pytest.raises(UnsupportedError, match=rf'unsupported\.h5: variable "{name}": {what} is not possible'):
+            with pytest.raises(UnsupportedError, match=rf'unsupported\.h5: variable "{name}": {what} is not supported'):
                 file[name][...]
 
 

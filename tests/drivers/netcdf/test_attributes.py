@@ -263,7 +263,7 @@ for odd in ODD:
 def test_reserved_names_of_attributes(name: str, tmp_path: Path) -> None:
     data = {"x": np.int8(1)}
     for meta in ({"x": var([], [], "int8", **{name: 1}), ".": {}}, {"x": var([], [], "int8"), ".": {name: 1}}):
-        with pytest.raises(UnsupportedError, match=f'attribute "{name}": the name is not possible .*reserved'):
+        with pytest.raises(UnsupportedError, match=f'attribute "{name}": the name is not valid .*reserved'):
             write_all(tmp_path / "a.nc", meta, data)
         write_all(tmp_path / "a.nc", meta, data, format="NETCDF3_CLASSIC")
         (tmp_path / "a.nc").unlink()
@@ -272,13 +272,16 @@ def test_reserved_names_of_attributes(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("meta", "message"),
     [
-        ({"a\n": var([], [], "int8")}, r'variable "a\\n": the name "a\\n" is not possible'),
-        ({"x": var(["a "], [2], "int8")}, 'variable "x": the name "a " is not possible'),
-        ({"x": var(["e\u0301"], [2], "int8")}, 'variable "x": the name "e\u0301" .* accents'),
-        ({"x": var(["d"], [2], "int8", **{"a/b": 1})}, 'variable "x": attribute "a/b": the name is not possible'),
-        ({"x": var([], [], "int8"), "x/y": var([], [], "int8")}, 'variable "x": the name "x" is that of a group'),
+        ({"a\n": var([], [], "int8")}, r'variable "a\\n": the name "a\\n" is not valid'),
+        ({"x": var(["a "], [2], "int8")}, 'variable "x": the name "a " is not valid'),
+        ({"x": var(["e\u0301"], [2], "int8")}, 'variable "x": the name "e\u0301" .* composed form'),
+        ({"x": var(["d"], [2], "int8", **{"a/b": 1})}, 'variable "x": attribute "a/b": the name is not valid'),
+        ({"x": var([], [], "int8"), "x/y": var([], [], "int8")}, 'variable "x": the name "x" is also that of a group'),
         ({"x": var([], [], "int8"), ".": {"/a": 1}}, 'attribute "/a": there is no group ""'),
-        ({"y": var(["g"], [2], "int8"), "g/y": var([], [], "int8")}, 'variable "y": the name "g" is that of a group'),
+        (
+            {"y": var(["g"], [2], "int8"), "g/y": var([], [], "int8")},
+            'variable "y": the name "g" is also that of a group',
+        ),
     ],
     ids=range(7),
 )

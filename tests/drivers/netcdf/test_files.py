@@ -280,7 +280,7 @@ def test_threads_do_not_meet_in_the_library(tmp_path: Path) -> None:
 
 
 def test_errors_are_of_the_package(tmp_path: Path) -> None:
-    with pytest.raises(DsError, match='the type "complex" is not possible in NetCDF'):
+    with pytest.raises(DsError, match='the type "complex" is not supported by NetCDF'):
         netcdf.create(tmp_path / "a.nc", {"x": var([], [], "complex")})
 
 

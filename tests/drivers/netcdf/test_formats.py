@@ -184,7 +184,7 @@ def test_a_part_of_a_file_is_stored_in_smaller_chunks(tmp_path: Path) -> None:
 
 def test_compression_that_the_library_lacks(tmp_path: Path) -> None:
     meta = {"x": var(["n"], [3], "int32", missing=False, netcdf={"chunks": [3], "compression": "future"})}
-    with pytest.warns(NetCDFWarning, match='variable "x": the library here has no compression future'):
+    with pytest.warns(NetCDFWarning, match='variable "x": compression future is not available'):
         write_all(tmp_path / "a.nc", meta, {"x": np.arange(3, dtype="i4")})
     assert read_all(tmp_path / "a.nc")[0]["x"][".netcdf"] == {"chunks": [3]}
 

@@ -190,7 +190,7 @@ def test_attributes_get_the_type_of_the_variable(tmp_path: Path) -> None:
 
 
 def test_a_fill_value_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
-    with pytest.warns(NetCDFWarning, match=r'"x": left out: attribute "_FillValue", 1e\+30 is no value of type int16'):
+    with pytest.warns(NetCDFWarning, match=r'"x": left out: attribute "_FillValue", 1e\+30 does not fit int16'):
         write_all(tmp_path / "a.nc", {"x": var([], [], "int16", _FillValue=1e30)}, {"x": 1})
 
 

@@ -227,7 +227,7 @@ def test_types_unknown_to_ds(kind: str, path: Path) -> None:
 def test_a_type_without_variables_is_told(path: Path) -> None:
     with make(path) as file:
         file.createVLType("i4", "ragged_t")
-    with pytest.warns(NetCDFWarning, match='the type "ragged_t" is not possible in ds'):
+    with pytest.warns(NetCDFWarning, match='the type "ragged_t" is not supported by ds'):
         read_all(path)
 
 

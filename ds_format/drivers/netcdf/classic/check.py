@@ -1,6 +1,6 @@
-"""What is wrong with a classic file beyond what reading its variables finds, and where its variables end.
+"""Problems of classic files that reading their variables does not find, and the ends of their variables.
 
-The netCDF4 library, which reads unusual files, takes what is beyond the end of a truncated file for zeros.
+The netCDF4 library, which reads unusual files, returns zeros for values beyond the end of a truncated file.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...base import WARNING, Problem, Report
 from .source import ClassicSource
 
 MAX_VSIZE = 2**32 - 4
-"""Bytes of the largest variable whose size CDF-1 and CDF-2 can tell."""
+"""Bytes of the largest variable whose size fits into headers of CDF-1 and CDF-2."""
 
 
 def check(source: ClassicSource, report: Report) -> None:
-    """Report what is odd in the header of an open file, and what is behind its variables."""
+    """Report problems in the header of an open file, and bytes after its variables."""
     raw = read_items(source.head(), source.size)
     for name, message in _odd(source, raw):
         report(Problem(source.path, name, message, WARNING))
@@ -43,7 +43,7 @@ def _odd(source: ClassicSource, raw: RawHeader) -> Iterator[tuple[str | None, st
             yield variable.name, f"header: vsize: found {variable.vsize}, expected {padded}"
     end = _end(source)
     if source.size > end:
-        yield None, f"found {source.size - end} bytes behind the last variable"
+        yield None, f"found {source.size - end} bytes after the last variable"
 
 
 def _end(source: ClassicSource) -> int:

@@ -1,7 +1,7 @@
-"""What the header of a classic file says, where files before it said the same.
+"""The metadata of a classic file, reused from earlier files with the same header entries.
 
-The files of an archive have the same variables, described in the same words; `classic.read_header` gives the very same
-attributes then. What became of them the time before is not found out again.
+The files of an archive describe the same variables in the same way. `classic.read_header` then returns identical
+attribute objects, and the metadata made from them the time before are reused.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def catalog_of(
     Parameters
     ----------
     header : Header
-        Nobody changes its attributes.
+        Its attributes are not changed.
     path : str
         For warnings.
     read_scalar : callable
@@ -63,8 +63,8 @@ def catalog_of(
         Keys of the variables to return; None: all. Variables that name bounds are returned as well, since their
         attributes hold for the bounds.
     lends : bool
-        Whether variables may be those of files before, for `ClassicValues.read_whole`, which is told of their places.
-        Then they must not be changed.
+        Whether variables may be those of earlier files, for `ClassicValues.read_whole`, which takes their positions as
+        an argument. They must then not be changed.
     """
     if keys is None and len(header.variables) > LARGE:
         return LargeCatalog(header, read_scalar)
@@ -104,7 +104,7 @@ class _Known(NamedTuple):
 
 
 class _Memory:
-    """What the file before said; for one call at a time."""
+    """Metadata of the file before; for one call at a time."""
 
     def __init__(self) -> None:
         self.variables: list[_Known | None] = []
@@ -112,7 +112,7 @@ class _Memory:
         self.names: list[str] = []
         self.unlimited: list[str] = []
         self.record: tuple[str, Original] | None = None
-        """Format, and what the variables do not tell about the file."""
+        """Format, and settings of the file that its variables do not have."""
 
     def catalog(
         self,
@@ -165,7 +165,7 @@ class _Memory:
     def _read(
         self, i: int, place: classic.ClassicVariable, joins: frozenset[str], read_scalar: ReadScalar
     ) -> tuple[FileVariable, dict[str, Any]]:
-        """Return what is said of a variable, and remember it, unless its values decide."""
+        """Return a variable and its metadata, and remember them unless they depend on its values."""
         described = _described(place, self.names)
         variable, properties = read_variable(described, frozenset(self.unlimited), joins, read_scalar)
         while len(self.variables) <= i < MOST:
@@ -181,7 +181,7 @@ class _Memory:
 
 
 class LargeCatalog:
-    """A catalog of a file with very many variables, which takes no memory for each of them beyond that of the header.
+    """A catalog of a file with very many variables, which needs no memory per variable in addition to the header.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A classic file in one go, above all a small one, which is held in memory; and small files in a row, as one."""
+"""Classic files read in one call, above all small ones, which are held in memory; and series of small files."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SmallClassicFile(NamedTuple):
 
     body: Body
     header: classic.ClassicHeader
-    """Who makes metadata of its attributes changes them."""
+    """Making metadata from its attributes changes them."""
 
 
 def hold(path: str, content: bytearray) -> SmallClassicFile | None:
-    """Return what is held of a small file; None if it is no classic one, or says what a `Source` has to tell of.
+    """Return a small file in memory; None if it is not a classic one, or if only a `Source` can read its metadata.
 
     See `drivers.base.SmallFiles`.
     """
@@ -45,7 +45,7 @@ def hold(path: str, content: bytearray) -> SmallClassicFile | None:
 
 
 def digest(held: SmallClassicFile) -> int:
-    """Return what tells the header of a file from others."""
+    """Return a checksum of the header of a file."""
     return zlib.crc32(held.body.read(0, held.header.size))
 
 
@@ -55,7 +55,7 @@ def from_held(path: str, held: SmallClassicFile, keys: Collection[str] | None, u
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, unpack: bool | None) -> Dataset | Body:
-    """Read a dataset; the body of the file if it is no classic one, or an unusual one: the netCDF4 library shall read.
+    """Read a dataset; return the body of the file if the netCDF4 library must read it: not classic, or unusual.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def _dataset(
 
 
 class ClassicRow:
-    """What classic files in a row say; see `drivers.base.FileRow`.
+    """A series of classic files; see `drivers.base.FileRow`.
 
-    A file follows another one if their headers differ in attributes of the dataset, and in where values lie, at most.
+    Headers of successive files may differ only in attributes of the dataset and in positions of values.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ClassicRow:
         catalog = catalog_of(held.header, path, self._values.scalar)
         self._variables = catalog.variables
         self.entries: Metadata = dict(catalog.meta)
-        # of these the values decide what is said of them
+        # the metadata of these depend on their values
         self._is_alone = any(not variable.shape and variable.sentinels for variable in self._variables.values())
 
     def start(
@@ -148,7 +148,7 @@ class ClassicRow:
         return self.entries[META].copy()
 
     def take(self, path: str, held: SmallClassicFile) -> dict[str, Any] | None:
-        """Take one more file; see `drivers.base.FileRow`."""
+        """Take another file; see `drivers.base.FileRow`."""
         header, known = held.header, self._header
         if self._is_alone or header.format != known.format or header.dimensions != known.dimensions:
             return None
@@ -168,7 +168,7 @@ class ClassicRow:
         return {escape(name): value for name, value in header.attributes.items()}
 
     def typed(self, entries: Metadata) -> Metadata:
-        """Return entries as they are: attributes have their types."""
+        """Return entries unchanged: attributes have their types."""
         return entries
 
     def missing(self) -> Mapping[str, bool]:

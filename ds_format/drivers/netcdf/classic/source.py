@@ -44,7 +44,7 @@ class ClassicValues(Reading):
     def read_whole(self, variable: FileVariable, place: classic.ClassicVariable) -> Any:
         """Return one variable, at a place of which the variable itself need not know."""
         if self._body.memory is not None and variable.kind == "number" and variable.shape:
-            # a small file without missing values needs no more than this
+            # enough for a small file without missing values
             try:
                 values, may_miss = classic.values(self._body, place, None, variable.sought)
                 if not may_miss:
@@ -66,7 +66,7 @@ class ClassicValues(Reading):
             raise error.at(path=self._path)
 
     def _job(self, variable: FileVariable, slices: Slices) -> Job:
-        # no library is needed: what comes next may be read while this is written
+        # no library is needed: the next slab may be read while this one is written
         return Job(partial(self._slab, variable, slices), self._body.memory is None)
 
     def scalar(self, place: classic.ClassicVariable) -> NDArray[Any] | None:
@@ -85,7 +85,7 @@ class ClassicHandle(PositionedHandle):
     Attributes
     ----------
     variable : FileVariable
-        What the header says of it.
+        The variable, from the header.
     type : str or None
         Name of the ds type.
     """
@@ -112,7 +112,7 @@ BLOCK_LIMIT = 1024 * 1024
 
 
 def opened(body: Body) -> ClassicSource | None:
-    """Open a classic file; None if it is none, or an unusual one, which the netCDF4 library shall read.
+    """Open a classic file; None if it is not one, or an unusual one, which the netCDF4 library must read.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class ClassicSource(Opened):
     """
 
     origin: Origin
-    """Set by whoever opens the source."""
+    """Set by the function that opens the source."""
     is_watched_by_path = False
     faults: Mapping[str, DsError]
     held: int
@@ -173,7 +173,7 @@ class ClassicSource(Opened):
 
     @property
     def _opened(self) -> ClassicValues:
-        """What reads values."""
+        """The reader of values."""
         if self._values is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         return self._values
@@ -205,7 +205,7 @@ class ClassicSource(Opened):
 
     @once
     def _stamp(self) -> Stamp:
-        """What tells whether the file is still this one."""
+        """The stamp that shows whether the file was replaced."""
         return ClassicHandle.stamp_of(self.path, self.watch, self.head())
 
     def head(self) -> memoryview:
@@ -213,6 +213,6 @@ class ClassicSource(Opened):
         return memoryview(self._head)[: self.header.size]
 
     def close(self) -> None:
-        """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
+        """Release the file, which is closed when no thread reads it any more. A file in memory stays readable."""
         if not self.held:
             self._values, self.watch = None, Watch()

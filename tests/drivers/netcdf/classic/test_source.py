@@ -288,8 +288,8 @@ ODD: dict[str, tuple[File, bytes, list[tuple[str | None, str]]]] = {
         b"",
         [("x", "header: vsize: found 13, expected 12")],
     ),
-    "more": (FILE, b"more", [(None, "found 4 bytes behind the last variable")]),
-    "more behind fixed": (FILE._replace(variables=[FIXED]), b"\0", [(None, "found 1 bytes behind the last variable")]),
+    "more": (FILE, b"more", [(None, "found 4 bytes after the last variable")]),
+    "more behind fixed": (FILE._replace(variables=[FIXED]), b"\0", [(None, "found 1 bytes after the last variable")]),
 }
 
 
