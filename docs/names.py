@@ -18,6 +18,8 @@ LINKED = re.compile(r"(?:ds|ds_format)\.\w+(?:\.\w+)*|xarray\.\w+|[A-Z][a-zA-Z]*
 
 PUBLIC = {
     re.compile(r"str \| bytes \| ~?os\.PathLike\[str\] \| ~?os\.PathLike\[bytes\]"): "Path",
+    re.compile(r"(?<![\w.])(Any)(?!\w)"): r"typing.\1",
+    re.compile(r"(?<![\w.])(Callable|Iterable|Iterator|Mapping|Sequence)(?=\[)"): r"collections.abc.\1",
     re.compile(r"xarray\.core\.\w+\.(?=\w)"): "xarray.",
     re.compile(r"concurrent\.futures\._base\."): "concurrent.futures.",
 }
@@ -56,6 +58,11 @@ def public(text: str) -> str:
     return text
 
 
+def renamed(_app: Sphinx, _env: Any, node: pending_xref, _text: nodes.Node) -> None:
+    """Look for a type of an overloaded signature, which autodoc does not pass to `readable`, by its public name."""
+    node["reftarget"] = public(node["reftarget"])
+
+
 def unlinked(_app: Sphinx, _env: Any, node: pending_xref, text: nodes.Node) -> nodes.Node | None:
     """Return the text of a name that has no page, without a warning. Links that somebody wrote as such are still checked."""
     return text if node.get("optional") else None
@@ -66,5 +73,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("sphinx.ext.autodoc")
     app.add_role("name", Name())
     app.connect("autodoc-process-signature", readable)
+    app.connect("missing-reference", renamed, priority=100)
     app.connect("missing-reference", unlinked, priority=900)  # after intersphinx
     return {"parallel_read_safe": True}
