@@ -58,7 +58,10 @@ def svg(found: Mapping[str, str]) -> str:
     """Return the picture: the fastest first, on an axis of powers of ten."""
     order = sorted(found, key=lambda name: seconds(found[name]))
     bottom = TOP + STEP * len(order)
-    notes = ("Time per file, with values and attributes. Shorter is better.", "Each step of the axis is ten times the last.")
+    notes = (
+        "Time per file, with values and attributes. Shorter is better.",
+        "Each step of the axis is ten times the last.",
+    )
     parts = [
         '<text class="title" x="8" y="22">Reading a small file: nine variables, 55 attributes</text>',
         *(f'<text class="small" x="8" y="{40 + 15 * i}">{note}</text>' for i, note in enumerate(notes)),

@@ -1,8 +1,8 @@
-"""Links to the documentation of Python, NumPy and xarray, which building needs no network for.
+"""Links to the documentation of Python, NumPy and xarray. Building the documents needs no network.
 
-`docs/inventories/PROJECT.txt` has one object a line: name, type, address below the project's site. Sphinx gets these lines as
-an inventory of intersphinx. `python docs/inventories.py` refreshes them from the sites: it needs a network, keeps the
-names, and fails if a site no longer has one. To add a name, add a line with any address, and refresh.
+`docs/inventories/PROJECT.txt` has one object per line: name, type, and address below the project's site. Intersphinx
+reads these lines as an inventory. `python docs/inventories.py` refreshes the addresses from the sites. It needs a
+network, and fails if a site no longer has one of the names. To add a name, add a line with any address, and refresh.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ SITES = {
     "numpy": "https://numpy.org/doc/stable/",
     "xarray": "https://docs.xarray.dev/en/stable/",
 }
-HEADER = "# Sphinx inventory version 2\n# Project: {}\n# Version: \n# The remainder of this file is compressed using zlib.\n"
+HEADER = (
+    "# Sphinx inventory version 2\n# Project: {}\n# Version: \n# The remainder of this file is compressed using zlib.\n"
+)
 
 
 def objects(project: str) -> dict[str, tuple[str, str]]:

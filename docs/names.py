@@ -64,7 +64,7 @@ def renamed(_app: Sphinx, _env: Any, node: pending_xref, _text: nodes.Node) -> N
 
 
 def unlinked(_app: Sphinx, _env: Any, node: pending_xref, text: nodes.Node) -> nodes.Node | None:
-    """Return the text of a name that has no page, without a warning. Links that somebody wrote as such are still checked."""
+    """Return the text of an optional link that has no page, without a warning. Explicit links are still checked."""
     return text if node.get("optional") else None
 
 
