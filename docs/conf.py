@@ -69,7 +69,7 @@ numpydoc_xref_aliases = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
-copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"  # nobody copies what was printed
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"  # output has no button
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery_src",

@@ -23,7 +23,7 @@ PUBLIC = {
     re.compile(r"xarray\.core\.\w+\.(?=\w)"): "xarray.",
     re.compile(r"concurrent\.futures\._base\."): "concurrent.futures.",
 }
-"""What signatures contain → what users write."""
+"""Text of signatures → the names that users write."""
 NOT_CALLED = {"ds_format.File", "ds_format.Variable"}
 """Classes that other functions make objects of."""
 
