@@ -2,7 +2,7 @@
 A range of colours
 ==================
 
-``limits:`` sets the values of the first and the last colour. Arrows at the colour bar mean that there are values beyond.
+``limits:`` sets the values of the first and the last colour. Arrows at the colour bar mark values beyond them.
 ``colormap:`` is the name of a colour map of matplotlib.
 """
 
