@@ -228,27 +228,15 @@ SHORT = Shown(
     "",
     USUAL,
     (
-        Row("read a report of a station: 9 variables, 55 attributes", ("stations, read, headers differ",)),
+        Row("read a station report: 9 variables, 55 attributes", ("stations, read, headers differ",)),
         Row(
-            "many of them as one dataset, `ds.read_many(dim=...)`, per file",
+            "many as one dataset, `ds.read_many(dim=...)`, per file",
             ('stations, read_many(dim="time"), headers differ',),
         ),
-        Row("write one, whole or absent", ("stations, write, headers differ",)),
+        Row("write one, atomically", ("stations, write, headers differ",)),
         Row("read / write 400 MB", ("read large", "write large")),
         Row("one field of a hundred of 1 GB", ("slab of large",)),
-        Row(
-            "in xarray: open and load fifty variables",
-            ("xarray, load a file of fifty",),
-            {"netCDF4": (NETCDF, "(its engine)")},
-            without=(ALONE, THEIRS),
-        ),
-        Row(
-            "read a compressed netCDF-4 file of 500 MB",
-            ("compressed, read",),
-            {ALONE: (COPY, "(one copy)")},
-            without=(THEIRS,),
-        ),
         LISTING,
     ),
 )
-"""What README.md has: rows that somebody who is new here asks for."""
+"""The table of README.md: at most six rows, for readers who are new to the package."""

@@ -1,9 +1,9 @@
 """Open the built documents in a browser, and the guides in JupyterLab: `python docs/check_site.py SITE PICTURES`.
 
-Of each page, at the width of a desk and of a phone, in light and in dark: no error in the console, no request that
-fails, nothing wider than the window; and the search finds what it should. SITE is the folder that Sphinx built,
-PICTURES one for screenshots. With `--lab` the guides are opened in JupyterLab as well. The exit status is 1 if anything
-was wrong. It takes playwright, and a Chromium: that of `CHROMIUM`, of the system, or of playwright.
+Each page is opened at the width of a desk and of a phone, in light and in dark. There must be no error in the console,
+no request that fails, and nothing wider than the window. The search must find a known name. SITE is the folder that
+Sphinx built, PICTURES a folder for screenshots. `--lab` also opens the guides in JupyterLab. The exit status is 1 if
+there was a fault. You need playwright and a Chromium: that of `CHROMIUM`, an installed one, or that of playwright.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SAMPLE = ROOT / "examples" / "sample.nc"
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
 SHOWN = (
-    *("index", "quickstart", "notebook", "formats", "architecture", "performance", "differences", "search"),
+    *("index", "quickstart", "safety", "notebook", "formats", "architecture", "performance", "differences", "search"),
     *("commands/index", "commands/convert", "python/index", "python/errors"),
     *("python/generated/ds_format.read", "python/generated/ds_format.File"),
     *("gallery/index", "gallery/plot_4_gaps", "gallery/plot_7_terminal"),
@@ -52,7 +52,7 @@ TOO_WIDE = """() => {
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and does not tell of it."""
+    """Serves files, without a log."""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""

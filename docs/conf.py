@@ -3,19 +3,33 @@
 import sys
 from pathlib import Path
 
-from ds_format import __version__
+from ds_format import __version__, errors
 
 sys.path.insert(0, str(Path(__file__).parent))  # extensions of these documents
+
+import inventories
 
 project = "ds_format"
 author = "The ds_format developers"
 copyright = "2026, The ds_format developers"  # noqa: A001 - the name that Sphinx wants
 release = __version__
 
+BUILTIN = [name for name in inventories.objects("python") if "." not in name]
+DOCUMENTED = sorted({
+    *(name for name in vars(errors) if name.endswith("Error")),
+    *("Conversion", "Dataset", "Difference", "Differences", "File", "Problem", "Variable"),
+})
+INTERNAL = [
+    *("Document", "Where", "query.Where", "ds_format.base.modes.use", "ds_format.binpickle.inspection.FileInfo"),
+    *("ds_format.binpickle.machine.outline.Node", "ds_format.zds.findings.Finding", "numpy.int64"),
+    *("ds_format.zds.store_access.WritableStore", "ds_format.zds.training.Batches"),
+]
+"""Types in signatures that have no page."""
+
 extensions = [
-    *("command_help", "layers", "pictures"),
-    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"),
-    *("myst_nb", "sphinx_design", "sphinx_gallery.gen_gallery"),
+    *("command_help", "inventories", "layers", "names", "pictures"),
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc"),
+    *("myst_nb", "sphinx_copybutton", "sphinx_design", "sphinx_gallery.gen_gallery"),
 ]
 exclude_patterns = ["_build", "_screenshots", "jupyter_execute", "gallery_src", "**.ipynb_checkpoints"]
 templates_path = ["_templates"]
@@ -24,10 +38,38 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "off"  # what is stored is shown: docs/stored.py executes notebooks
 
-default_role = "literal"  # words in single backticks of docstrings are names
+default_role = "name"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # docstrings tell types
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+nitpick_ignore = [("py:class", name) for name in INTERNAL]
+maximum_signature_line_length = 72  # a longer signature has one line for each parameter
 numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # words that are not in the next table
+numpydoc_xref_aliases = {
+    **{name: f":obj:`{name}`" for name in BUILTIN},
+    **{name: f"ds_format.{name}" for name in DOCUMENTED},
+    "PathLike": "os.PathLike",
+    "callable": "collections.abc.Callable",
+    "iterable": "collections.abc.Iterable",
+    "iterator": "collections.abc.Iterator",
+    "mapping": "collections.abc.Mapping",
+    "sequence": "collections.abc.Sequence",
+    "MaskedArray": "numpy.ma.MaskedArray",
+    "ndarray": "numpy.ndarray",
+    "dtype": "numpy.dtype",
+    "DataArray": "xarray.DataArray",
+    "DataTree": "xarray.DataTree",
+    **{f"xarray.{name}": f":obj:`xarray.{name}`" for name in ("Dataset", "DataArray", "DataTree")},
+    **{name: name for name in ("array_like", "scalar")},  # numpydoc would link them to a glossary
+}
+"""Words of the types in docstrings → the objects that they link to."""
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"  # output has no button
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery_src",
@@ -50,5 +92,5 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
-pygments_dark_style = "one-dark"
+pygments_dark_style = "github-dark"
 html_title = f"ds_format {release}"

@@ -1,7 +1,7 @@
-"""Whether every link of the built documents leads somewhere: `python docs/links.py FOLDER`, also a library.
+"""Check the links of the built documents: `python docs/links.py FOLDER`. The module is also used as a library.
 
-Looked at are `href`, `src`, `srcset` and `data` of all elements. One that stays inside of the folder has to lead to a
-file, and one with an anchor to an element with that id. What is elsewhere in the world is not asked for.
+`href`, `src`, `srcset` and `data` of all elements are checked. A link inside of the folder must lead to a file, and one
+with an anchor to an element with that id. External links are not checked.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """What a page links to, and where it can be linked to."""
+    """The links of a page, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.links: list[tuple[int, str]] = []
-        """Line, and what stands there."""
+        """Line number and link."""
         self.ids: set[str] = set()
         self.feed(text)
         self.close()

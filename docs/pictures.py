@@ -39,7 +39,7 @@ UNWANTED = (
 
 
 class Run:
-    """What the commands of one script share, and what they made."""
+    """The folder of the commands of one script, and their output."""
 
     folder: tempfile.TemporaryDirectory[str]
     commands: list[str]
@@ -111,7 +111,7 @@ def scrape(_block: Any, variables: dict[str, Any], conf: dict[str, Any]) -> str:
         else:
             photograph(made, target)
         place, words = os.path.relpath(target, conf["src_dir"]), run.commands[-1]
-        shown.append(f"\n.. image:: /{place}\n   :alt: What the command draws: {words}\n   :class: {kind}\n")
+        shown.append(f"\n.. image:: /{place}\n   :alt: Drawn by the command: {words}\n   :class: {kind}\n")
     run.pictures, run.printed = [], []
     return "".join(shown)
 

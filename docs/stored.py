@@ -1,17 +1,16 @@
-"""Execute the guides, and store in them what they print and draw.
+"""Execute the guides, and store their output in them.
 
-`python docs/stored.py` does so with all notebooks of `docs/guides`, `python docs/stored.py zarr.ipynb ...` with some.
-`python docs/stored.py --age` executes nothing: it tells how old what is stored is, and where cells changed since; its
-exit status is then 1.
+`python docs/stored.py` executes all notebooks of `docs/guides`, `python docs/stored.py zarr.ipynb ...` some of them.
+`python docs/stored.py --age` executes nothing. It prints the age of the stored output and the notebooks whose cells
+have changed since; the exit status is then 1.
 
-A page that is built from a notebook shows what is stored. So that it changes only if something is different, all that
-differs from run to run without a meaning is taken out: times of execution, addresses in memory, random identifiers,
-the temporary folder. A notebook that fails, prints to stderr, or tells something of the machine is not stored; nor are
-those behind it.
+Pages show the stored output. Details that differ from run to run are removed from it: times of execution, addresses in
+memory, random identifiers, the temporary folder. A notebook that fails, prints to stderr, or shows details of the
+machine is not stored, and neither are the notebooks after it.
 
-Each notebook has a kernel and an empty folder of its own, with `sample.nc` in it and `ds` on the path. Commands stand
-in cells that begin with `%%sh`; those that are meant to fail have `2>&1 || ...` behind them. `!COMMAND` is refused,
-since notebooks take what stands in braces behind it for Python, and go on when the command has failed.
+Each notebook has a kernel and an empty folder of its own, with `sample.nc` in it and `ds` on the path. Put commands in
+cells that begin with `%%sh`, and `2>&1 || ...` after commands that are meant to fail. `!COMMAND` is refused: notebooks
+interpret braces in it as Python, and continue when the command has failed.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ SAMPLE = ROOT / "examples" / "sample.nc"
 PACKAGE = Path(ds_format.__file__).parents[1]
 
 KEY = "ds_format"
-"""Of the metadata of a notebook: where its outputs come from."""
+"""Key in the metadata of a notebook, for the origin of its output."""
 TIMEOUT = 120
 """Seconds that a cell may take."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 IDENTIFIER = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PRIVATE = re.compile(r"tcp://|(?<![\w./-])/(?:home|root|tmp|var|usr|opt|mnt|srv|work|Users|private)/")
-"""What no output may have, on whatever machine it was made."""
+"""Details that no output may show, on any machine."""
 COMMON = {"localhost", "root", "user"}
 """Names of hosts and users that tell nothing."""
 PNG_SIZE = 60_000
@@ -110,13 +109,13 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def digest(notebook: dict[str, Any]) -> str:
-    """Return a digest of the sources of all cells of code. What stands between them changes no output."""
+    """Return a digest of the sources of all code cells. Text between them does not change the output."""
     sources = [joined(cell["source"]) for cell in code_cells(notebook)]
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()[:16]
 
 
 def state(notebook: dict[str, Any], today: datetime.date) -> tuple[str, bool]:
-    """Return what is to be told of the stored outputs, and whether they are those of the cells."""
+    """Return a description of the stored output, and whether it belongs to the present cells."""
     stored = notebook["metadata"].get(KEY)
     if stored is None:
         return "never executed", False
@@ -239,7 +238,7 @@ def clean(output: dict[str, Any], work: str, known: dict[str, str], names: Itera
     work : str
         The folder in which the notebook was executed: paths begin in it.
     known : dict
-        Random identifiers of the notebook so far → what stands in their place.
+        Random identifiers of the notebook so far → their replacements.
     names : iterator of int
         Numbers for new ones.
     """

@@ -2,12 +2,12 @@
 A line
 ======
 
-A variable of one dimension becomes a line. The variable that is called as the dimension gives the axis, and times
-become dates.
+A variable with one dimension is drawn as a line. The variable named like the dimension is the axis, and times become
+dates.
 """
 
 # %%
-# The measurements at one of the stations in ``sample.nc``, whose packed numbers are unpacked:
+# Draw the temperature at one station in ``sample.nc``. Packed values are unpacked:
 from pictures import sh
 
 sh("ds plot temperature sample.nc sel: { station: 0 } -o line.png")

@@ -2,11 +2,11 @@
 A map
 =====
 
-A variable of two dimensions becomes a map. Of more dimensions, select until two are left.
+A variable with two dimensions is drawn as a map. If it has more, select positions until two remain.
 """
 
 # %%
-# What was selected stands in the title:
+# The title shows the selection:
 from pictures import sh
 
 sh("ds plot pressure sample.nc sel: { time: 0 } -o map.png")

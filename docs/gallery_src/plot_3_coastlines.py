@@ -2,11 +2,11 @@
 A map of the world
 ==================
 
-Longitudes and latitudes are told by their units.
+Longitudes and latitudes are recognised by their units, and coastlines are drawn.
 """
 
 # %%
-# A made-up temperature at the surface:
+# Make up a temperature at the surface:
 import numpy as np
 
 import ds_format as ds
@@ -29,7 +29,7 @@ ds.write(
 )
 
 # %%
-# Drawn as a whole:
+# Draw the map:
 from pictures import sh
 
 sh("ds plot temperature world.ds -o world.png")

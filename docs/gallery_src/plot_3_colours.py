@@ -2,12 +2,12 @@
 A range of colours
 ==================
 
-``limits:`` tells from which to which value colours go; arrows at the bar tell that there are values beyond.
-``colormap:`` is a name that matplotlib knows.
+``limits:`` sets the values of the first and the last colour. Arrows at the colour bar mark values beyond them.
+``colormap:`` is the name of a colour map of matplotlib.
 """
 
 # %%
-# The same kind of map in other colours, the same ones for whatever day is drawn:
+# Use fixed limits to compare maps of several days:
 from pictures import sh
 
 sh("ds plot pressure sample.nc sel: { time: 3 } limits: { 999 1002 } colormap: cividis -o colours.png")

@@ -2,11 +2,11 @@
 Gaps in a time series
 =====================
 
-What is missing stays blank.
+Missing values are left blank.
 """
 
 # %%
-# A gauge of tides that failed twice:
+# Make up a tide gauge that failed twice:
 import numpy as np
 
 import ds_format as ds
@@ -27,11 +27,11 @@ ds.write(
 )
 
 # %%
-# All of it:
+# Draw the whole series:
 from pictures import sh
 
 sh("ds plot level tide.ds -o tide.png")
 
 # %%
-# Three days of it, between two dates:
+# Draw three days, between two dates:
 sh("ds plot level tide.ds between: { time: { 2026-03-02 2026-03-05 } } -o days.png")

@@ -2,11 +2,11 @@
 Depth
 =====
 
-An axis that counts downward, as CF tells it by ``positive``, is drawn so.
+An axis with the CF attribute ``positive: down`` is drawn downward.
 """
 
 # %%
-# A year of temperatures below the surface of a lake:
+# Make up a year of temperatures below the surface of a lake:
 import numpy as np
 
 import ds_format as ds
@@ -29,11 +29,11 @@ ds.write(
 )
 
 # %%
-# All of it, as a section:
+# Draw a section:
 from pictures import sh
 
 sh("ds plot temperature lake.ds -o section.png")
 
 # %%
-# A profile, at the day that is nearest to a date:
+# Draw a profile at the day nearest to a date:
 sh("ds plot temperature lake.ds at: { time: 2026-08-01 } -o profile.png")

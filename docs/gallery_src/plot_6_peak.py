@@ -2,11 +2,11 @@
 A million values
 ================
 
-Of a long line each stretch keeps its least and its greatest value, so that no peak is lost.
+A long line is reduced to the minimum and maximum of each interval, so no peak is lost.
 """
 
 # %%
-# Noise, and one value that stands out:
+# Make up noise with one large value:
 import numpy as np
 
 import ds_format as ds
@@ -16,7 +16,7 @@ noise[654_321] = 25
 ds.write("noise.ds", {"signal": noise, ".": {"signal": {".dims": ["sample"], "units": "mV"}}})
 
 # %%
-# All of them are read, in blocks:
+# All values are read, in blocks:
 from pictures import sh
 
 sh("ds plot signal noise.ds -o noise.png")

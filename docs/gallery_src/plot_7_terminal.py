@@ -2,15 +2,15 @@
 In the terminal
 ===============
 
-Without ``-o`` the drawing is text, as wide as the terminal, and needs no other library.
+Without ``-o`` the plot is text, as wide as the terminal. It needs no other library.
 """
 
 # %%
-# A line:
+# Draw a line:
 from pictures import sh
 
 sh("ds plot temperature sample.nc sel: { station: 0 }")
 
 # %%
-# A map:
+# Draw a map:
 sh("ds plot pressure sample.nc at: { time: 2026-01-05 }")

@@ -1,4 +1,4 @@
-"""One file to another, variable by variable and block by block, in bounded memory."""
+"""Convert one file to another, variable by variable and block by block, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .creation import created
 
 SMALL_SIZE = 1 << 20
-"""Bytes of all values in memory up to which a file is written in one step, by formats that do so."""
+"""Bytes of all values in memory, up to which formats that can do so write a file in one step."""
 
 
 def convert(
@@ -32,28 +32,28 @@ def convert(
     progress: Progress | None = None,
     **options: Any,
 ) -> None:
-    """Convert a file to another format, or select a part of it.
+    """Convert a file to another format, or a part of it. The shell's command for this is `ds select`.
 
-    Data flow in blocks, so that files may be larger than memory. The target appears whole or not at all; it may be the
+    Data are converted block by block, so files can be larger than memory. Writing is atomic. The target can be the
     source itself.
 
     Parameters
     ----------
     source, target : str, bytes or PathLike
-        The suffixes tell the formats.
+        The suffixes determine the formats.
     variables : sequence of str, optional
         Names of the variables to convert; all by default.
     sel, range_, at, between : dict, optional
         As `ds_format.read`.
     jd : bool
-        Whether variables of time become Julian dates, as with `ds_format.read`. With the options `time_units` or
-        `calendar`, if the format of the target has them, they are written so instead.
+        Convert variables of time to Julian dates, as `ds_format.read` does. The options `time_units` and `calendar` of
+        the target write times in these units instead, if its format has them.
     skip_unsupported : bool
-        Leave out variables that the ds model cannot hold, with a warning, instead of raising.
+        Leave out variables that the ds model cannot hold, with a warning, instead of raising an error.
     progress : callable, optional
-        Called with the bytes done and the bytes in all, both of the data in memory.
+        Called with the number of converted bytes and the total number, both of the data in memory.
     **options
-        Of the format of the target.
+        Options of the target's format; see `ds_format.write`.
 
     Raises
     ------
@@ -64,10 +64,11 @@ def convert(
 
     Examples
     --------
-    >>> from ds_format import read, write
-    >>> write("day.ds", {"t": [0, 6, 12], "x": [1.5, 2.5, 3.5], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
-    >>> convert("day.ds", "noon.json", ["x"], between={"t": (6, None)})
-    >>> read("noon.json")["x"]
+    >>> import ds_format as ds
+    >>> meta = {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}
+    >>> ds.write("day.ds", {"t": [0, 6, 12], "x": [1.5, 2.5, 3.5], ".": meta})
+    >>> ds.convert("day.ds", "noon.json", ["x"], between={"t": (6, None)})
+    >>> ds.read("noon.json")["x"]
     array([2.5, 3.5])
     """
     selection = Selection(variables, sel, range_, at, between, jd or not drivers.TIMES.isdisjoint(options))
@@ -82,13 +83,13 @@ def convert_selection(
     progress: Progress | None = None,
     **options: Any,
 ) -> None:
-    """Convert a part of a file; parameters and errors as `convert`."""
+    """Convert a part of a file. Parameters and errors are those of `convert`."""
     with open_subset(source, selection, skip_unsupported=skip_unsupported) as part:
         write_subset(part, target, progress, **options)
 
 
 def write_subset(part: Subset, target: Path, progress: Progress | None = None, **options: Any) -> None:
-    """Write what is open to a file; parameters and errors as `convert`."""
+    """Write an open part of a file to another file. Parameters and errors are those of `convert`."""
     format = drivers.find(target)
     meta = part.meta
     with part.telling_of_skipping():
@@ -126,7 +127,7 @@ def _copy(part: Source, sink: Sink, keys: Iterable[str], total: int, progress: P
 
 
 def counted(blocks: Iterable[Any], report: Callable[[int], None]) -> Iterator[Any]:
-    """Yield blocks, and report how many values the following code has taken."""
+    """Yield blocks, and report how many values have been consumed."""
     n = 0
     for block in blocks:
         yield block

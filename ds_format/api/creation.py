@@ -1,4 +1,4 @@
-"""A file of any format being written: its options are checked, and values get the form that the format can keep."""
+"""Create a file of any format: check its options, and encode values as the format can store them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ..timeaxis.units import decode
 from ..views.subset import Path
 
 CODED = ("times", "time_units", "calendar")
-"""Options that say how times are written; the format does not know them."""
+"""Options for the encoding of times. They are not passed to the format."""
 
 
 @contextlib.contextmanager
 def created(
     path: Path, meta: Metadata, known: drivers.Format | None = None, *, whole: Entries | None = None, **options: Any
 ) -> Iterator[Sink]:
-    """Create a file that is whole after the block, and absent if that raises; see `create_sink`."""
+    """Create a file. It is complete after the block, and is not created if the block raises; see `create_sink`."""
     sink = create_sink(path, meta, known, whole=whole, **options)
     try:
         yield sink
@@ -51,22 +51,22 @@ def create_sink(
     ----------
     path : str, bytes or PathLike
     meta : Metadata
-        Of the dataset. Variables of time, those with a true `.time`, are given as Julian dates.
+        Metadata of the dataset. Variables of time, those with `.time: true`, are written as Julian dates.
     known : Format, optional
-        Instead of the one that the suffix tells.
+        The format, instead of that of the suffix.
     whole : Entries, optional
         See `Coding`.
     **options
-        `time_units` and `calendar`, as in CF: what variables of time are written in, by default Julian dates in the
-        proleptic Gregorian calendar. `times="iso"`: all times are written as text by ISO 8601. The others go to the
-        format.
+        `time_units` and `calendar`, as in CF: units and calendar for variables of time. By default these are Julian
+        dates in the proleptic Gregorian calendar. `times="iso"` writes all times as text in ISO 8601. All other options
+        are passed to the format.
 
     Raises
     ------
     OSError
         If the file cannot be created.
     DriverError
-        If no format has the suffix, or the format has no such option.
+        If the suffix is unknown, or the format does not have an option.
     UnsupportedError
         If the format cannot hold the dataset.
     """
@@ -84,27 +84,27 @@ def create_sink(
 
 
 class Coding:
-    """How a format stores variables: packed values unpacked, if it cannot keep their scale, and times.
+    """The encoding of variables for a format: unpacking, if the format cannot store the scale, and times.
 
     Parameters
     ----------
     meta : Metadata
-        Of the variables.
+        Metadata of the variables.
     format : Format
     whole : Entries, optional
-        Of the file that they are a part of. Bounds have packing, units and calendar from their coordinate, even if the
-        part does not include it.
+        Metadata of the file that they are a part of. Bounds have packing, units and calendar from their coordinate,
+        even if the part does not include it.
     times, time_units, calendar : str, optional
         As `create_sink`.
 
     Attributes
     ----------
     meta : Metadata
-        Of the variables as they are stored.
+        Metadata of the variables as they are stored.
     steps : dict
         Key → the functions that are applied to blocks of a variable, one after another.
     unclear : list of DsError
-        Why times are not written as text.
+        Reasons why times are not written as text.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class Coding:
         Raises
         ------
         DsError
-            If values cannot be stored so; the message names the variable.
+            If values cannot be encoded. The message names the variable.
         """
         steps = self.steps.get(key, ())
         for block in _cut(blocks, self.meta[key]) if steps else blocks:
@@ -164,7 +164,7 @@ class Coding:
         self.steps.setdefault(key, []).append(step)
 
     def _julian(self) -> set[str]:
-        """Return the keys of variables that are given as Julian dates, and of their bounds."""
+        """Return the keys of variables that are Julian dates, and of their bounds."""
         meta = self.meta
         times = {key for key, entry in meta.items() if key != META and entry.get(".time") is True}
         bounds = {key for parent in times for key in parents_bounds(meta[parent]) if key in meta and key != META}
@@ -213,12 +213,12 @@ class Coding:
 
 
 def check_times(times: str, time_units: str | None = None, calendar: str | None = None) -> None:
-    """Check the options that say how times are written.
+    """Check the options for the encoding of times.
 
     Raises
     ------
     DriverError
-        If they contradict each other, or times cannot be written so.
+        If they contradict each other, or `times` is not supported.
     """
     if times != "iso":
         raise DriverError(f'times: found {times!r}, expected "iso"')
@@ -227,7 +227,7 @@ def check_times(times: str, time_units: str | None = None, calendar: str | None 
 
 
 def _cut(blocks: Iterable[Any], entry: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield blocks of numbers in parts that are no larger than a block once they have the type of the metadata."""
+    """Yield blocks of numbers in parts that, in the type of the metadata, are at most as large as a block."""
     size = TYPES[entry[".type"]].size
     for block in blocks:
         if block.size * size <= BLOCK_SIZE or entry[".type"] == "unicode":
@@ -237,7 +237,7 @@ def _cut(blocks: Iterable[Any], entry: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _counted(block: Any, units: str, calendar: str) -> Any:
-    """Return Julian dates (days) in other units; masks stay."""
+    """Return Julian dates (days) in other units. Masks are kept."""
     if np.asarray(np.ma.getdata(block)).dtype.kind not in "fiu":
         raise UnsupportedError("found values that are no numbers, expected Julian dates")
     return from_julian(block, units, calendar)
@@ -251,7 +251,7 @@ def _iso(block: Any, units: Any, calendar: Any) -> Any:
 
 
 class _CodedSink:
-    """A Sink of a file that stores variables in another form than they are given in."""
+    """A Sink that encodes the variables before it writes them."""
 
     def __init__(self, sink: Sink, coding: Coding, path: str):
         self._sink = sink

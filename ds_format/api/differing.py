@@ -1,4 +1,4 @@
-"""What differs between two datasets: files of any formats, datasets in memory, objects of xarray."""
+"""Compare two datasets: files of any formats, datasets in memory, objects of xarray."""
 
 from __future__ import annotations
 
@@ -41,43 +41,44 @@ def diff(
     first: bool = False,
     progress: Progress | None = None,
 ) -> Differences:
-    """Find out what differs between two datasets.
+    """Compare two datasets.
 
-    Files are read block by block, and so may be larger than memory. NaN is the same as NaN, and 0.0 as -0.0; missing
-    values are the same, whatever lies under the mask. The order of variables and attributes does not count, nor how a
-    format stores them.
+    Files are read block by block, so they can be larger than memory. NaN equals NaN, 0.0 equals -0.0, and missing
+    values are equal, whatever is under the mask. The order of variables and attributes is ignored, and so is the way in
+    which a format stores them.
 
     Parameters
     ----------
     a, b : str, bytes, PathLike, dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
-        Files of any two formats, datasets, or objects of xarray, which are coded as `ds_format.from_xarray` says.
+        Files of any two formats, datasets, or objects of xarray, which are encoded as by `ds_format.from_xarray`.
     variables : str or iterable of str, optional
-        Names of the variables to compare, and nothing else; all by default. One that only one dataset has differs.
+        Names of the only variables to compare; all by default. A variable that only one dataset has is a difference.
     sel, range_, at, between : dict, optional
-        Which part of both is compared; as `ds_format.read`. Positions of differences are those in this part.
+        The part of both datasets to compare, as `ds_format.read`. Positions of differences are positions in this part.
     rtol, atol : float
-        Numbers are the same that differ by no more than `atol + rtol * abs(b)`, as for `numpy.isclose`.
+        Numbers are equal if they differ by at most `atol + rtol * abs(b)`, as for `numpy.isclose`.
     ignore : str or iterable of str
-        Attributes to leave out, of variables and of the dataset: names, or patterns as `"*"`.
+        Attributes of variables and of the dataset to ignore: names, or patterns such as `"*"`.
     header : bool
-        Whether to compare dimensions, types and attributes.
+        Compare dimensions, types and attributes.
     values : bool
-        Whether to compare values.
+        Compare values.
     unpack : bool or None
-        Whether packed integers are compared as what they stand for, and their attributes of packing left out. None:
-        where that is the convention of the file, as for `ds_format.read`. False: as they are stored.
+        Compare unpacked values of packed integers, and ignore the attributes of packing. None unpacks where
+        `ds_format.read` does by default. False compares the stored values.
     skip_unsupported : bool
-        Leave out variables that the ds model cannot hold, with a warning, instead of raising.
+        Leave out variables that the ds model cannot hold, with a warning, instead of raising an error.
     first : bool
-        Whether to end with the first difference.
+        Stop at the first difference.
     progress : callable, optional
-        Called with the bytes done and the bytes in all, both of the data of `a` in memory.
+        Called with the number of compared bytes and the total number, both of the data of `a` in memory.
 
     Returns
     -------
     Differences
-        A tuple of `Difference`: dimensions, attributes of the dataset, variables that only one has, then one variable
-        after another. Empty, and so false, if the datasets are the same. It is shown as lines to be read.
+        A tuple of `Difference`: dimensions, attributes of the dataset, variables that only one dataset has, then
+        variable by variable. It is empty, and therefore false, if the datasets are equal. It prints one line for
+        each difference.
 
     Raises
     ------
@@ -86,23 +87,23 @@ def diff(
     MissingError
         If neither dataset has one of the variables.
     UnsupportedError
-        If a dataset holds what ds has no type for.
+        If a dataset has a type that ds does not have.
     ValueError
         If a tolerance is negative or NaN.
 
     Examples
     --------
-    >>> from ds_format import read, write
+    >>> import ds_format as ds
     >>> meta = {"t": {".dims": ["day"], "units": "K"}, ".": {"history": "made"}}
-    >>> write("one.ds", {"t": [280.0, 281.0, 282.0], ".": meta})
-    >>> day = read("one.ds")
+    >>> ds.write("one.ds", {"t": [280.0, 281.0, 282.0], ".": meta})
+    >>> day = ds.read("one.ds")
     >>> day["t"][1] += 0.25
     >>> day["."]["t"]["units"] = "kelvin"
-    >>> diff("one.ds", day)
+    >>> ds.diff("one.ds", day)
     attribute  t:units  A "K", B "kelvin"
     values     t        1 of 3 differ; first at [1]: A 281.0, B 281.25; by at most 0.25; relatively 0.000889
     2 differences (attribute 1, values 1), in 1 of 1 variable
-    >>> diff("one.ds", day, atol=0.5, ignore="units")
+    >>> ds.diff("one.ds", day, atol=0.5, ignore="units")
     no differences
     """
     with opened(a, unpack, skip_unsupported) as left, opened(b, unpack, skip_unsupported) as right:
@@ -125,7 +126,7 @@ def diff(
 
 
 def rule_of(rtol: float, atol: float) -> Rule:
-    """Return tolerances as a rule.
+    """Return a rule with these tolerances.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def rule_of(rtol: float, atol: float) -> Rule:
 
 @contextlib.contextmanager
 def opened(source: Any, unpack: bool | None, skip_unsupported: bool) -> Iterator[Subset]:
-    """Open whatever can be compared; parameters and errors as `diff`."""
+    """Open a file, a dataset or an object of xarray. Parameters and errors are those of `diff`."""
     if isinstance(source, (str, bytes, os.PathLike)):
         subset = open_subset(source, unpack=unpack, skip_unsupported=skip_unsupported)
         with subset, subset.telling_of_skipping():
@@ -154,16 +155,16 @@ def opened(source: Any, unpack: bool | None, skip_unsupported: bool) -> Iterator
 
 
 def compare(a: Subset, b: Subset, choose: Choose | None, selection: Selection, how: DiffOptions) -> Differences:
-    """Compare what is open.
+    """Compare two open datasets.
 
     Parameters
     ----------
     a, b : Subset
     choose : callable, optional
-        Takes the names of all variables of both, and returns those that are wanted.
+        Called with the names of all variables of both; returns those to compare.
     selection : Selection
         Positions along dimensions.
-    how : How
+    how : DiffOptions
     """
     keys = {key for key in (*a.meta, *b.meta) if key != META}
     wanted = None if choose is None else set(map(escape, choose(sorted(map(unescape, keys)))))
@@ -181,7 +182,7 @@ def _known(names: list[str], known: list[str]) -> list[str]:
 
 
 def is_one_file(a: Any, b: Any) -> bool:
-    """Whether both are the same file on disk: its header is read, but its values are the same."""
+    """Whether both are the same file on disk. Its header is still read, but its values need no comparison."""
     if not all(isinstance(one, (str, bytes, os.PathLike)) for one in (a, b)):
         return False
     return os.path.isfile(a) and os.path.samefile(a, b)

@@ -1,6 +1,6 @@
-"""Whole files: find the driver, call it.
+"""Read, open and write whole files: find the driver and call it.
 
-What small files do not need is imported in functions: to load it takes longer than to read such a file.
+Modules that small files do not need are imported in functions. Loading them takes longer than reading such a file.
 """
 
 from __future__ import annotations
@@ -44,82 +44,83 @@ def read(
 ) -> Dataset:
     """Read a dataset from a file of any supported format.
 
-    Only the bytes of what is wanted are read. Where several selectors speak of one dimension, the positions that all of
-    them want are taken.
+    Only the selected bytes are read. If several selectors apply to one dimension, the positions that all of them
+    select are read.
 
     Parameters
     ----------
     filename : str, bytes or PathLike
-        The suffix tells the format. If it is unknown, the content does.
+        The suffix determines the format. If it is unknown, the content does.
     variables : str or iterable of str, optional
-        Names of the variables to read; all by default. What happens if one does not exist depends on the mode, see
+        Names of the variables to read; all by default. The mode decides what happens if one does not exist: see
         `ds_format.mode`.
     sel : dict, optional
-        Dimension name → index: an int (which removes the dimension), slice, or list of int or bool. Several select a
-        grid.
+        Dimension name → index: an int (which removes the dimension), a slice, or a list of int or bool. Several lists
+        select a grid.
     range_ : dict, optional
-        Dimension name → (first, end): positions from `first` up to but without `end`; None is open.
+        Dimension name → (first, end): positions from `first` up to, but without, `end`. None leaves a side open.
     at : dict, optional
-        Name of a 1-d variable → value: the position along its dimension where it is nearest. A list of values keeps the
-        dimension. A time may be given as text in ISO 8601, whatever its units.
+        Name of a 1-d variable → value: the position along its dimension where the variable is nearest to the value. A
+        list of values keeps the dimension. A time can be text in ISO 8601, whatever the units of the variable.
     between : dict, optional
-        Name of a 1-d variable → (low, high): the positions where low ≤ value < high; None is open.
+        Name of a 1-d variable → (low, high): the positions where low ≤ value < high. None leaves a side open.
     full : bool
-        Whether to return also the metadata of variables that are not read.
+        Return also the metadata of variables that are not read.
     jd : bool
-        Whether variables with units of time become Julian dates: days since -4713-11-24 12:00 UTC of the proleptic
-        Gregorian calendar, float64. One that cannot be converted stays as it is, with a warning.
+        Convert variables with units of time to Julian dates: days since -4713-11-24 12:00 UTC of the proleptic
+        Gregorian calendar, float64. A variable that cannot be converted is left as it is, with a warning.
     unpack : bool, optional
-        Whether packed integers become what they stand for: multiplied by their attribute `scale_factor`, plus
-        `add_offset`, in the type that NumPy promotes to. These attributes leave, and those which tell of packed values:
-        `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`. By default those of NetCDF and HDF5
-        files do, also where they were converted to another format since, and integers that other files were
-        written with do not.
+        Unpack packed integers: multiply by the attribute `scale_factor`, add `add_offset`, in the dtype that NumPy
+        promotes to. These attributes are removed, and so are those that describe packed values: `_FillValue`,
+        `missing_value`, `valid_min`, `valid_max`, `valid_range`. By default integers are unpacked if they are from a
+        NetCDF or HDF5 file, even if the file was converted to another format since.
     mmap : bool
-        Map a ds file copy-on-write instead of reading it: large arrays without missing values are views of the file,
-        which do not change when it is replaced. Changing them does not change the file. Only for files that nobody
-        shortens in place meanwhile: that takes their memory away, and the system ends this process. No file is mapped
-        without this.
+        Map a ds file copy-on-write instead of reading it. Large arrays without missing values are then views of the
+        file. They do not change when the file is replaced, and changing them does not change the file. Truncating a
+        mapped file in place kills the process (SIGBUS). No file is mapped without this option.
     strings : {"object", "numpy"}
-        Text as object arrays of `str`, or as NumPy's StringDType.
+        Return text as object arrays of `str`, or as NumPy's StringDType.
     skip_unsupported : bool
-        Leave out variables that the ds model cannot hold, with a warning, instead of raising.
+        Leave out variables that the ds model cannot hold, with a warning, instead of raising an error.
     verify : bool
-        Compare the checksums of the header and of each variable that is read, of a ds file written with
-        `checksum=True`. With a selection the whole variable is read for this. A file without checksums gives a warning.
+        Compare the checksums of the header and of each variable that is read. The file must be a ds file written with
+        `checksum=True`; otherwise there is a warning. With a selection the whole variable is read for this.
     format : str, optional
-        The format of the file, whatever its suffix and content: its name, as "netcdf", or a suffix, as "tsv".
+        The format of the file, whatever its suffix and content: a name such as "netcdf", or a suffix such as "tsv".
 
     Returns
     -------
     Dataset
-        Key → array in native byte order; MaskedArray where a value is missing, and for all numbers of NetCDF files but
-        Julian dates; NumPy scalar, `str` or `bytes` for no dimensions; None without data. `"."` → metadata.
+        Key → array in native byte order. An array is a MaskedArray if a value is missing; numbers of NetCDF files are
+        always MaskedArrays, except Julian dates. A variable without dimensions is a NumPy scalar, `str` or `bytes`; one
+        without data is None. `"."` → metadata.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     DriverError
-        If no driver has the suffix, and the content is not recognised; if there is no such `format`.
+        If the suffix is unknown and the content is not recognised, or if `format` does not exist.
     FormatError
-        If the file is damaged; the message names file, variable and field.
+        If the file is damaged. The message names the file, the variable and the field.
     IntegrityError
-        With `verify`, if a checksum differs; the message names file, variable, and both sums.
+        With `verify`, if a checksum differs. The message names the file, the variable and both sums.
     IndexError
         If a position is out of bounds.
     UnsupportedError
-        If a selector is none, or cannot select from the variable that it names; if a variable is of a type that ds
+        If a selector is invalid, or cannot be applied to the variable that it names. If a variable has a type that ds
         does not have.
 
     Examples
     --------
-    >>> write("base.ds", {"t": [1, 2, 3], "x": [16.0, 18.0, 21.0], ".": {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}})
-    >>> read("base.ds", "x")["x"]
+    >>> import ds_format as ds
+    >>> meta = {"t": {".dims": ["t"]}, "x": {".dims": ["t"]}}
+    >>> ds.write("base.ds", {"t": [1, 2, 3], "x": [16.0, 18.0, 21.0], ".": meta})
+    >>> ds.read("base.ds", "x")["x"]
     array([16., 18., 21.])
-    >>> read("base.ds", ["x"], sel={"t": 0})["x"]
+    >>> ds.read("base.ds", ["x"], sel={"t": 0})["x"]
     np.float64(16.0)
-    >>> read("base.ds", "x", between={"t": (2, None)})["x"]
+    >>> ds.read("base.ds", "x", between={"t": (2, None)})["x"]
     array([18., 21.])
     """
     known = None if format is None else drivers.of_format(format)
@@ -155,7 +156,7 @@ def read(
 
 @functools.cache
 def _views() -> tuple[type[File], Callable[..., Subset], type[Selection]]:
-    """Return what opens files in parts, imported once: an import statement takes a while each time."""
+    """Return the names that open a part of a file, imported once: an import statement takes time at each execution."""
     from ..model.selection import Selection
     from ..views.lazy import File
     from ..views.subset import open_subset
@@ -189,28 +190,30 @@ def open(
     skip_unsupported: bool = False,
     format: str | None = None,
 ) -> File:
-    """Open a file whose variables are read when they are indexed.
+    """Open a file. Only its header is read; variables are read when you index them.
 
     Parameters
     ----------
     filename, unpack, mmap, strings, skip_unsupported, format
-        As `read`.
+        As `ds_format.read`.
 
     Returns
     -------
     File
-        Name → variable, which knows shape, dtype, dims and attributes, and reads the bytes that an index asks for.
+        Name → `Variable`, which has shape, dtype, dims and attributes, and reads the bytes that an index selects.
 
     Raises
     ------
     OSError, DriverError, FormatError
-        As `read`.
+        As `ds_format.read`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> write("waves.ds", {"height": np.arange(12.0).reshape(3, 4), ".": {"height": {".dims": ["time", "buoy"]}}})
-    >>> with open("waves.ds") as file:
+    >>> import ds_format as ds
+    >>> meta = {"height": {".dims": ["time", "buoy"]}}
+    >>> ds.write("waves.ds", {"height": np.arange(12.0).reshape(3, 4), ".": meta})
+    >>> with ds.open("waves.ds") as file:
     ...     file["height"].dims, file["height"].shape, file["height"][-1, :2]
     (('time', 'buoy'), (3, 4), array([8., 9.]))
     """
@@ -228,14 +231,14 @@ def open(
 
 
 def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
-    """Write a dataset, a dict, to a file of any supported format; see `ds_format.write`, which knows other things too.
+    """Write a dataset, a dict, to a file of any supported format. `ds_format.write` also writes other objects.
 
     Parameters
     ----------
     filename : str, bytes or PathLike
     d : dict
     **options
-        Of the format.
+        Options of the format.
 
     Raises
     ------
@@ -244,8 +247,9 @@ def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
 
     Examples
     --------
-    >>> write("rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}})
-    >>> read("rain.ds")["rain"].tolist()
+    >>> import ds_format as ds
+    >>> ds.write("rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}})
+    >>> ds.read("rain.ds")["rain"].tolist()
     [0.0, None, 2.5]
     """
     _write(drivers.find(filename), filename, d, options)
@@ -283,12 +287,13 @@ def from_netcdf(
     unpack: bool | None = None,
     skip_unsupported: bool = False,
 ) -> Dataset:
-    """Read a NetCDF file, whatever its suffix; see `read`.
+    """Read a NetCDF file, whatever its suffix. Parameters, result and errors are those of `ds_format.read`.
 
     Examples
     --------
-    >>> to_netcdf("data", {"x": [1, 2]})
-    >>> from_netcdf("data")["x"].filled(0)
+    >>> import ds_format as ds
+    >>> ds.to_netcdf("data", {"x": [1, 2]})
+    >>> ds.from_netcdf("data")["x"].filled(0)
     array([1, 2])
     """
     options: dict[str, Any] = {"unpack": unpack, "masked": True, "skip_unsupported": skip_unsupported}
@@ -301,7 +306,7 @@ def from_netcdf(
 def to_netcdf(
     filename: Path, d: Mapping[str, Any], time_units: str | None = None, calendar: str | None = None, **options: Any
 ) -> None:
-    """Write a NetCDF file, whatever its suffix; see `write`.
+    """Write a NetCDF file, whatever its suffix. See `ds_format.write`.
 
     Parameters
     ----------
@@ -309,16 +314,17 @@ def to_netcdf(
     d : dict
         Dataset.
     time_units, calendar : str, optional
-        Units and calendar in which Julian dates are written: variables with a true `.time`. By default Julian dates,
+        Units and calendar for Julian dates: variables with `.time: true`. By default they are written as Julian dates
         in the proleptic Gregorian calendar.
     **options
-        Of the driver.
+        Options of the format; see `ds_format.write`.
 
     Examples
     --------
-    >>> meta = {"time": {".dims": ["time"], ".time": True}}
-    >>> to_netcdf("noon", {"time": [2451545.0, 2451546.0], ".": meta}, "hours since 2000-01-01", "standard")
-    >>> from_netcdf("noon")["time"].tolist()
+    >>> import ds_format as ds
+    >>> dataset = {"time": [2451545.0, 2451546.0], ".": {"time": {".dims": ["time"], ".time": True}}}
+    >>> ds.to_netcdf("noon", dataset, "hours since 2000-01-01", "standard")
+    >>> ds.from_netcdf("noon")["time"].tolist()
     [12.0, 36.0]
     """
     times = {"time_units": time_units, "calendar": calendar}

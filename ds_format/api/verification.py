@@ -1,6 +1,6 @@
-"""Whether a file is what its format demands: everything is read, in blocks, and whatever is wrong is listed.
+"""Check whether a file conforms to its format: read all of it in blocks, and list the problems.
 
-What this package repairs or can do without is a warning; what makes data wrong or unreadable is an error.
+A problem that this package can repair or ignore is a warning. One that makes data wrong or unreadable is an error.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 def verify(
     path: Path, *, strict: bool = False, checksum: bool = False, progress: Progress | None = None
 ) -> list[Problem]:
-    """Check a file of any supported format: read all of it, and list what is wrong.
+    """Check a file of any supported format: read all of it, and list the problems.
 
-    Memory stays bounded: data are read in blocks. Nothing about the file raises an error.
+    Data are read in blocks, in bounded memory. Problems of the file raise no error.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        The suffix tells the format. A file that does not exist, or of an unknown format, is a problem, too.
+        The suffix determines the format. A missing file, or an unknown format, is a problem.
     strict : bool
-        Whether to warn also of what is allowed in a ds file but seldom meant: variables that share bytes, values that
-        JSON does not have, names that are no text.
+        Warn also about content that is allowed in a ds file but rarely intended: variables that share bytes, values
+        that JSON does not have, names that are not valid text.
     checksum : bool
-        Whether to warn of a ds file without checksums: "no checksum". Those that a file has are always compared.
+        Warn about a ds file without checksums: "no checksum". Checksums that a file has are always compared.
     progress : callable, optional
-        Called with the bytes done and the bytes in all. Containers are read first as files, and then as datasets.
+        Called with the number of checked bytes and the total number. Containers are checked first as files, and then
+        as datasets.
 
     Returns
     -------
     list of Problem
-        Of the file first, then of its variables in their order; empty if all is well.
+        Problems of the file first, then those of its variables in their order. Empty if there are none.
 
     Examples
     --------
@@ -80,13 +81,13 @@ def verify(
 
 
 class _Findings:
-    """What has been found in one file."""
+    """The problems of one file."""
 
     def __init__(self, path: str):
         self.path = path
         self.problems: list[Problem] = []
         self.names: list[str | None] = []
-        """Of the variables."""
+        """Names of the variables, in the order of the file."""
 
     def add(self, variable: str | None, message: str, severity: str) -> None:
         for lead in (self.path, f'variable "{variable}"'):
@@ -97,12 +98,12 @@ class _Findings:
 
     @contextlib.contextmanager
     def of(self, variable: str | None) -> Iterator[None]:
-        """Note errors and warnings of a `with` block, which errors end."""
+        """Add errors and warnings of a `with` block as problems. An error ends the block."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 yield
-            except Exception as error:  # noqa: BLE001 - whatever a damaged file leads to is to be told
+            except Exception as error:  # noqa: BLE001 - any error that a damaged file leads to is a problem
                 where = error.variable if isinstance(error, DsError) else None
                 self.add(variable if where is None else where, _told(error), ERROR)
         for warning in caught:
@@ -110,7 +111,7 @@ class _Findings:
 
 
 def _opened(path: Path, found: _Findings, strict: bool, progress: Progress | None) -> Source | None:
-    """Return a file open, if its variables are to be read; what is beyond them is checked before."""
+    """Check the file itself, and return it open if its variables have to be read."""
     format = drivers.find_existing(path)
     check = drivers.load(format).check
     if check is not None:
@@ -134,7 +135,7 @@ def _read(source: Source, key: str, advance: Advance) -> None:
     Raises
     ------
     FormatError
-        If these do not add up to its size.
+        If the number of values does not match its size.
     """
     size = source.meta[key].get(".size")
     if size is None or 0 in size:

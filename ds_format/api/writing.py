@@ -1,4 +1,4 @@
-"""Writing whatever can be written: datasets, and objects of xarray, if somebody has loaded it."""
+"""Write datasets, and objects of xarray if xarray is loaded."""
 
 from __future__ import annotations
 
@@ -24,65 +24,67 @@ def write(
 ) -> Any:
     """Write a dataset to a file of any supported format.
 
-    The file appears whole under its name or not at all; a file that stood there stays as it was until then.
+    Writing is atomic: the new file replaces an existing one when it is complete. If an error occurs, the existing file
+    is left untouched.
 
     Parameters
     ----------
     filename : str, bytes or PathLike
-        The suffix tells the format.
+        The suffix determines the format.
     d : dict, xarray.Dataset, xarray.DataArray or xarray.DataTree
-        A dict has key → data, `"."` → metadata; see `ds_format.dataset`. Objects of xarray are coded by the CF
-        conventions, as their `encoding` says; what is null becomes missing where there is a `_FillValue`. Arrays of
-        dask are written to ds files in parallel, by whatever runs dask, and to others block by block.
+        A dict has key → data, and `"."` → metadata; see `ds_format.Dataset`. Objects of xarray are encoded by the
+        CF conventions, as their `encoding` says; null becomes missing if there is a `_FillValue`. Dask arrays are
+        written to ds files in parallel, by dask's scheduler, and to other formats block by block.
     encoding : dict, optional
-        Of an object of xarray: name → encoding of the variable, instead of its own; of a DataTree by group.
+        For objects of xarray: name → encoding of the variable, instead of its own. For a DataTree a dict by group.
     unlimited_dims : str or iterable of str, optional
-        Of an object of xarray: dimensions that are unlimited in files of NetCDF and HDF5, instead of those in its
-        `encoding`; of a DataTree a dict by group.
+        For objects of xarray: dimensions that are unlimited in NetCDF and HDF5 files, instead of those in the
+        `encoding`. For a DataTree a dict by group.
     compute : bool
-        Of an object of xarray: False returns an object of `dask.delayed`, and writes nothing before that is computed.
+        For objects of xarray: False returns a `dask.delayed` object. Nothing is written before you compute it.
     mask : bool
-        Of an object of xarray: whether NaN in floats of dask becomes missing in a ds file, too, where there is a
-        `_FillValue`; this computes them first. Else it stays NaN.
+        For objects of xarray: make NaN in dask arrays of floats missing in a ds file, if there is a `_FillValue`. The
+        arrays are computed first for this. By default NaN stays NaN.
     **options
-        Of the format. Those that most have:
+        Options of the format. The most common ones are:
 
         atomic : bool
-            False: create the file, which must not exist yet, and write straight into it. Not for samples and documents.
+            False creates the file, which must not exist yet, and writes to it directly. Not for samples and documents.
         durable : bool
-            Flush file and folder to the disk.
+            Flush the file and its folder to the disk.
         time_units, calendar : str
-            What variables of time are written in, those with a true `.time`. Not for ds files.
+            Units and calendar for Julian dates: variables with `.time: true`. Not for ds files.
         times : {"iso"}
-            Write all times as text by ISO 8601. For CSV files, samples and documents.
+            Write all times as text in ISO 8601. For CSV files, samples and documents.
         version : {"1.0", "2.0.1"}
-            Of the ds format.
+            Version of the ds format.
         checksum : bool
-            Of the ds format: add checksums of the header and of each variable, which `verify` and `read(verify=True)`
-            compare.
+            Add checksums of the header and of each variable to a ds file. `ds_format.verify` and `ds_format.read` with
+            `verify=True` compare them.
 
     Returns
     -------
     None or dask.delayed.Delayed
-        The latter for `compute=False`.
+        A `Delayed` object with `compute=False`.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     DriverError
-        If no driver has the suffix, or the format has no such option.
+        If the suffix is unknown, or the format does not have an option.
     UnsupportedError, ValueError
-        If the format cannot hold the dataset, or its metadata do not fit its data.
+        If the format cannot hold the dataset, or the metadata do not match the data.
 
     Examples
     --------
-    >>> from ds_format import read
-    >>> write("rain.ds", {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}})
-    >>> read("rain.ds")["rain"].tolist()
+    >>> import ds_format as ds
+    >>> rain = {"rain": [0.0, None, 2.5], ".": {"rain": {".dims": ["day"], "units": "mm"}}}
+    >>> ds.write("rain.ds", rain)
+    >>> ds.read("rain.ds")["rain"].tolist()
     [0.0, None, 2.5]
-    >>> write("rain.csv", {"rain": [0.0, None, 2.5]})
-    >>> read("rain.csv")["rain"].tolist()
+    >>> ds.write("rain.csv", {"rain": [0.0, None, 2.5]})
+    >>> ds.read("rain.csv")["rain"].tolist()
     [0.0, None, 2.5]
     """
     kind = type(d)
@@ -100,6 +102,6 @@ def write(
 
 
 def is_xarray(d: Any) -> bool:
-    """Whether an object is one of xarray's; who has one has loaded it."""
+    """Whether an object is one of xarray's. If so, xarray is loaded."""
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(d, (xarray.Dataset, xarray.DataArray, xarray.DataTree))

@@ -1,9 +1,9 @@
 """CF units and calendars ↔ Julian date.
 
-A time is a day of its calendar, counted in whole numbers, and the seconds since midnight. Calendars of the real world
-(standard, proleptic Gregorian, Julian, TAI) share one count, the Julian day number. A calendar of models (360_day,
-noleap, all_leap) has its own, and its dates go into other calendars as they are written: year, month, day and time of
-day stay, as in ds-format 5.0.2. For a date that the other calendar lacks, as 30 February, none is made up: an error.
+A time is a day of its calendar, counted in integers, and the seconds since midnight. Real calendars (standard,
+proleptic Gregorian, Julian, TAI) share one count, the Julian day number. Calendars of models (360_day, noleap,
+all_leap) have their own counts. Converting from or to these keeps year, month, day and time of day, as ds-format 5.0.2
+does. A date that the other calendar does not have, such as 30 February, is an error.
 
 ::
 
@@ -11,7 +11,7 @@ day stay, as in ds-format 5.0.2. For a date that the other calendar lacks, as 30
     units       attributes of a variable → TimeUnits; text of a date and a time of day → its numbers
     calendars   count of days ↔ year, month, day
 
-Sources: CF conventions 1.12, section 4.4; cftime for what may stand in units.
+Sources: CF conventions 1.12, section 4.4; cftime for the syntax of units.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of a time axis → those of another, and values ↔ text by ISO 8601."""
+"""Convert values between time axes, and between numbers and text in ISO 8601."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ from .calendars import between, check_begin, civil, count, is_of_models, year_te
 from .units import DAY, JD_CALENDAR, JD_UNITS, SECOND, TimeUnits, decode, parse_iso
 
 FARTHEST = 365_250_000
-"""Days from the reference date, a million years; what is farther away is a fill value, no date."""
+"""Days from the reference date, a million years. A value farther away is taken for a fill value, and is not a date."""
 
 
 def to_julian(values: Any, units: str, calendar: str | None = None) -> Any:
-    """Return times as Julian dates: days since noon of -4713-11-24 of the proleptic Gregorian calendar.
+    """Convert times to Julian dates: days since noon of -4713-11-24 in the proleptic Gregorian calendar.
 
     Parameters
     ----------
     values : array_like of int or float, or masked array
     units : str
-        As `hours since 2000-01-01 00:00:00`, or as cftime and UDUNITS read it. From nanoseconds to weeks, perhaps
-        behind a number; `common_years` are of 365 days, and `months` known in the calendar 360_day only. In standard,
-        -4712-01-01 12:00 is where Julian dates begin (ds-format 5.0.2).
+        Such as `hours since 2000-01-01 00:00:00`, in any form that cftime and UDUNITS read. Units range from
+        nanoseconds to weeks, and can follow a number. `common_years` have 365 days. `months` are allowed only in the
+        calendar 360_day. In the calendar `standard`, -4712-01-01 12:00 is the origin of Julian dates (ds-format 5.0.2).
     calendar : str, optional
-        One of the CF conventions; the default is `standard`.
+        A calendar of the CF conventions. The default is `standard`.
 
     Returns
     -------
     ndarray of float64, masked array of float64, or float64
-        Of the same shape; masks are kept, NaN stays NaN. Julian dates of today have steps of 40 microseconds.
+        Julian dates in the shape of `values`. Masks and NaN are kept. The resolution for present dates is
+        40 microseconds.
 
     Raises
     ------
     UnsupportedError
-        If units or calendar cannot be decoded, or a value is no date of the proleptic Gregorian calendar.
+        If units or calendar cannot be decoded, or a value is not a date of the proleptic Gregorian calendar.
 
     Examples
     --------
-    >>> to_julian([0, 36], "hours since 2000-01-01")
+    >>> from ds_format import timeaxis
+    >>> timeaxis.to_julian([0, 36], "hours since 2000-01-01")
     array([2451544.5, 2451546. ])
     """
     return convert(values, units, calendar, JD_UNITS, JD_CALENDAR)
 
 
 def from_julian(jd: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> Any:
-    """Return Julian dates in other units; the inverse of `to_julian`.
+    """Convert Julian dates to other units, the inverse of `to_julian`.
 
     Parameters
     ----------
@@ -62,7 +64,8 @@ def from_julian(jd: Any, units: str = JD_UNITS, calendar: str | None = JD_CALEND
     Returns
     -------
     ndarray of float64, masked array of float64, or float64
-        Of the same shape. What is nearer to a whole second than a step of the Julian date is that second.
+        Times in the shape of `jd`. They are rounded to a whole second if they differ from it by less than the
+        resolution of the Julian date.
 
     Raises
     ------
@@ -71,27 +74,28 @@ def from_julian(jd: Any, units: str = JD_UNITS, calendar: str | None = JD_CALEND
 
     Examples
     --------
-    >>> from_julian([2451544.5, 2451546.0], "hours since 2000-01-01", "standard")
+    >>> from ds_format import timeaxis
+    >>> timeaxis.from_julian([2451544.5, 2451546.0], "hours since 2000-01-01", "standard")
     array([ 0., 36.])
     """
     return convert(jd, JD_UNITS, JD_CALENDAR, units, calendar)
 
 
 def convert(values: Any, units: str, calendar: str | None, to_units: str, to_calendar: str | None) -> Any:
-    """Return the values of one time axis in the units of another.
+    """Convert values from one time axis to another.
 
     Parameters
     ----------
     values : array_like of int or float, or masked array
     units, calendar : str
-        Of the values; a calendar of None is `standard`.
+        Units and calendar of the values. A calendar of None is `standard`.
     to_units, to_calendar : str
-        Of the result. Within one calendar, dates need not exist in any other one.
+        Units and calendar of the result. If both calendars are the same, dates need not exist in another calendar.
 
     Returns
     -------
     ndarray of float64, masked array of float64, or float64
-        Of the same shape; masks are kept, NaN stays NaN.
+        Times in the shape of `values`. Masks and NaN are kept.
 
     Raises
     ------
@@ -100,7 +104,8 @@ def convert(values: Any, units: str, calendar: str | None, to_units: str, to_cal
 
     Examples
     --------
-    >>> convert([0, 12], "hours since 2000-01-02", None, "days since 2000-01-01", None)
+    >>> from ds_format import timeaxis
+    >>> timeaxis.convert([0, 12], "hours since 2000-01-02", None, "days since 2000-01-01", None)
     array([1. , 1.5])
     """
     source, target = decode(units, calendar), decode(to_units, to_calendar)
@@ -114,12 +119,12 @@ def convert(values: Any, units: str, calendar: str | None, to_units: str, to_cal
 
 
 def presence(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """Return values with 0 for what is NaN or masked, where NaN is, and the mask of a masked array; of rank 1 or more.
+    """Return values with 0 instead of NaN and masked values, where NaN is, and the mask; of rank 1 or more.
 
     Raises
     ------
     UnsupportedError
-        If they are no integers or floats.
+        If they are not integers or floats.
     """
     data = np.atleast_1d(np.ma.getdata(values))
     if data.dtype.kind not in "iuf":
@@ -131,7 +136,7 @@ def presence(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.b
 
 
 def shaped(result: NDArray[Any], mask: NDArray[np.bool_] | None, values: Any) -> Any:
-    """Return a result in the shape of the values it was made of, with their mask."""
+    """Return a result in the shape of the original values, with their mask."""
     whole = result if mask is None else np.ma.MaskedArray(result, mask=mask.copy())
     return whole.reshape(np.shape(values))[()]
 
@@ -139,8 +144,8 @@ def shaped(result: NDArray[Any], mask: NDArray[np.bool_] | None, values: Any) ->
 def split(values: NDArray[Any], axis: TimeUnits) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the days, as `calendars.count` counts, and the seconds since midnight of values that are not NaN.
 
-    A float that is as near to a whole second as it can be is that second: the fraction of a day, as Julian dates have
-    it, would else be just before midnight, on the wrong day.
+    A float whose nearest representable neighbour is a whole second is rounded to this second. Otherwise the fraction of
+    a day in Julian dates could be just before midnight, on the wrong day.
 
     Raises
     ------
@@ -168,35 +173,35 @@ def split(values: NDArray[Any], axis: TimeUnits) -> tuple[NDArray[np.int64], NDA
 
 
 def join(days: NDArray[np.int64], seconds: NDArray[np.float64], axis: TimeUnits) -> NDArray[np.float64]:
-    """Return the values of days and seconds, the inverse of `split`."""
+    """Convert days and seconds to values, the inverse of `split`."""
     whole = (days - axis.day).astype(np.float64)
     whole = whole * (DAY // axis.unit) if DAY % axis.unit == 0 else whole / (axis.unit / DAY)
     return whole + (seconds - axis.second) * SECOND / axis.unit
 
 
 ROUNDING = 5e-10
-"""Seconds that calculating the time of day may be wrong by."""
+"""Maximum rounding error of a calculated time of day, in seconds."""
 
 
 def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR, *, fractions: bool = False) -> Any:
-    """Return times as text by ISO 8601, rounded to seconds.
+    """Convert times to text in ISO 8601, rounded to seconds.
 
     Parameters
     ----------
     values : array_like of int or float, or masked array
-        Julian dates, unless units are given.
+        Times; Julian dates by default.
     units : str
     calendar : str, optional
-        None is `standard`. Dates in the text are those of 360_day, noleap or all_leap, if that is the calendar; else of
-        the proleptic Gregorian calendar, as ISO 8601 wants.
+        None is `standard`. Dates in the text are in the calendar 360_day, noleap or all_leap if `calendar` is one of
+        these. Otherwise they are in the proleptic Gregorian calendar, as ISO 8601 requires.
     fractions : bool
-        Write fractions of seconds, with 3, 6 or 9 digits in all texts. Rounding errors are not fractions.
+        Write fractions of seconds, with 3, 6 or 9 digits in all texts. Rounding errors are not written.
 
     Returns
     -------
     ndarray of object (str), masked array of object, or str
-        Of the same shape. Missing values stay masked; NaN becomes masked, because it is no time, and an empty text
-        would look like data. Years before 0 and after 9999 have a sign and six digits.
+        Text in the shape of `values`. Masked values and NaN are masked. Years before 0 and after 9999 have a sign and
+        six digits.
 
     Raises
     ------
@@ -205,11 +210,12 @@ def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
 
     Examples
     --------
-    >>> to_iso(2451545.25)
+    >>> from ds_format import timeaxis
+    >>> timeaxis.to_iso(2451545.25)
     '2000-01-01T18:00:00'
-    >>> to_iso([59], "days since 2000-01-01", "360_day")
+    >>> timeaxis.to_iso([59], "days since 2000-01-01", "360_day")
     array(['2000-02-30T00:00:00'], dtype=object)
-    >>> to_iso([0, 0.5], "seconds since 2000-01-01", fractions=True).tolist()
+    >>> timeaxis.to_iso([0, 0.5], "seconds since 2000-01-01", fractions=True).tolist()
     ['2000-01-01T00:00:00.000', '2000-01-01T00:00:00.500']
     """
     axis = decode(units, calendar)
@@ -234,7 +240,7 @@ def to_iso(values: Any, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
 
 
 def _digits(seconds: NDArray[np.float64], values: NDArray[Any], axis: TimeUnits) -> int:
-    """Return how many digits of the fractions of seconds are more than rounding errors of the values."""
+    """Return the number of digits of fractions of seconds that are not rounding errors of the values."""
     if values.dtype.kind == "f":
         errors = np.maximum(np.spacing(np.abs(values)).astype(np.float64) * axis.unit / SECOND, ROUNDING)
     else:
@@ -247,16 +253,16 @@ def _digits(seconds: NDArray[np.float64], values: NDArray[Any], axis: TimeUnits)
 
 
 def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDAR) -> float:
-    """Return the time that a text by ISO 8601 says.
+    """Convert text in ISO 8601 to a time.
 
     Parameters
     ----------
     text : str
-        A date, or a date and a time behind `T` or a blank, which may lack seconds, or minutes and seconds. In UTC,
-        unless it ends with an offset, as `+01:00`. Years may have a sign. The date is one of 360_day, noleap or
-        all_leap, if that is the calendar; else of the proleptic Gregorian calendar.
+        A date, or a date and a time after `T` or a blank. Seconds, or minutes and seconds, can be omitted. The time is
+        UTC, unless it ends with an offset such as `+01:00`. Years can have a sign. The date is in the calendar 360_day,
+        noleap or all_leap if `calendar` is one of these, and otherwise in the proleptic Gregorian calendar.
     units : str
-        Of the result; the default is a Julian date.
+        Units of the result. The default is a Julian date.
     calendar : str, optional
         None is `standard`.
 
@@ -267,15 +273,16 @@ def from_iso(text: str, units: str = JD_UNITS, calendar: str | None = JD_CALENDA
     Raises
     ------
     ValueError
-        If the text says no time, or one that does not exist.
+        If the text is not a time, or the time does not exist.
     UnsupportedError
         If units or calendar cannot be decoded.
 
     Examples
     --------
-    >>> from_iso("2000-01-01T18:00")
+    >>> from ds_format import timeaxis
+    >>> timeaxis.from_iso("2000-01-01T18:00")
     2451545.25
-    >>> from_iso("2000-02-30", "days since 2000-01-01", "360_day")
+    >>> timeaxis.from_iso("2000-02-30", "days since 2000-01-01", "360_day")
     59.0
     """
     axis = decode(units, calendar)
@@ -292,7 +299,7 @@ _YEAR_OR_MONTH = re.compile(r"(\d{4}|[+-]\d{4,6})(?:-(\d{1,2}))?", re.ASCII)
 
 
 def whole_date(text: str, *, end: bool = False) -> str:
-    """Return the first day of a year or month, or with `end` the first day after it. Other text is returned as it is.
+    """Return the first day of a year or month, or with `end` the first day after it. Other text is returned unchanged.
 
     Examples
     --------
@@ -310,12 +317,12 @@ def whole_date(text: str, *, end: bool = False) -> str:
 
 
 def time_dt(time: Iterable[str]) -> list[datetime.datetime | None]:
-    """Return texts as datetimes without a time zone.
+    """Convert texts to datetimes without a time zone.
 
     Parameters
     ----------
     time : iterable of str
-        Of the form `2000-01-31T12:00:00Z`, `2000-01-31 12:00:00` or `2000-01-31 12:00:00.5`.
+        Texts such as `2000-01-31T12:00:00Z`, `2000-01-31 12:00:00` or `2000-01-31 12:00:00.5`.
 
     Returns
     -------
@@ -324,7 +331,8 @@ def time_dt(time: Iterable[str]) -> list[datetime.datetime | None]:
 
     Examples
     --------
-    >>> time_dt(["2000-01-31T12:00:00Z", "noon"])
+    >>> import ds_format as ds
+    >>> ds.time_dt(["2000-01-31T12:00:00Z", "noon"])
     [datetime.datetime(2000, 1, 31, 12, 0), None]
     """
     return [_datetime(text) for text in time]

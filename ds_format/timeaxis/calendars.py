@@ -1,6 +1,6 @@
-"""Calendars: a count of days ↔ year, month and day.
+"""Calendars: convert between a count of days and year, month and day.
 
-Years are counted as astronomers do, with a year 0.
+Years are astronomical: there is a year 0.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ CALENDARS = {
     "noleap": "365_day",
     "all_leap": "366_day",
 }
-"""The calendars, by each of their names in the CF conventions."""
+"""Name of a calendar in the CF conventions → its main name."""
 REFUSED = {"none": "it has no dates", "utc": "its leap seconds are not known here"}
-"""The other calendars of the CF conventions, and why they are none here."""
+"""Unsupported calendars of the CF conventions → the reason."""
 
 _COMMON_YEAR = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _LENGTHS = {
@@ -40,17 +40,17 @@ _TAI_EPOCH = 2_436_205
 
 
 def is_of_models(calendar: str) -> bool:
-    """Return whether a calendar has a count of its own; all others count Julian day numbers."""
+    """Return whether a calendar has a count of its own. All others count Julian day numbers."""
     return calendar in _LENGTHS
 
 
 def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
-    """Return which day a date is.
+    """Return the number of the day of a date.
 
     Parameters
     ----------
     year, month, day : int or ndarray of int64
-        Of `calendar` if that is one of models or `julian`, else of the proleptic Gregorian calendar.
+        A date in `calendar` if this is a calendar of models or `julian`, otherwise in the proleptic Gregorian calendar.
     calendar : str
         One of the values of `CALENDARS`.
 
@@ -62,7 +62,7 @@ def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
     Raises
     ------
     UnsupportedError
-        If there is no such date.
+        If the date does not exist.
     """
     if is_of_models(calendar):
         in_year = np.clip(month, 1, 12) - 1
@@ -78,7 +78,7 @@ def count(year: Any, month: Any, day: Any, calendar: str) -> Any:
 
 
 def _first_of_month(year: Any, month: Any, calendar: str) -> Any:
-    """Return the Julian day number of the first day of a month, which may be the 13th."""
+    """Return the Julian day number of the first day of a month. The month can be 13."""
     before_march = (14 - month) // 12
     years = year + 4800 - before_march  # they begin in March, so that the day of a leap year is the last one
     days = (153 * (month + 12 * before_march - 3) + 2) // 5 + 365 * years + years // 4
@@ -93,12 +93,12 @@ def civil(days: NDArray[np.int64], calendar: str) -> tuple[NDArray[np.int64], ND
     days : ndarray of int64
         As `count` returns them.
     calendar : str
-        If it is not of models, the dates are those of the proleptic Gregorian calendar.
+        If it is not a calendar of models, the dates are in the proleptic Gregorian calendar.
 
     Returns
     -------
     tuple of 3 ndarrays of int64
-        Of the same shape.
+        Years, months and days in the shape of `days`.
     """
     if is_of_models(calendar):
         starts = _STARTS[calendar]
@@ -112,7 +112,7 @@ def civil(days: NDArray[np.int64], calendar: str) -> tuple[NDArray[np.int64], ND
 
 
 def between(days: NDArray[np.int64], source: str, target: str) -> NDArray[np.int64]:
-    """Return days counted in one calendar as the days of the same dates in another.
+    """Convert days of one calendar to the days of the same dates in another.
 
     Raises
     ------
@@ -136,5 +136,5 @@ def check_begin(days: Any, calendar: str) -> None:
 
 
 def year_text(year: int) -> str:
-    """Return a year by ISO 8601; before 0 and after 9999 with a sign and six digits."""
+    """Return a year in ISO 8601. Years before 0 and after 9999 have a sign and six digits."""
     return f"{year:04}" if 0 <= year <= 9999 else f"{year:+07}"

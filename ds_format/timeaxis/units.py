@@ -1,17 +1,17 @@
-"""Attributes of a time variable → what its numbers mean; text of a date and a time of day → its numbers.
+"""Decode the units and calendar of a time variable, and parse text with a date and a time of day.
 
 Dates in units are read as cftime and UDUNITS do, which read more than they document. Where these differ:
 
-- An offset from UTC counts, however it is written: `-6:00` with one digit, as in the CF conventions, and `6:00` without
-  a sign, as UDUNITS has it. cftime leaves both out.
-- A clock counts, too, behind a comma or several blanks, and without a colon. cftime leaves it out.
-- Directly behind a date, a sign stands between date and clock if a colon follows (`2000-01-31-12:00`, cftime); behind a
-  blank it is that of an offset (cftime).
-- Text that is neither clock nor offset nor a name of UTC is refused. cftime leaves it out, also `EST` and `PM`.
-- A date that does not exist is refused, where UDUNITS takes the next one; so is a number that can be read as two dates
-  (`2000153`).
+- An offset from UTC is used in any form: `-6:00` with one digit, as in the CF conventions, and `6:00` without a sign,
+  as in UDUNITS. cftime ignores both.
+- A time of day is also used after a comma or several blanks, and without a colon. cftime ignores it.
+- A sign directly after a date separates date and time if a colon follows (`2000-01-31-12:00`, as in cftime). After a
+  blank it belongs to an offset (as in cftime).
+- Text that is neither time nor offset nor a name of UTC is refused. cftime ignores it, including `EST` and `PM`.
+- A date that does not exist is refused. UDUNITS uses the next one. A number that can be read as two dates (`2000153`)
+  is refused, too.
 
-Patterns are compiled where they are first used: few programs have times.
+Patterns are compiled on first use, since few programs use times.
 
 Sources: CF conventions 1.12, section 4.4; cftime 1.6; the grammar of UDUNITS 2.2; ISO 8601.
 """
@@ -30,7 +30,7 @@ _FLAGS = re.IGNORECASE | re.ASCII
 
 # all for text with single blanks, so that none can take long
 _OFFSET = r"(?!0[1-9]\d(?!\d))(?P<hours_ahead>\d\d?)(?P<minutes_ahead>:\d\d?|\d\d)?"
-"""Without its sign. Three digits are one of hours and two of minutes, but not behind a 0."""
+"""Without the sign. Three digits are one of hours and two of minutes, except after a 0."""
 _ISO = (
     r"(?P<year>[+-]?\d{1,7})-(?P<month>\d\d?)-(?P<day>\d\d?)"
     r"(?:[T_ ](?P<hour>\d\d?)(?::(?P<minute>\d\d?)(?::(?P<second>\d\d?(?:[.,]\d*)?))?)?"
@@ -48,7 +48,7 @@ _CLOCKS_BEHIND_DAYS = (
     r"(?: ?[T_,] ?| )(?P<hour>\d\d?)(?![\d:])",
 )
 _CLOCKS_BEHIND_MONTHS = (r"[T ]" + _COLONS,)
-"""And behind years. Without a colon, the numbers may be those of the date."""
+"""After months and years. Without a colon, the numbers could belong to the date."""
 _ENDING = (
     rf"T?(?:(?: ?,? ?(?:UTC?|GMT)?)(?: ?(?P<sign>[+-]) ?|[ ,] ?){_OFFSET})?"
     r" ?,? ?[(\[]?(?:Z|Zulu|UTC?|GMT)?[)\]]? ?[.,;]?"
@@ -56,22 +56,22 @@ _ENDING = (
 
 
 class Date(NamedTuple):
-    """A date as it was written."""
+    """A date as written in the text."""
 
     year: int
     month: int
     day: int
     second: float
-    """Since midnight, in UTC; with an offset, or in a leap second, perhaps not within the day."""
+    """Seconds since midnight in UTC. With an offset, or in a leap second, this can be outside of the day."""
 
 
 def parse_iso(text: str) -> Date:
-    """Return the date and time of day that a text by ISO 8601 says, with the day, perhaps in single digits.
+    """Parse a date with a time of day in ISO 8601. The day is required, and single digits are allowed.
 
     Raises
     ------
     UnsupportedError
-        If it says none.
+        If the text is not a date.
     """
     fields = _iso_fields(_with_single_blanks(text))
     if fields is None:
@@ -80,18 +80,18 @@ def parse_iso(text: str) -> Date:
 
 
 def parse_reference(text: str) -> Date:
-    """Return the date and time of day in units.
+    """Parse the date and time of day in units.
 
     Parameters
     ----------
     text : str
-        As `2000-01-31 12:00:00`; with less of it, or without punctuation, as `2000-01` or `20000131T1200`; perhaps with
-        an offset.
+        Such as `2000-01-31 12:00:00`. Parts or punctuation can be missing, as in `2000-01` or `20000131T1200`. An
+        offset can follow.
 
     Raises
     ------
     UnsupportedError
-        If it says none.
+        If the text is not a date.
     """
     rest = _with_single_blanks(text)
     return _date(_iso_fields(rest) or _other_fields(rest))
@@ -107,7 +107,7 @@ def _iso_fields(text: str) -> dict[str, str | None] | None:
 
 
 def _other_fields(rest: str) -> dict[str, str | None]:
-    """Return the fields of a date that is not by ISO 8601, of which some may be missing."""
+    """Return the fields of a date that is not in ISO 8601. Some can be missing."""
     date = _first(_DATES, rest)
     if date is None:
         raise _unclear()
@@ -135,7 +135,7 @@ def _unclear() -> UnsupportedError:
 
 
 def _date(fields: Mapping[str, str | None]) -> Date:
-    """Make a date of the texts of its fields, of which all but the year may be missing."""
+    """Create a date from the texts of its fields. Only the year is required."""
     hour, minute, hours_ahead, minutes_ahead = (
         int((fields.get(name) or "0").lstrip(":")) for name in ("hour", "minute", "hours_ahead", "minutes_ahead")
     )
@@ -187,20 +187,20 @@ _SINCE = (
 
 
 class TimeUnits(NamedTuple):
-    """What the numbers of a time variable mean."""
+    """Decoded units and calendar of a time variable."""
 
     unit: int
-    """Nanoseconds."""
+    """Length of the unit in nanoseconds."""
     calendar: str
     """One of the values of `CALENDARS`."""
     day: int
-    """Of the reference date, as `calendars.count` counts."""
+    """Day of the reference date, as `calendars.count` counts."""
     second: float
-    """Of the reference date; see `Date`."""
+    """Second of the reference date; see `Date`."""
 
 
 def claims_time(attrs: Mapping[str, Any]) -> bool:
-    """Return whether attributes of a variable say that it is a time, perhaps one that cannot be decoded.
+    """Return whether attributes describe a time, even if it cannot be decoded.
 
     Parameters
     ----------
@@ -213,22 +213,25 @@ def claims_time(attrs: Mapping[str, Any]) -> bool:
     """
     units = attrs.get("units")
     parts = _parts(units) if isinstance(units, str) else None
-    # behind the other words, also what is no time may stand: "K from 273.15"
+    # the other words are also used in units that are not times: "K from 273.15"
     return parts is not None and (str(parts["word"]).lower() == "since" or is_time(attrs))
 
 
 def is_time(attrs: Mapping[str, Any]) -> bool:
-    """Return whether attributes of a variable say that it is a time, in units and a calendar that can be decoded.
+    """Return whether attributes describe a time whose units and calendar can be decoded.
 
     Parameters
     ----------
     attrs : mapping
-        With `units`, and perhaps `calendar`.
+        Attributes with `units` and, optionally, `calendar`.
 
     Examples
     --------
-    >>> is_time({"units": "days since 2000-01-01"}), is_time({"units": "months since 2000-01-01"})
-    (True, False)
+    >>> from ds_format import timeaxis
+    >>> timeaxis.is_time({"units": "days since 2000-01-01"})
+    True
+    >>> timeaxis.is_time({"units": "months since 2000-01-01"})
+    False
     """
     try:
         decode(attrs.get("units"), attrs.get("calendar"))
@@ -238,12 +241,12 @@ def is_time(attrs: Mapping[str, Any]) -> bool:
 
 
 def calendar_of_its_own(attrs: Mapping[str, Any]) -> str | None:
-    """Return the calendar of a time if it has dates that exist in no other one: `360_day` or `366_day`.
+    """Return the calendar of a time if some of its dates exist in no other calendar: `360_day` or `366_day`.
 
     Parameters
     ----------
     attrs : mapping
-        With `units`, and perhaps `calendar`, that can be decoded.
+        Attributes with `units` and, optionally, `calendar`, that can be decoded.
 
     Returns
     -------
@@ -260,17 +263,17 @@ def calendar_of_its_own(attrs: Mapping[str, Any]) -> str | None:
 
 
 def decode(units: object, calendar: object) -> TimeUnits:
-    """Return what units and calendar mean.
+    """Decode units and calendar.
 
     Parameters
     ----------
     units, calendar : object
-        As attributes have them; a calendar of None is `standard`.
+        Values of the attributes. A calendar of None is `standard`.
 
     Raises
     ------
     UnsupportedError
-        If they are no text, or cannot be decoded.
+        If they are not text, or cannot be decoded.
     """
     if not isinstance(units, str):
         raise UnsupportedError(f"found units {units!r}, expected text")
@@ -304,7 +307,7 @@ def _parts(units: str) -> re.Match[str] | None:
 
 
 def _unit(name: str, times: str | None, calendar: str) -> int:
-    """Return the length of a unit, perhaps one behind a number."""
+    """Return the length of a unit, multiplied by the number before it."""
     length = _UNITS.get(name.lower()) or (_MONTHS.get(name.lower()) if calendar == "360_day" else None)
     if length is None:
         raise UnsupportedError(f'"{name}" is no fixed time in the calendar "{calendar}"')
@@ -322,12 +325,12 @@ def _unit(name: str, times: str | None, calendar: str) -> int:
 
 
 def _reference_day(date: Date, calendar: str) -> int:
-    """Count the day of a reference date, by the years and the reform that its calendar has."""
+    """Return the day number of a reference date, with the years and the reform of its calendar."""
     year, month, day, _ = date
     if calendar not in ("standard", "julian"):
         return int(count(year, month, day, calendar))
     if calendar == "standard" and date == Date(-4712, 1, 1, 43_200):
-        return 0  # where Julian dates begin, if there is a year 0: who writes this means Julian dates
+        return 0  # the origin of Julian dates with a year 0: these units are meant as Julian dates
     if year == 0:
         raise UnsupportedError(f'there is no year 0 in the calendar "{calendar}"')
     if calendar == "standard" and (1582, 10, 5) <= date[:3] < (1582, 10, 15):

@@ -1,1 +1,1 @@
-"""A file seen in part: a subset, one group, variables that are read when they are indexed."""
+"""Parts of a file: a subset, one group, and variables that are read when you index them."""

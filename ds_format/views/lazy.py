@@ -1,4 +1,4 @@
-"""A file whose variables are read when they are indexed."""
+"""An open file, whose variables are read when you index them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .subset import Subset
 
 
 class Variable(Opened):
-    """A variable of an open file: what the header says, and the data when they are asked for.
+    """A variable of an open file. Its metadata are from the header; data are read when you index it.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class Variable(Opened):
     dims : tuple of str
     attrs : dict
     type : str or None
-        Its ds type.
+        The ds type.
 
     Examples
     --------
-    >>> from ds_format import open, write
-    >>> write("lazy.ds", {"t": [1, 2, 3], ".": {"t": {".dims": ["time"], "units": "s"}}})
-    >>> with open("lazy.ds") as file:
+    >>> import ds_format as ds
+    >>> ds.write("lazy.ds", {"t": [1, 2, 3], ".": {"t": {".dims": ["time"], "units": "s"}}})
+    >>> with ds.open("lazy.ds") as file:
     ...     t = file["t"]
     ...     print(t, t.attrs, t[1:])
     <ds_format.Variable 't' (time: 3) int64> {'units': 's'} [2 3]
@@ -60,7 +60,7 @@ class Variable(Opened):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of the array that an index returns; object for strings.
+        """The dtype of the array that an index returns. It is object for strings.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Variable(Opened):
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        """Read what an index selects, and only its bytes.
+        """Read the values that an index selects. Only their bytes are read.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Variable(Opened):
         IndexError
             If a position is out of bounds.
         FormatError
-            If the bytes are wrong.
+            If the data are damaged.
         """
         if self.shape is None:
             return self._source.read(self._key)
@@ -116,23 +116,23 @@ class Variable(Opened):
         Parameters
         ----------
         budget : int
-            Bytes in memory that one block may take.
+            Maximum size of a block in memory, in bytes.
         """
         return self._source.blocks(self._key, budget)
 
     def handle(self) -> Handle:
-        """Return what reads this variable elsewhere: it can be pickled, holds nothing open, and needs no closing.
+        """Return a picklable reference to this variable. It holds no open file, and need not be closed.
 
         Returns
         -------
         Handle
-            With `.path`, `.shape`, `.dtype`, `.missing` and `.read(index)`; indexed it reads, as arrays of dask ask for
-            (`dask.array.from_array`). A file that was replaced meanwhile is an error.
+            It has `.path`, `.shape`, `.dtype`, `.missing` and `.read(index)`, and reads when it is indexed, as
+            `dask.array.from_array` requires. If the file was replaced since, reading is an error.
 
         Raises
         ------
         UnsupportedError
-            If its values are changed when they are read: packed ones, which `ds_format.open(..., unpack=False)` leaves.
+            If values are changed on reading. Packed values are; open the file with `unpack=False`.
         """
         return self._source.handle(self._key)
 
@@ -149,7 +149,7 @@ class Variable(Opened):
 
 
 class File(Opened, Mapping[str, Variable]):
-    """An open file: name → `Variable`. Close it, or use it in a `with` block.
+    """An open file, a mapping of name → `Variable`. Close it, or use it in a `with` block.
 
     Attributes
     ----------
@@ -160,9 +160,9 @@ class File(Opened, Mapping[str, Variable]):
 
     Examples
     --------
-    >>> from ds_format import open, write
-    >>> write("file.ds", {"t": [1, 2, 3], "n": 7, ".": {"t": {".dims": ["time"]}}})
-    >>> with open("file.ds") as file:
+    >>> import ds_format as ds
+    >>> ds.write("file.ds", {"t": [1, 2, 3], "n": 7, ".": {"t": {".dims": ["time"]}}})
+    >>> with ds.open("file.ds") as file:
     ...     print(list(file), file.dims, file["n"][...])
     ['t', 'n'] {'time': 3} 7
     """
@@ -178,7 +178,7 @@ class File(Opened, Mapping[str, Variable]):
 
     @once
     def _entries(self) -> Entries:
-        """The same, made on access if they are many."""
+        """The same metadata. If there are many entries, each is created on access."""
         return self._source.entries
 
     @once
@@ -188,19 +188,19 @@ class File(Opened, Mapping[str, Variable]):
 
     @property
     def dims(self) -> dict[str, int]:
-        """Size of each dimension, by its name."""
+        """Sizes of the dimensions, by name."""
         sizes: dict[str, int] = {}
         for variable in self.values():
             sizes.update(zip(variable.dims, variable.shape or (), strict=False))
         return sizes
 
     def __getitem__(self, name: str) -> Variable:
-        """Return a variable. Nothing of its data is read.
+        """Return a variable, without reading its data.
 
         Raises
         ------
         MissingError
-            If there is none of this name.
+            If there is no variable of this name.
         """
         key = escape(name)
         if key not in self._entries or key == META:
@@ -217,7 +217,7 @@ class File(Opened, Mapping[str, Variable]):
         return len(self._entries) - (META in self._entries)
 
     def close(self) -> None:
-        """Release the file. Arrays that were read stay valid."""
+        """Close the file. Arrays that were read remain valid."""
         self._source.close()
 
     def __enter__(self) -> File:

@@ -1,6 +1,6 @@
-"""A part of a file, seen as a file: some variables, some positions along dimensions, as Julian dates and unpacked.
+"""A part of a file as a `Source` of its own: selected variables and positions, unpacked, with Julian dates.
 
-Or one group of it: names with slashes say the group, `a/b/x` is the variable x of the group b in the group a.
+A part can also be a group. Slashes in names separate groups: `a/b/x` is the variable x in the group b of the group a.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ def open_subset(
     ----------
     path : str, bytes or PathLike
     selection : Selection
-        All by default. Julian dates are read at once; a variable that cannot be converted stays as it is, with a
-        warning.
+        Everything by default. Julian dates are read immediately. A variable that cannot be converted is left as it is,
+        with a warning.
     unpack : bool or None
-        Whether packed numbers become what they stand for when they are read. The attributes that tell of packing leave.
-        None: where that is the convention of the file which they are from.
+        Unpack packed numbers on reading, and remove the attributes of packing. None unpacks where this is the
+        convention of the file that they are from.
     masked : bool
-        Whether numbers are masked arrays where the format says that this is expected; Julian dates are not.
+        Return numbers as masked arrays if the format does so. Julian dates are never masked for this reason.
     skip_unsupported : bool
-        Leave out variables that the ds model cannot hold, with a warning, where the format knows such.
+        Leave out variables that the ds model cannot hold, with a warning, if the format can have such variables.
     format : Format, optional
-        Instead of the one that the suffix tells.
+        The format, instead of that of the suffix.
     **options
         As `drivers.open_source`.
 
@@ -89,24 +89,24 @@ def open_subset(
 
 
 class Subset(Opened):
-    """A `Source` of a part of another; see `open_subset`.
+    """A `Source` of a part of another `Source`; see `open_subset`.
 
     Attributes
     ----------
     meta : Metadata
-        Of the variables that are wanted, with `.dims` and `.size` of the part.
+        Metadata of the selected variables, with `.dims` and `.size` of the part.
     faults : mapping
-        Why one of them cannot be had, by its key.
+        Key → error, for variables that cannot be read.
     source : Source
-        The whole.
+        The whole file.
     can_skip : bool
-        Whether the format knows `skip_unsupported`.
+        Whether the format has the option `skip_unsupported`.
     """
 
     _wanted: list[str] | None = None
-    """Keys of the variables that are wanted, in the order of the file; None: all."""
+    """Keys of the selected variables, in the order of the file; None: all."""
     _indexes: Mapping[str, tuple[Index, ...]] = MappingProxyType({})
-    """What is wanted of a variable, by its key, unless the whole."""
+    """Key → index, for variables of which only a part is selected."""
     _dates: Mapping[str, Any] = MappingProxyType({})
     """Julian dates of variables of time, by their keys."""
 
@@ -128,7 +128,7 @@ class Subset(Opened):
             self._take(selection)
 
     def _take(self, selection: Selection) -> None:
-        """Find out what is selected of which variables."""
+        """Apply a selection of variables and positions."""
         try:
             sel = self._resolve(selection) if selection.has_positions else {}
             if selection.variables is not None:
@@ -142,43 +142,43 @@ class Subset(Opened):
 
     @once
     def meta(self) -> Metadata:
-        """Of the variables that are wanted, with `.dims` and `.size` of the part."""
+        """Metadata of the selected variables, with `.dims` and `.size` of the part."""
         meta = {key: self._entry(key) for key in self._keys()}
         meta[META] = dict(self.source.meta.get(META, {}))
         return meta
 
     @property
     def entries(self) -> Entries:
-        """As `meta`; if the source makes metadata on access, so does this."""
+        """The same as `meta`, created on access if the source does so."""
         meta = self.source.meta
         return OnDemand(meta, self._entry) if type(meta) is OnDemand and self._wanted is None else self.meta
 
     @once
     def faults(self) -> Mapping[str, DsError]:
-        """Why one of them cannot be had, by its key."""
+        """Key → error, for selected variables that cannot be read."""
         wanted = self._wanted
         return {key: fault for key, fault in self.source.faults.items() if wanted is None or key in wanted}
 
     @once
     def _packed(self) -> Mapping[str, Mapping[str, Any]]:
-        """Variables whose values are unpacked when they are read, with the metadata that say how."""
+        """Key → metadata of packing, for variables that are unpacked on reading."""
         entries = packing.entries_to_unpack(self.source.meta, self._unpack)
         return (
             {key: entries[key] for key in self._keys() if key in entries and key not in self._dates} if entries else {}
         )
 
     def _keys(self) -> list[str]:
-        """Return the keys of the variables that are wanted, in the order of the file."""
+        """Return the keys of the selected variables, in the order of the file."""
         return [key for key in self.source.meta if key != META] if self._wanted is None else self._wanted
 
     def _found(self, variables: str | Iterable[str]) -> list[str]:
-        """Return the keys of those variables that exist, in the order of the file."""
+        """Return the keys of the named variables that exist, in the order of the file."""
         wanted = keys_of(variables)
         say_missing(self.path, wanted, self.source.meta)
         return [key for key in self.source.meta if key != META and key in wanted]
 
     def _select(self, sel: Mapping[str, Any]) -> dict[str, tuple[Index, ...]]:
-        """Return the index of each variable that has one of the dimensions that are selected from."""
+        """Return the index of each variable that has a dimension with a selector."""
         indexes = {}
         for key in self._keys():
             entry = self.source.meta[key]
@@ -214,7 +214,7 @@ class Subset(Opened):
         return packing.unpacked_meta({**self._packed[key], **entry}) if key in self._packed else entry
 
     def _resolve(self, selection: Selection) -> dict[str, Any]:
-        """Return one index per dimension; `at` and `between` are compared with Julian dates, if times become these."""
+        """Return one index per dimension. `at` and `between` are compared with Julian dates, if times become these."""
         dates = {}
         if selection.jd:
             for key in keys_of([*(selection.at or ()), *(selection.between or ())]):
@@ -228,7 +228,7 @@ class Subset(Opened):
         return resolve(selection, meta, values, self.path)
 
     def _julian(self, key: str, index: tuple[Index, ...] | None) -> Any:
-        """Read a variable as Julian dates; None if it is no time, or one that cannot be converted."""
+        """Read a variable as Julian dates. Return None if it is not a time, or cannot be converted."""
         entry = with_parents(self.source.meta)[key]
         attributes = attrs(entry)
         if entry.get(".size") is None or not timeaxis.claims_time(attributes):
@@ -252,7 +252,7 @@ class Subset(Opened):
         return as_masked(values) if self._masked else values
 
     def _index_of(self, name: str, index: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        """Return the index into the whole of an index into the part."""
+        """Convert an index into the part to an index into the whole variable."""
         chosen = self._indexes.get(name)
         if chosen is None or index is None:
             return index if chosen is None else chosen
@@ -283,7 +283,7 @@ class Subset(Opened):
             yield as_array(self.source.read(name, index))
 
     def stored(self, name: str) -> Stored | None:
-        """Return how a variable lies in its file, if all of it is requested, and the format can say so."""
+        """Return where and how a variable is stored, if all of it is selected and its format has this information."""
         changed = name in self._dates or name in self._packed or name in self._indexes
         if changed or not hasattr(self.source, "stored"):
             return None
@@ -291,17 +291,17 @@ class Subset(Opened):
         return stored
 
     def section(self, stored: Stored) -> Body:
-        """Return the bytes of the file where a variable lies, as `stored` returned it."""
+        """Return the bytes of a variable in the file, as `stored` returned it."""
         section: Body = self.source.section(stored)  # type: ignore[attr-defined]
         return section
 
     def handle(self, name: str) -> Handle:
-        """Return what reads one variable elsewhere, if it is that of the file; see `Source.handle`.
+        """Return a picklable reference to a variable; see `Source.handle`.
 
         Raises
         ------
         UnsupportedError
-            If it is a part, or its values are changed when they are read.
+            If only a part of the variable is selected, or values are changed on reading.
         """
         if name in self._dates or name in self._packed or name in self._indexes:
             message = "only whole variables have a handle, with values as they are stored: open it with unpack=False"
@@ -309,19 +309,19 @@ class Subset(Opened):
         return self.source.handle(name)
 
     def part(self, selection: Selection) -> Subset:
-        """Return a part of this one; errors as `open_subset`. It is open as long as this one is."""
+        """Return a part of this part. It can be used until this one is closed. Errors are those of `open_subset`."""
         return Subset(self, self.path, selection, False, can_skip=self.can_skip)
 
     @contextlib.contextmanager
     def telling_of_skipping(self) -> Iterator[None]:
-        """Add to errors about what ds cannot hold how to leave it out."""
+        """Add to an `UnsupportedError` how to leave the variable out."""
         try:
             yield
         except UnsupportedError as error:
             raise _told_of_skipping(error, self.can_skip)
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file."""
         self.source.close()
 
     def __enter__(self) -> Subset:
@@ -335,7 +335,7 @@ SKIPPING = "; `--skip-unsupported` leaves it out (in Python `skip_unsupported=Tr
 
 
 def _told_of_skipping(error: UnsupportedError, can_skip: bool) -> UnsupportedError:
-    """Return an error that says how to leave out what it is about, if the format can."""
+    """Return the error with a hint how to leave the variable out, if the format can do so."""
     if can_skip and SKIPPING not in error.message:
         error.message += SKIPPING
     return error
@@ -354,7 +354,7 @@ def _julian_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pick(item: Any, wanted: Any) -> Any:
-    """Return the positions of one item of an index that an index into these selects."""
+    """Select from the positions of one item of an index."""
     if isinstance(item, range) and isinstance(wanted, np.ndarray):
         return item.start + item.step * wanted
     if isinstance(wanted, range):
@@ -365,7 +365,7 @@ def _pick(item: Any, wanted: Any) -> Any:
 
 
 def say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> None:
-    """Say by the mode which keys are not among those of a file."""
+    """Report keys that a file does not have, as the mode demands: silently, as a warning, or as an error."""
     for key in keys:
         if key not in found or key == META:
             name, known = unescape(key), [unescape(other) for other in found if other != META]
@@ -373,39 +373,39 @@ def say_missing(path: Path, keys: Iterable[str], found: Mapping[str, Any]) -> No
 
 
 def item_size(entry: Mapping[str, Any]) -> int:
-    """Return the bytes of memory that one value of a variable takes, or is reckoned to."""
+    """Return the size of one value in memory, in bytes; an estimate for strings."""
     ds_type = TYPES.get(entry.get(".type") or "")
     return 8 if ds_type is None else STRING_SIZE if ds_type.is_string else max(ds_type.size, 1)
 
 
 def memory_size(entry: Mapping[str, Any]) -> int:
-    """Return the bytes of memory that a variable takes, or is reckoned to."""
+    """Return the size of a variable in memory, in bytes; an estimate for strings."""
     return item_size(entry) * math.prod(entry.get(".size") or ())
 
 
 SEPARATOR = "/"
 NO_NAMES = frozenset({"", ".", ".."})
-"""What no group can be called."""
+"""Names that no group can have."""
 
 
 class Group(NamedTuple):
-    """What of a file belongs to one group."""
+    """The content of one group of a file."""
 
     prefix: str
-    """What the names of the file begin with: empty for the root, else `a/b/`."""
+    """Prefix of the group's names in the file: empty for the root, otherwise `a/b/`."""
     meta: Metadata
-    """As of a file of its own, by names without the prefix."""
+    """Metadata as in a separate file, with names without the prefix."""
     keys: dict[str, str]
     """Key in `meta` → key in the file."""
 
 
 def group_paths(meta: Entries) -> list[str]:
-    """Return the paths of all groups, the root first, each before those in it: `/`, `/a`, `/a/b`.
+    """Return the paths of all groups, parents first: `/`, `/a`, `/a/b`.
 
     Raises
     ------
     UnsupportedError
-        If the name of a group is empty, or stands for another group.
+        If the name of a group is empty, `.` or `..`.
     """
     found = {"": None}
     of_variables = (unescape(key).split(SEPARATOR)[:-1] for key in meta if key != META)
@@ -424,19 +424,19 @@ def group_of(meta: Entries, path: str | None, file: str) -> Group:
     Parameters
     ----------
     meta : Entries
-        Of the file.
+        Metadata of the file.
     path : str or None
-        Of the group, with or without a slash before; None: the root.
+        Path of the group, with or without a leading slash. None is the root.
     file : str
         Path of the file, for messages.
 
     Raises
     ------
     MissingGroupError
-        If there is no such group.
+        If the group does not exist.
     UnsupportedError
-        If the name of a group is empty, or stands for another group, or two dimensions of a variable have one name in
-        this group and the groups around it.
+        If the name of a group is empty, `.` or `..`. If two dimensions of a variable, one of this group and one of a
+        parent, have the same name.
     """
     if not (path is None or isinstance(path, str)):
         raise ValueError(f"group: found {path!r}, which must be a string")
@@ -464,7 +464,7 @@ def group_of(meta: Entries, path: str | None, file: str) -> Group:
 
 
 def _with_short_dims(key: str, entry: dict[str, Any], prefix: str, file: str) -> dict[str, Any]:
-    """Return the metadata of a variable, its dimensions called as in the group."""
+    """Return the metadata of a variable, with names of dimensions as in the group."""
     if entry.get(".size") is None:
         return entry
     given = dims(key, entry, len(entry[".size"]))
@@ -477,13 +477,13 @@ def _with_short_dims(key: str, entry: dict[str, Any], prefix: str, file: str) ->
 
 
 def _short(name: str, prefix: str) -> str:
-    """Return the name of a dimension of the group, or of one around it."""
+    """Return the name of a dimension of the group or of a parent, without the path."""
     around, _, last = name.rpartition(SEPARATOR)
     return last if around and prefix.startswith(around + SEPARATOR) else name
 
 
 def _group_attributes(entry: Mapping[str, Any], prefix: str, groups: set[str]) -> dict[str, Any]:
-    """Return the attributes of a group; properties are those of the file."""
+    """Return the attributes of a group. Properties are those of the file."""
     found = {}
     for key, value in entry.items():
         if key.startswith("."):
@@ -500,21 +500,21 @@ def _group_attributes(entry: Mapping[str, Any], prefix: str, groups: set[str]) -
 
 
 class GroupOfFile(Opened):
-    """One group of a file as a file of its own; see `drivers.base.Source`.
+    """One group of a file as a `Source` of its own.
 
     Parameters
     ----------
     source : Source
-        The whole file, which is closed with this one.
+        The whole file. It is closed together with the group.
     path : str
-        Of the group.
+        Path of the group.
     file : str
         Path of the file, for messages.
 
     Raises
     ------
     MissingGroupError, UnsupportedError
-        As `group`.
+        As `group_of`.
     """
 
     def __init__(self, source: Source, path: str, file: str):
@@ -533,7 +533,7 @@ class GroupOfFile(Opened):
         return self._source.blocks(self._keys[name], budget)
 
     def handle(self, name: str) -> Handle:
-        """Return what reads one variable elsewhere."""
+        """Return a picklable reference to one variable."""
         return self._source.handle(self._keys[name])
 
     def close(self) -> None:
@@ -557,7 +557,7 @@ def open_group(path: Path, wanted: str | None, **options: Any) -> Subset:
     OSError, DriverError, FormatError
         If the file cannot be read.
     MissingGroupError, UnsupportedError
-        As `group`.
+        As `group_of`.
     """
     whole = open_subset(path, **options)
     if wanted is None:
