@@ -50,6 +50,8 @@ class Body:
     """Whether `memory` is a buffer. Then nothing is open but perhaps a map."""
     start: int = 0
     """Where position 0 lies in that file."""
+    batch: int = PIECE_SIZE
+    """How many bytes a reader should ask for in one call, at most, where it decodes them to something else."""
     gap: int = 0
     """How many bytes apart two ranges may lie and still be read as one."""
     lends: bool = False
@@ -77,11 +79,29 @@ class Body:
         if target.nbytes:
             target.cast("B")[:] = self.read(offset, target.nbytes)
 
-    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
-        """Fill a buffer of bytes, len(offsets) * size of them, with ranges of `size` bytes, one after another."""
-        target = memoryview(out)
-        for i, offset in enumerate(offsets.tolist()):
-            target[i * size : (i + 1) * size] = self.read(offset, size)
+    def ranges(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64], outs: list[Any]) -> None:
+        """Fill buffers with ranges, one after another.
+
+        A reader that knows what it will read asks for all of it in one call. A body that is elsewhere can then merge
+        ranges that are close, and fetch them side by side.
+
+        Parameters
+        ----------
+        offsets, sizes : (N,) int64
+            In bytes.
+        outs : list of writable, C-contiguous buffers
+            Out. The first ranges fill the first buffer, the following ones the next. No range crosses from one buffer
+            to the next.
+        """
+        ranges_left = zip(offsets.tolist(), sizes.tolist(), strict=True)
+        for out in outs:
+            target = memoryview(out)
+            target = target.cast("B") if target.nbytes else memoryview(bytearray())
+            at = 0
+            while at < len(target):
+                offset, size = next(ranges_left)
+                target[at : at + size] = self.read(offset, size)
+                at += size
 
     @abstractmethod
     def section(self, offset: int, size: int | None = None) -> Body:
@@ -228,11 +248,14 @@ class FileBody(Opened, Body):
         if n != size:
             raise self._ended(offset, n, size)
 
-    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
-        """Read ranges of one size."""
-        n = ranges.read_ranges(self.fd, offsets + self.start if self.start else offsets, size, out)
-        if n != len(offsets) * size:
-            raise self._ended(int(offsets[n // size]), n % size, size)
+    def ranges(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64], outs: list[Any]) -> None:
+        """Fill buffers with ranges in one call of the kernel."""
+        n = ranges.read_ranges(self.fd, offsets + self.start if self.start else offsets, sizes, outs)
+        if n != sum(memoryview(out).nbytes for out in outs):
+            ends = sizes.cumsum()
+            i = int(ends.searchsorted(n, side="right"))
+            size = int(sizes[i])
+            raise self._ended(int(offsets[i]), n - int(ends[i]) + size, size)
 
     def _ended(self, offset: int, n: int, size: int) -> TruncatedError:
         """Return the error for a read of `size` bytes from `offset` on, which found `n`; the file may end before."""
@@ -399,10 +422,23 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
         If a small file was modified each time it was read.
     """
     try:
-        fd, size, data, changed = files.open_first(path, first)
+        opened = files.open_first(path, first)
     except FileNotFoundError as error:
         raise explained(error) from None
-    name = path_text(path)
+    return opened_body(path_text(path), opened)
+
+
+def opened_body(name: str, opened: tuple[int, int, bytearray, int]) -> Body:
+    """Return the body of a file that a kernel opened.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    opened : (fd, size, data, changed)
+        As returned by `kernels.files.files.open_first`. The body closes the descriptor.
+    """
+    fd, size, data, changed = opened
     if fd < 0:
         return MemoryBody(name, data)
     file = Descriptor(fd)
