@@ -23,7 +23,7 @@ from . import Opened, open_file, path_text
 from .stamp import Stamp, Watch
 
 FIRST_SIZE = 64 * 1024
-"""Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
+"""Bytes that opening reads. A file that has no more is in memory, and is closed."""
 GAP_SIZE = 16 * 1024
 """Bytes that a local disk reads in the time that one more read takes."""
 PIECE_SIZE = 1 << 20
@@ -33,8 +33,8 @@ PIECE_SIZE = 1 << 20
 class Body:
     """Bytes at positions from 0 up to `size`.
 
-    Any number of threads may read at a time. A file is closed when nobody holds its body, or a section of it, any more:
-    so a thread that closes a source takes the file from no other thread.
+    Any number of threads may read at a time. A file is closed when its body and all sections are
+    released, so a thread that closes a source does not close the file for other threads.
     """
 
     __slots__ = ()
@@ -125,7 +125,7 @@ class Body:
 
 
 def _pread(fd: int, size: int, offset: int) -> bytes:
-    """Do what `os.pread` does where the system has no such call."""
+    """Replace `os.pread` on operating systems without it."""
     buffer = bytearray(size)
     return bytes(memoryview(buffer)[: ranges.read_at(fd, offset, buffer)])
 
@@ -139,7 +139,7 @@ def ended(name: str, offset: int, size: int, end: int) -> TruncatedError:
 
 
 class Descriptor:
-    """The number of an open file, which is closed when nobody holds it any more."""
+    """The descriptor of an open file. The file is closed when this object is released."""
 
     __slots__ = ("fd",)
 
@@ -192,7 +192,7 @@ class FileBody(Opened, Body):
         ----------
         path : str, bytes or PathLike
         flags : int
-            What else `os.open` shall know, like `os.O_NOFOLLOW`.
+            More flags for `os.open`, such as `os.O_NOFOLLOW`.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class FileBody(Opened, Body):
 
     @classmethod
     def of(cls, name: str, fd: int, status: os.stat_result | None = None, head: bytes | bytearray = b"") -> Self:
-        """Take over an open descriptor, of which the system said `status`."""
+        """Take over an open descriptor; `status` is the result of `os.fstat`."""
         file = Descriptor(fd)
         stamp = Stamp.of(os.fstat(fd) if status is None else status)
         return cls(file, name, 0, stamp.size, Watch(name, stamp, fd, file), head)
@@ -335,7 +335,7 @@ class OutputBody(FileBody):
             raise ended(source.name, begin, size, min(begin + n, os.fstat(where[0]).st_size))
 
     def extend(self, size: int) -> None:
-        """Give the file at least `size` bytes, and have the disk keep space for them, where the system can do that."""
+        """Grow the file to at least `size` bytes, and reserve disk space where the operating system can."""
         ranges.extend(self.fd, size)
 
     def truncate(self, size: int) -> None:
@@ -366,7 +366,7 @@ class MemoryBody(Body):
     lends : bool
         See `Body`.
     size : int, optional
-        Of the body; by default up to the end of the data.
+        Size of the body in bytes; by default up to the end of the data.
     """
 
     __slots__ = ("lends", "memory", "name", "size", "start")
@@ -417,7 +417,7 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
     Raises
     ------
     OSError
-        As the system says; see `kernels.files.files.open_first`.
+        From the operating system; see `kernels.files.files.open_first`.
     ReplacedError
         If a small file was modified each time it was read.
     """

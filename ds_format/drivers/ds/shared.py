@@ -410,7 +410,7 @@ class SharedFile:
             if file is None:
                 return
             if len(files) > 1:
-                raise DsError("parts were written to a file that somebody else removed", path=self.path)
+                raise DsError("parts were written to a file that another process removed", path=self.path)
             size = file.current_size()
             if size < end:
                 raise TruncatedError(f"{size} bytes were written, expected {end}", path=self.path)

@@ -190,7 +190,7 @@ def test_a_file_that_was_removed_and_made_again_is_not_taken_for_whole(tmp_path:
     Path(steps.file.file.written).rename(tmp_path / "kept")
     steps.create()
     steps.append()
-    with pytest.raises(ds.DsError, match=r"a\.ds: parts were written to a file that somebody else removed"):
+    with pytest.raises(ds.DsError, match=r"a\.ds: parts were written to a file that another process removed"):
         steps.finish()
     steps.file.remove()
     steps.file.remove()
