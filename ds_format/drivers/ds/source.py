@@ -429,6 +429,10 @@ def _pieces(item: Index, size: int, most: int) -> Iterator[tuple[slice, Index]]:
 
 def _decode_rows(decoder: Decoder, starts: NDArray[np.int64], n: int) -> Iterator[tuple[slice, Any]]:
     """Decode stretches of `n` values each, as many at a time as the body should be asked for in one call."""
+    if len(starts) == 1:
+        start = int(starts[0])
+        yield slice(0, 1), decoder.row(start, start + n)
+        return
     batch = max(1, decoder.body.batch // (n * decoder.item_size))
     for i in range(0, len(starts), batch):
         some = slice(i, min(i + batch, len(starts)))
