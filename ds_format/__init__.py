@@ -130,7 +130,7 @@ class _Package(ModuleType):
 
     @property
     def mode(self) -> str:
-        """What happens when a name does not exist: `soft`, `moderate` or `strict`."""
+        """The reaction to names that do not exist: `soft`, `moderate` or `strict`."""
         from .base import modes
 
         return modes.get()
@@ -143,7 +143,7 @@ class _Package(ModuleType):
 
     @property
     def output(self) -> str:
-        """What the functions of `cmd` print where they are not told: `pst` or `json`."""
+        """The default output of the functions of `cmd`: `pst` or `json`."""
         from .cmd import style
 
         return str(style.output)
@@ -201,7 +201,7 @@ sys.meta_path.append(_Former)
 
 
 def shown_as_text(dataset: Mapping[Any, Any]) -> str:
-    """Return a dataset as a table of its variables. What shows it is loaded with the first one."""
+    """Return a dataset as a table of its variables. The module that prints it is imported on first use."""
     from .show.overview import text
 
     return text(dataset)

@@ -255,7 +255,7 @@ def _numbers(values: list[Any], kinds: set[type]) -> NDArray[Any]:
         raise UnsupportedError("lists of different lengths")
     if not all(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise UnsupportedError(f"a list holds {names}; expected values of one kind")
+        raise UnsupportedError(f"a list holds {names}; expected values of one type")
     if kinds <= {bool} or not any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
         array = np.array(values)
         if kinds <= {int} and array.dtype.kind not in "iu":
@@ -304,7 +304,7 @@ def arrays_of(dataset: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]])
 def masked_view(array: NDArray[Any]) -> Any:
     """Return an array as a MaskedArray without a mask, a view.
 
-    NumPy asks each array anew what it could be a part of. To read a variable of a small file takes less than that.
+    NumPy looks this up for each array, which takes longer than reading a variable of a small file.
 
     Parameters
     ----------

@@ -12,9 +12,9 @@
     ├── UnsupportedError (ValueError)        data that a file format cannot hold
     ├── DriverError (ValueError, OSError)    no driver for this file name, or its library is absent
     ├── IntegrityError (ValueError)          a checksum differs
-    ├── BusyError (BlockingIOError)          somebody else is writing there
+    ├── BusyError (BlockingIOError)          another process is writing it
     ├── ReplacedError (OSError)              the file was replaced or modified after it was opened
-    └── UnsafeError (ValueError)             going on would run code from the file, leave its place, or explode
+    └── UnsafeError (ValueError)             would run code, write outside its target, or exhaust memory
 
 Each is also a builtin exception, so that code which knows nothing of this package can catch it.
 The operating system's own errors (`FileNotFoundError`, `PermissionError`, ...) pass through unchanged.
@@ -28,7 +28,7 @@ import os
 from .base.text import on_one_line
 
 SCHEMES = ("ftp", "gs", "http", "https", "s3")
-"""Of addresses that have lost a slash, as in a `pathlib.Path`."""
+"""Schemes of addresses. A `pathlib.Path` removes one of the slashes after them."""
 
 
 class DsError(Exception):
@@ -37,7 +37,7 @@ class DsError(Exception):
     Parameters
     ----------
     message : str
-        What was found and what was expected.
+        The problem: the value found and the value expected.
     path : str, optional
         The file. Layers that know no paths leave it out; the layer above fills it in with `at`.
     variable : str, optional
@@ -81,7 +81,7 @@ class DsError(Exception):
 
 
 class FormatError(DsError, ValueError):
-    """The bytes of a file are not what its format demands."""
+    """The bytes of a file violate its format."""
 
 
 class TruncatedError(FormatError):
@@ -113,7 +113,7 @@ class IntegrityError(DsError, ValueError):
 
 
 class BusyError(DsError, BlockingIOError):
-    """Somebody else is writing there."""
+    """Another process is writing the file or folder."""
 
 
 class ReplacedError(DsError, OSError):
@@ -121,7 +121,7 @@ class ReplacedError(DsError, OSError):
 
 
 class UnsafeError(DsError, ValueError):
-    """Going on would run code that a file names, or touch what is not its own, or grow without bound."""
+    """Loading would run code named in the file, write outside of its target, or take unbounded memory."""
 
 
 def explained(error: FileNotFoundError, *, is_output: bool = False) -> FileNotFoundError:

@@ -25,7 +25,7 @@ def dtype_to_type(dtype: Any, data: Any = None) -> str:
     ----------
     dtype : dtype
     data : ndarray, optional
-        What tells text from byte strings if these are objects.
+        The values, which distinguish text from byte strings if `dtype` is object.
 
     Raises
     ------

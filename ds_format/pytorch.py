@@ -1,4 +1,4 @@
-"""What datasets ask of PyTorch, which is never imported here.
+"""State of PyTorch that datasets need. PyTorch is never imported here.
 
 PyTorch's `DataLoader` asks whether a dataset is an instance of its classes. Ours cannot be derived from them without
 importing PyTorch; so their instances say that they are, once it is loaded.

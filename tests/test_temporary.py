@@ -79,7 +79,7 @@ def test_what_somebody_else_removed_gets_no_name(is_replaced: bool, tmp_path: Pa
     os.unlink(each.written)
     if is_replaced:
         Path(each.written).write_text("half of ano")
-    with pytest.raises(OSError, match="somebody else removed what was written"):
+    with pytest.raises(OSError, match="another process removed the temporary file"):
         each.commit()
     each.abort()
     assert path.read_text() == "old"

@@ -54,11 +54,11 @@ def read_ranges(n: int, folder: Path) -> tuple[Call, Call]:
     """A hundred ranges of an open file."""
     fd = os.open(_file(n, folder), os.O_RDONLY)
     size = 4 * n // RANGES
-    offsets = np.arange(RANGES) * (8 * n // RANGES)
+    offsets, sizes = np.arange(RANGES) * (8 * n // RANGES), np.full(RANGES, size)
 
     def ours() -> Any:
         out = np.empty(RANGES * size, "u1")
-        ranges.read_ranges(fd, offsets, size, out)
+        ranges.read_ranges(fd, offsets, sizes, [out])
         return out
 
     def rival() -> Any:

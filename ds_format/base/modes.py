@@ -1,9 +1,9 @@
-"""What happens when a name does not exist: soft, moderate or strict.
+"""The reaction to names that do not exist: soft, moderate or strict.
 
-A `with` block sets the mode of the running thread or task alone: it is a context variable. Outside of such a block the
-mode of the process holds, which starts as the environment variable `DS_MODE` says; any other value acts like soft.
-What selects data, `sel` and the like, may have a mode of its own there: to the command line a name that does not exist
-is always a mistake in these. If no mode was set, a name that does not exist is a warning.
+A `with` block sets the mode of the running thread or task only: it is a context variable. Outside of such a block the
+mode of the process holds. It starts as the environment variable `DS_MODE`; any other value acts like soft. Selectors
+(`sel` and the like) may have a mode of their own: on the command line, a name in a selector that does not exist is
+always an error. If no mode was set, a name that does not exist is a warning.
 
 A selection that leaves nothing of a dimension is a warning in every mode. A command that writes makes it an error.
 """
@@ -30,7 +30,7 @@ MODES = ("soft", "moderate", "strict")
 _mode: ContextVar[str] = ContextVar("ds_format.mode")
 _selectors: ContextVar[str | None] = ContextVar("ds_format.mode_of_selectors", default=None)
 _empty: ContextVar[str | dict[str, UnsupportedError]] = ContextVar("ds_format.empty_selections", default="warn")
-"""What a selection that leaves nothing does: `warn`, `raise` or `ignore`; or where it is collected by dimension."""
+"""The reaction to empty selections: `warn`, `raise` or `ignore`; or a dict that collects them by dimension."""
 _process: list[str] = []
 """The mode of the process, once it was set."""
 
@@ -73,7 +73,7 @@ class use:
     selectors : {"soft", "moderate", "strict"}, optional
         The mode for names in selectors, if it is another one.
     empty : {"warn", "raise", "ignore"}, optional
-        What happens if a selection leaves nothing of a dimension; by default what happened before.
+        The reaction to a selection that is empty along a dimension; by default it does not change.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def with_mode(mode: str) -> use:
     Parameters
     ----------
     mode : {"soft", "moderate", "strict"}
-        Nothing, a warning, or an exception tells of a name that does not exist.
+        A name that does not exist is ignored, a warning, or an exception.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def missing(
     meant : (str, iterable of str), optional
         The name, and those that exist: the message tells the nearest of them.
     selects : bool
-        Whether the name stands in a selector.
+        Whether the name is in a selector.
     """
     mode = (_selectors.get() if selects else None) or effective()
     if mode != "soft":

@@ -1,4 +1,4 @@
-"""Imports that can fail, of libraries that are not installed and kernels that are not compiled: what to do then."""
+"""Imports of optional libraries and compiled kernels, and the errors if they are missing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def library(name: str, install: str, use: str = "") -> Any:
     Parameters
     ----------
     name : str
-        Of the module.
+        Name of the module.
     install : str
-        What pip installs: `ds-format-cython[extra]`, or the library itself if there is no such extra.
+        The package to install with pip: `ds-format-cython[extra]`, or the library itself if there is no such extra.
     use : str, optional
-        What needs the library, for the message.
+        The feature that needs the library, for the message.
 
     Raises
     ------
@@ -49,11 +49,11 @@ def unavailable(error: ImportError, name: str, install: str, use: str = "") -> D
     ----------
     error : ImportError
     name : str
-        Of the library.
+        Name of the library.
     install : str
-        What pip installs.
+        The package to install with pip.
     use : str, optional
-        What needs the library.
+        The feature that needs the library.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How far a piece of work is, for whoever watches: bytes done, of bytes in all."""
+"""Progress of work: bytes done and bytes in all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Advance:
     Parameters
     ----------
     progress : callable, optional
-        None: nobody watches.
+        None: progress is not reported.
     total : int
         Bytes in all.
 
@@ -45,7 +45,7 @@ class Advance:
             self._progress(self._done, self.total)
 
     def over(self, blocks: Iterable[Any]) -> Iterator[Any]:
-        """Yield blocks of bytes, each of which is done when the next one is wanted."""
+        """Yield blocks of bytes. A block counts as done when the next one is requested."""
         for block in blocks:
             yield block
             self.add(len(block))
@@ -58,14 +58,14 @@ class Advance:
 
 
 def share_of(progress: Progress | None, before: int, size: int, total: int) -> Progress | None:
-    """Return what tells of one part of a work how far the whole is.
+    """Return a callable that converts progress of one part of the work to progress of the whole.
 
     Parameters
     ----------
     progress : callable, optional
-        Told of the whole.
+        Called with the progress of the whole.
     before, size, total : int
-        Bytes of the parts that are done, of this one, and of all.
+        Bytes of the parts done before, of this part, and of all parts.
 
     Examples
     --------

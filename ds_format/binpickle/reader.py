@@ -289,7 +289,7 @@ class BinPickleFile(Opened):
             As `load` raises them.
         """
         try:
-            self._opened().ranges(starts + self.entries[i].offset, size, out)
+            self._opened().ranges(starts + self.entries[i].offset, np.full(len(starts), size, np.int64), [out])
         except DsError as error:
             error.at(path=self.filename)
             raise

@@ -1,4 +1,4 @@
-"""Bytes on this machine, and how they appear: what every format reads from and writes to.
+"""Access to the bytes of files. Every format reads and writes through this package.
 
 body         random access to the bytes of a file, of memory, or of a part of either; a body with a position
 mapped       a file that is mapped into memory
@@ -25,22 +25,22 @@ _FLAGS = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0)
 path_text = os.fsdecode
 """Returns a path (str, bytes or PathLike) as text."""
 NO_FILE = (errno.EISDIR, errno.ESPIPE, errno.ENXIO)
-"""What the number of the error is where something stands that is not a file: the last one is that of a socket."""
+"""Error numbers for paths that are not files; the last one is for sockets."""
 
 
 def open_file(path: Any, flags: int = 0) -> tuple[int, os.stat_result]:
-    """Open a file to read, and return its descriptor, and what the system knows of it.
+    """Open a file for reading, and return its descriptor and status.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     flags : int
-        What else `os.open` shall know, like `os.O_NOFOLLOW`.
+        More flags for `os.open`, such as `os.O_NOFOLLOW`.
 
     Raises
     ------
     OSError
-        As the system says; IsADirectoryError for a folder, ESPIPE for what is no file either.
+        From the operating system. IsADirectoryError for a folder, ESPIPE for anything else that is not a file.
     """
     try:
         fd = os.open(path, _FLAGS | flags)

@@ -23,7 +23,7 @@ from . import Opened, open_file, path_text
 from .stamp import Stamp, Watch
 
 FIRST_SIZE = 64 * 1024
-"""Bytes that opening reads. Of a smaller file these are all, and the file is closed."""
+"""Bytes that opening reads. A file that has no more is in memory, and is closed."""
 GAP_SIZE = 16 * 1024
 """Bytes that a local disk reads in the time that one more read takes."""
 PIECE_SIZE = 1 << 20
@@ -33,8 +33,8 @@ PIECE_SIZE = 1 << 20
 class Body:
     """Bytes at positions from 0 up to `size`.
 
-    Any number of threads may read at a time. A file is closed when nobody holds its body, or a section of it, any more:
-    so a thread that closes a source takes the file from no other thread.
+    Any number of threads may read at a time. A file is closed when its body and all sections are
+    released, so a thread that closes a source does not close the file for other threads.
     """
 
     __slots__ = ()
@@ -50,6 +50,8 @@ class Body:
     """Whether `memory` is a buffer. Then nothing is open but perhaps a map."""
     start: int = 0
     """Where position 0 lies in that file."""
+    batch: int = PIECE_SIZE
+    """How many bytes a reader should ask for in one call, at most, where it decodes them to something else."""
     gap: int = 0
     """How many bytes apart two ranges may lie and still be read as one."""
     lends: bool = False
@@ -77,11 +79,29 @@ class Body:
         if target.nbytes:
             target.cast("B")[:] = self.read(offset, target.nbytes)
 
-    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
-        """Fill a buffer of bytes, len(offsets) * size of them, with ranges of `size` bytes, one after another."""
-        target = memoryview(out)
-        for i, offset in enumerate(offsets.tolist()):
-            target[i * size : (i + 1) * size] = self.read(offset, size)
+    def ranges(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64], outs: list[Any]) -> None:
+        """Fill buffers with ranges, one after another.
+
+        A reader that knows what it will read asks for all of it in one call. A body that is elsewhere can then merge
+        ranges that are close, and fetch them side by side.
+
+        Parameters
+        ----------
+        offsets, sizes : (N,) int64
+            In bytes.
+        outs : list of writable, C-contiguous buffers
+            Out. The first ranges fill the first buffer, the following ones the next. No range crosses from one buffer
+            to the next.
+        """
+        ranges_left = zip(offsets.tolist(), sizes.tolist(), strict=True)
+        for out in outs:
+            target = memoryview(out)
+            target = target.cast("B") if target.nbytes else memoryview(bytearray())
+            at = 0
+            while at < len(target):
+                offset, size = next(ranges_left)
+                target[at : at + size] = self.read(offset, size)
+                at += size
 
     @abstractmethod
     def section(self, offset: int, size: int | None = None) -> Body:
@@ -105,7 +125,7 @@ class Body:
 
 
 def _pread(fd: int, size: int, offset: int) -> bytes:
-    """Do what `os.pread` does where the system has no such call."""
+    """Replace `os.pread` on operating systems without it."""
     buffer = bytearray(size)
     return bytes(memoryview(buffer)[: ranges.read_at(fd, offset, buffer)])
 
@@ -119,7 +139,7 @@ def ended(name: str, offset: int, size: int, end: int) -> TruncatedError:
 
 
 class Descriptor:
-    """The number of an open file, which is closed when nobody holds it any more."""
+    """The descriptor of an open file. The file is closed when this object is released."""
 
     __slots__ = ("fd",)
 
@@ -172,7 +192,7 @@ class FileBody(Opened, Body):
         ----------
         path : str, bytes or PathLike
         flags : int
-            What else `os.open` shall know, like `os.O_NOFOLLOW`.
+            More flags for `os.open`, such as `os.O_NOFOLLOW`.
 
         Raises
         ------
@@ -183,7 +203,7 @@ class FileBody(Opened, Body):
 
     @classmethod
     def of(cls, name: str, fd: int, status: os.stat_result | None = None, head: bytes | bytearray = b"") -> Self:
-        """Take over an open descriptor, of which the system said `status`."""
+        """Take over an open descriptor; `status` is the result of `os.fstat`."""
         file = Descriptor(fd)
         stamp = Stamp.of(os.fstat(fd) if status is None else status)
         return cls(file, name, 0, stamp.size, Watch(name, stamp, fd, file), head)
@@ -228,11 +248,14 @@ class FileBody(Opened, Body):
         if n != size:
             raise self._ended(offset, n, size)
 
-    def ranges(self, offsets: NDArray[np.int64], size: int, out: Any) -> None:
-        """Read ranges of one size."""
-        n = ranges.read_ranges(self.fd, offsets + self.start if self.start else offsets, size, out)
-        if n != len(offsets) * size:
-            raise self._ended(int(offsets[n // size]), n % size, size)
+    def ranges(self, offsets: NDArray[np.int64], sizes: NDArray[np.int64], outs: list[Any]) -> None:
+        """Fill buffers with ranges in one call of the kernel."""
+        n = ranges.read_ranges(self.fd, offsets + self.start if self.start else offsets, sizes, outs)
+        if n != sum(memoryview(out).nbytes for out in outs):
+            ends = sizes.cumsum()
+            i = int(ends.searchsorted(n, side="right"))
+            size = int(sizes[i])
+            raise self._ended(int(offsets[i]), n - int(ends[i]) + size, size)
 
     def _ended(self, offset: int, n: int, size: int) -> TruncatedError:
         """Return the error for a read of `size` bytes from `offset` on, which found `n`; the file may end before."""
@@ -312,7 +335,7 @@ class OutputBody(FileBody):
             raise ended(source.name, begin, size, min(begin + n, os.fstat(where[0]).st_size))
 
     def extend(self, size: int) -> None:
-        """Give the file at least `size` bytes, and have the disk keep space for them, where the system can do that."""
+        """Grow the file to at least `size` bytes, and reserve disk space where the operating system can."""
         ranges.extend(self.fd, size)
 
     def truncate(self, size: int) -> None:
@@ -343,7 +366,7 @@ class MemoryBody(Body):
     lends : bool
         See `Body`.
     size : int, optional
-        Of the body; by default up to the end of the data.
+        Size of the body in bytes; by default up to the end of the data.
     """
 
     __slots__ = ("lends", "memory", "name", "size", "start")
@@ -394,15 +417,28 @@ def open_body(path: Any, first: int = FIRST_SIZE) -> Body:
     Raises
     ------
     OSError
-        As the system says; see `kernels.files.files.open_first`.
+        From the operating system; see `kernels.files.files.open_first`.
     ReplacedError
         If a small file was modified each time it was read.
     """
     try:
-        fd, size, data, changed = files.open_first(path, first)
+        opened = files.open_first(path, first)
     except FileNotFoundError as error:
         raise explained(error) from None
-    name = path_text(path)
+    return opened_body(path_text(path), opened)
+
+
+def opened_body(name: str, opened: tuple[int, int, bytearray, int]) -> Body:
+    """Return the body of a file that a kernel opened.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    opened : (fd, size, data, changed)
+        As returned by `kernels.files.files.open_first`. The body closes the descriptor.
+    """
+    fd, size, data, changed = opened
     if fd < 0:
         return MemoryBody(name, data)
     file = Descriptor(fd)

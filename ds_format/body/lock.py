@@ -21,7 +21,7 @@ OWNER_SIZE = 1000
 
 
 def try_lock(fd: int, *, shared: bool = False) -> bool:
-    """Lock an open file, and return whether that was possible: nobody else holds a lock on it.
+    """Lock an open file, and return whether that succeeded: it fails if another process holds a lock.
 
     The lock falls when the last descriptor of this opening of the file is closed, also by the end of the process. A
     `shared` one is in the way of those only that want it for themselves; a lock that is held becomes one.
@@ -49,15 +49,15 @@ def unlock(fd: int) -> None:
 class Lock(Opened):
     """A lock, held from its making to `release`.
 
-    That the file is there says nothing; what is in it tells who holds the lock, or held it last. A lock counts only if
-    its file still has its name when it is locked, so that no two processes hold locks on different files.
+    The file may exist without being locked. It names the process that holds the lock, or held it last. A lock is valid
+    only if its file still has its name when it is locked, so two processes cannot hold locks on different files.
 
     Parameters
     ----------
     path : str
         The lock file. Its folder is made.
     what : str
-        What is locked, for the message.
+        The locked file or folder, for the message.
     in_own_folder : bool
         Whether the folder exists only for locks: it is removed together with the last lock file in it.
 
@@ -94,7 +94,7 @@ class Lock(Opened):
         if not try_lock(self._fd):
             told = owner_of(self._fd)
             self._close()
-            raise BusyError(f"somebody else is writing to it: {told}", path=what)
+            raise BusyError(f"another process is writing to it: {told}", path=what)
 
     def _is_current(self) -> bool:
         """Return whether the open file is still the one of the name."""
@@ -113,7 +113,7 @@ class Lock(Opened):
         """Let others write, and `remove` the lock file. In a process that was forked from the owner, only forget it.
 
         The file goes while it is locked, so that who opened it before gets a lock on it no earlier than its name is
-        gone, and sees that. A file that has taken its name meanwhile is the lock of somebody else, and stays.
+        gone, and sees that. A file that has taken its name meanwhile is the lock of another process, and stays.
         """
         if self._fd >= 0 and os.getpid() == self._pid:
             if remove and self._is_current():

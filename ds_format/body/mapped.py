@@ -1,6 +1,6 @@
-"""Files that are mapped into memory, which saves the call of the system for each read.
+"""Memory-mapped files, which need no system call for each read.
 
-Who shortens such a file takes memory away from this process, which the system then ends: only for those who ask for it.
+Truncating a mapped file kills the process (SIGBUS), so files are mapped only on request.
 """
 
 from __future__ import annotations

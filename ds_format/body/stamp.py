@@ -1,4 +1,4 @@
-"""What tells a file from another one that took its name, or from what it was before it was modified."""
+"""Stamps of files: they detect that a file was replaced or modified."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTER
 
 
 class Stamp(NamedTuple):
-    """What was known of a file when it was opened.
+    """Size, time and identity of a file when it was opened.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Stamp(NamedTuple):
     mtime: int
     """When it was changed, in ns since 1970."""
     digest: bytes
-    """Of its header; empty for formats that have none of their own."""
+    """Digest of the header; empty for formats without one."""
     host: str
     """Where the file was opened."""
     inode: int
@@ -46,7 +46,7 @@ class Stamp(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result, digest: bytes = b"") -> "Stamp":
-        """Return the stamp of a file from what the system knows of it."""
+        """Return the stamp of a file from its status."""
         return cls(status.st_size, status.st_mtime_ns, digest, HOST, status.st_ino, status.st_dev)
 
     @classmethod
@@ -87,14 +87,14 @@ class Stamp(NamedTuple):
         raise ReplacedError(f"the file was replaced or changed after it was opened: {what}; open it again", path=path)
 
     def gone(self, error: OSError, path: str, key: str | None = None) -> OSError:
-        """Return what to raise for an error of the system: a ReplacedError, if it says that no file is there any more.
+        """Return the exception to raise for an OSError: a ReplacedError if the file does not exist any more.
 
         Parameters
         ----------
         error : OSError
         path : str
         key : str, optional
-            Of the variable that was to be read.
+            The variable to read.
         """
         variable = None if key is None else unescape(key)
         if error.errno in NO_FILE:
@@ -135,7 +135,7 @@ class Watch:
     fd : int
         Its descriptor; -1: it is found by its path.
     keeper : object, optional
-        What keeps the descriptor open.
+        The object that keeps the descriptor open.
     """
 
     __slots__ = ("fd", "keeper", "path", "stamp")

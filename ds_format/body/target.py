@@ -17,7 +17,7 @@ from .body import OutputBody
 from .temporary import HOLDS, Temporary
 
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
-"""A link under the name of a file that is changed in place may lead to the file of somebody else."""
+"""A link under the name of a file that is changed in place may lead to the file of another user."""
 
 
 def resolve(path: Any) -> tuple[str, int | None]:
@@ -26,7 +26,7 @@ def resolve(path: Any) -> tuple[str, int | None]:
     Raises
     ------
     OSError
-        If something stands there that is not a file.
+        If the path exists and is not a file.
     """
     real = path_text(path)
     try:
@@ -45,7 +45,7 @@ def resolve(path: Any) -> tuple[str, int | None]:
 
 @contextlib.contextmanager
 def naming(path: Any) -> Iterator[None]:
-    """Give errors of the system the name that the user knows, instead of a temporary one or none."""
+    """Replace the file name in errors of the operating system by the one that the user gave."""
     try:
         yield
     except OSError as error:
@@ -54,11 +54,11 @@ def naming(path: Any) -> Iterator[None]:
         name = path_text(path)
         if error.errno is not None:
             error.filename = name
-            del error.filename2  # None would be told as a second name
+            del error.filename2  # None would be printed as a second name
             if isinstance(error, FileNotFoundError):
                 explained(error, is_output=True)
         elif not str(error).startswith(f"{name}: "):
-            error.args = (f"{name}: {error}",)  # a text of its own, in the place of which a name would be told
+            error.args = (f"{name}: {error}",)  # setting the file name would replace this message
         raise
 
 
@@ -135,7 +135,7 @@ class Target(Opened):
         Raises
         ------
         OSError
-            If there is no space; nothing is raised where the system cannot be asked.
+            If there is no space; nothing is raised where the operating system does not report it.
         """
         if hasattr(os, "posix_fallocate"):
             fd = os.open(self.written, os.O_WRONLY)
@@ -168,13 +168,13 @@ class Target(Opened):
         Raises
         ------
         OSError
-            If that fails, or somebody else removed what was written.
+            If that fails, or another process removed the temporary file.
         """
         if self.durable:
             sync_file(self.written)
         if self.written != self.final:
             if self._temporary is not None and not self._temporary.is_there():
-                raise OSError(errno.ESTALE, "somebody else removed what was written", self.written)
+                raise OSError(errno.ESTALE, "another process removed the temporary file", self.written)
             if self.mode is not None:
                 os.chmod(self.written, self.mode)
             os.replace(self.written, self.final)
@@ -226,7 +226,7 @@ class LineFile(Opened):
             self.lines = data[: self._end].split(b"\n")[:-1]
 
     def rewrite(self, data: bytes) -> None:
-        """Write the file anew, with the bytes of other lines, before some are added."""
+        """Write the file again, with the bytes of other lines, before some are added."""
         self.lines, self._end = [], len(data)
         files.write_file(self.path, [data])
 

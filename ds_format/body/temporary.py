@@ -1,8 +1,8 @@
 """Temporary files and folders next to what is being written, and what becomes of those of killed writers.
 
-The temporary name is always the same for one target, and what has it is locked while it is written. So what a killed
-writer left is found, without listing a folder, by the next one of this target, which removes it. Where the name is
-taken by a living writer, or there are no locks, a name is made that nobody else uses; no writer touches what has one.
+Each target has one usual temporary name, and the file of that name is locked while it is written. The next writer of
+the target so finds and removes the file of a killed writer without listing the folder. If a living writer has the name,
+or there are no locks, the writer makes a unique name. No other writer removes a file with a unique name.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from . import Opened
 from .lock import try_lock, unlock
 
 ABANDONED_AFTER = 60.0
-"""Seconds since the last change of a file that nobody locks, until it is taken to be abandoned. A writer that is about
-to lock it, or has just closed it, needs far less."""
+"""Seconds after its last change until an unlocked file counts as abandoned. A writer that is about to lock the file, or
+has just closed it, needs far less."""
 HOLDS = os.name == "posix"
-"""Whether the system gives names to what is open, and opens folders."""
+"""Whether the operating system can rename open files, and open folders."""
 
 
 class Temporary(Opened):
-    """What is made under a temporary name, and stays locked until it is let go.
+    """A file or folder with a temporary name, locked until it is released.
 
     Parameters
     ----------
     path : str
-        What is going to be written.
+        The target.
     make : callable
         Makes something under a name, and returns its open descriptor; FileExistsError if the name is taken.
     remove : callable
         Removes by its name what a killed writer made.
     use : str
-        What it is for, as part of its name, if that is not the writing of `path` itself.
+        Its purpose, as part of its name, unless it is to write `path` itself.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Temporary(Opened):
     def _close(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            with contextlib.suppress(OSError):  # whoever wrote has closed a descriptor of his own
+            with contextlib.suppress(OSError):  # the writer has closed a descriptor of its own
                 os.close(fd)
 
     def __del__(self) -> None:
@@ -148,17 +148,16 @@ class WorkFolder(Opened):
     Parameters
     ----------
     path : str
-        What is going to be written.
+        The target.
     use : str
-        What the folder is for, as part of its name.
+        Its purpose, as part of its name.
     mode : int
-        Permissions before those that the process denies. By default only the owner may look: what is in it may replace
-        a file that is private.
+        Permissions, before the umask. By default only the owner has access, since its files may replace private ones.
 
     Attributes
     ----------
     path : str
-        Of the folder.
+        Path of the folder.
     """
 
     _is_closed = False
@@ -168,7 +167,7 @@ class WorkFolder(Opened):
         self.path = self._temporary.path
 
     def close(self) -> None:
-        """Remove the folder, unless it got another name; what has its name by then is somebody else's."""
+        """Remove the folder, unless it was renamed: then its former name belongs to another process."""
         if not self._is_closed:
             self._is_closed = True
             with contextlib.suppress(OSError):  # of closing what it has opened

@@ -7,13 +7,14 @@ looked at first, for it says how many of the values before the stretch are store
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.threads import each
-from ..body.body import Body
+from ..body.body import Body, MemoryBody
 from ..errors import FormatError, TruncatedError
 from ..kernels.ds.strings import decode_numpy_strings, decode_strings, total_length
 from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
@@ -62,8 +63,79 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
         if big is not NATIVE_BIG and ds_type.ordered:
             array = _swapped(array, ds_type.size)
         return array if size else array[()]
+    if not body.is_in_memory and 0 < var.length <= min(body.batch, body.size - offset):
+        array = _decode_bytes(var, body.read(offset, var.length), body.name, strings)
+        if array is not None:
+            return array
+    return _decode_all(var, body, strings)
+
+
+def _decode_all(var: VarHeader, body: Body, strings: bool) -> Any:
     array = Decoder(var, locate(var, body.size), body, strings).all()
-    return array if size or isinstance(array, np.ma.MaskedArray) else array[()]
+    return array if var.size or isinstance(array, np.ma.MaskedArray) else array[()]
+
+
+def _decode_bytes(var: VarHeader, data: Any, name: str, strings: bool) -> Any:
+    """Decode a variable from its bytes, as many as the header says; None if these are not all, or damaged."""
+    try:
+        return _decode_all(var._replace(offset=0), MemoryBody(name, data), strings)
+    except FormatError:
+        return None
+
+
+def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool = False) -> list[Any]:
+    """Decode whole variables from bytes that are read in one call of the body.
+
+    Parameters
+    ----------
+    variables, body, strings
+        As `decode`.
+
+    Returns
+    -------
+    list
+        As `decode` for each variable. None for those that `decode` must read by itself: they have no data, are damaged,
+        or need more memory besides their arrays than `body.batch`. The lengths of masked variables, strings and
+        booleans are those of the header, which some writers get wrong: such a variable is None, too.
+    """
+    arrays: list[Any] = [None] * len(variables)
+    offsets: list[int] = []
+    sizes: list[int] = []
+    outs: list[NDArray[Any]] = []
+    places: list[int] = []
+    spare = body.batch
+    for i, (ds_type, shape, offset, length, _, missing) in enumerate(variables):
+        if ds_type is None or shape is None or 0 in shape:
+            continue
+        room = body.size - offset
+        if ds_type.is_number and not missing:
+            size = math.prod(shape) * ds_type.size
+            if size > room:
+                continue
+            outs.append(np.empty(shape, DTYPES[ds_type.code]))
+        else:
+            size = min(length, room)
+            if not 0 < size <= spare:
+                continue
+            spare -= size
+            outs.append(np.empty(size, np.uint8))
+        places.append(i)
+        offsets.append(offset)
+        sizes.append(size)
+    if not outs:
+        return arrays
+    try:
+        body.ranges(np.array(offsets, np.int64), np.array(sizes, np.int64), outs)
+    except FormatError:
+        return arrays  # the file was cut meanwhile
+    for i, out in zip(places, outs, strict=True):
+        var = variables[i]
+        if var.type is not None and var.type.is_number and not var.missing:
+            array = _swapped(out, var.type.size) if var.big is not NATIVE_BIG and var.type.ordered else out
+            arrays[i] = array if array.ndim else array[()]
+        else:
+            arrays[i] = _decode_bytes(var, out, body.name, strings)
+    return arrays
 
 
 def _array(body: Body, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -93,10 +165,10 @@ class _Held:
 
     __slots__ = ("body", "data", "start")
 
-    def __init__(self, body: Body, start: int, size: int):
+    def __init__(self, body: Body, start: int, size: int, data: memoryview | None = None):
         self.body = body
         self.start = start
-        self.data = memoryview(body.read(start, size)) if size <= HELD_SIZE else None
+        self.data = memoryview(body.read(start, size)) if data is None and size <= HELD_SIZE else data
 
     def read(self, offset: int, size: int) -> Any:
         """Return a buffer of bytes, counted from the first of these."""
@@ -135,15 +207,23 @@ class Decoder:
         self.big = var.big
         self.text = self.type.name == "unicode"
         self.dtype: np.dtype[Any] = STRINGS if strings and self.text else DTYPES[self.type.code]
+        mask_size = layout.values - layout.start
+        lengths: Any = None
         if var.missing:
-            self.mask = _Held(body, layout.start, (layout.n + 7) // 8)
+            n_lengths = 8 * layout.n if self.type.is_string else 0
+            if 0 < n_lengths <= min(body.gap, HELD_SIZE - mask_size):
+                # the lengths follow the mask, one for each value at most: few enough to be read together
+                held = memoryview(body.read(layout.start, min(mask_size + n_lengths, layout.end - layout.start)))
+                self.mask, lengths = _Held(body, layout.start, mask_size, held[:mask_size]), held[mask_size:]
+            else:
+                self.mask = _Held(body, layout.start, mask_size)
         self.ranks = self._count_present() if var.missing else None
         self.present = layout.n if self.ranks is None else self.ranks[-1]
         size = values_size(var, self.present, layout.room)
         self.data = layout.values + size
         """Where the bytes of strings begin, and all others end; bytes from the start of the body."""
         if self.type.is_string:
-            self.lengths = _Held(body, layout.values, size)
+            self.lengths = _Held(body, layout.values, size, lengths)
         self.ends = self._measure_strings() if self.type.is_string else [0]
 
     @property
@@ -202,17 +282,33 @@ class Decoder:
         """Bytes that one value takes in the body, rounded up."""
         return max(self.type.size, 1)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether all values are stored, each with the same whole number of bytes."""
-        return self.present == self.layout.n and self.type.is_number
+    def rows(self, starts: NDArray[np.int64], n: int) -> Any:
+        """Decode stretches of `n` values each, as an array or masked array of shape (len(starts), n).
 
-    def rows(self, starts: NDArray[np.int64], n: int) -> NDArray[Any]:
-        """Decode stretches of `n` values each of a plain variable, as an array of shape (len(starts), n)."""
-        size = self.type.size
-        out = np.empty((len(starts), n), self.dtype)
-        self.body.ranges(self.layout.values + starts * size, n * size, _bytes(out))
-        return _swapped(out, size) if self.swapped else out
+        Their bytes are read in one call of the body.
+        """
+        if len(starts) == 1:
+            return self.row(int(starts[0]), int(starts[0]) + n)[None]
+        if self.present == self.layout.n:
+            if not self.type.is_number:
+                return self._take_rows(starts, starts + n).reshape(-1, n)
+            out, size = np.empty((len(starts), n), self.dtype), self.type.size
+            self.body.ranges(self.layout.values + starts * size, np.full(len(starts), n * size), [out])
+            return _swapped(out, size) if self.swapped else out
+        skipped = starts % 8  # masks are unpacked from whole bytes on
+        firsts = (starts - skipped).tolist()
+        begins = np.array([self._present_before(first) for first in firsts], np.int64)
+        ends = np.array([self._present_before(start + n) for start in starts.tolist()], np.int64)
+        stored = self._take_rows(begins, ends)
+        values, flags = self.empty((len(starts), n)), np.empty((len(starts), n), np.bool_)
+        at = 0
+        for i, (first, skip) in enumerate(zip(firsts, skipped.tolist(), strict=True)):
+            stop = at + int(ends[i] - begins[i])
+            row, row_flags = self._empty(skip + n), np.empty(skip + n, np.bool_)
+            self._scatter(self._mask(first, skip + n), stored[at:stop], row, row_flags)
+            values[i], flags[i] = row[skip:], row_flags[skip:]
+            at = stop
+        return np.ma.MaskedArray(values, flags, copy=False)
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[Any]:
         """Return an array for decoded values, with every string empty."""
@@ -241,20 +337,27 @@ class Decoder:
         int
             How many values are present before the end of the stretch.
         """
-        n = flags.size
-        mask = self.mask.read(first // 8, (n + 7) // 8)
-        end = begin + n - count_bits(mask, n)
+        mask = self._mask(first, flags.size)
+        end = begin + flags.size - count_bits(mask, flags.size)
+        if self.type.is_number:
+            size = self.type.size
+            stored = self.body.read(self.layout.values + begin * size, (end - begin) * size)
+            scatter(mask, stored, flags.view(np.uint8), _bytes(values), size, self.swapped)
+        else:
+            self._scatter(mask, self._take(begin, end), values, flags)
+        return end
+
+    def _mask(self, first: int, n: int) -> Any:
+        """Return the mask of `n` values from `first` on, which is a multiple of 8."""
+        return self.mask.read(first // 8, (n + 7) // 8)
+
+    def _scatter(self, mask: Any, stored: NDArray[Any], values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
+        """Put stored values that are decoded where the mask has no missing value."""
         if self.type.is_string:
             unpack_bits(mask, flags.view(np.uint8))
-            values[~flags] = self._take(begin, end)
-        elif self.type.code == "?":
-            present = self._take(begin, end)
-            scatter(mask, _bytes(present), flags.view(np.uint8), _bytes(values), 1, False)
+            values[~flags] = stored
         else:
-            size = self.type.size
-            present = self.body.read(self.layout.values + begin * size, (end - begin) * size)
-            scatter(mask, present, flags.view(np.uint8), _bytes(values), size, self.swapped)
-        return end
+            scatter(mask, _bytes(stored), flags.view(np.uint8), _bytes(values), values.itemsize, False)
 
     def _present_before(self, first: int) -> int:
         if self.ranks is None:
@@ -282,11 +385,39 @@ class Decoder:
         array = _array(self.body, self.layout.values + first * size, (n,), self.dtype)
         return _swapped(array, size) if self.swapped else array
 
+    def _take_rows(self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> NDArray[Any]:
+        """Decode several stretches of stored values, one after another; their bytes are read in one call."""
+        n = int((lasts - firsts).sum())
+        if self.type.is_number:
+            out, size = np.empty(n, self.dtype), self.type.size
+            self.body.ranges(self.layout.values + firsts * size, (lasts - firsts) * size, [_bytes(out)])
+            return _swapped(out, size) if self.swapped else out
+        if self.type.is_string:
+            starts, ends = (
+                np.array([self._string_start(i) for i in some.tolist()], np.int64) for some in (firsts, lasts)
+            )
+            data = np.empty(int((ends - starts).sum()), np.uint8)
+            self.body.ranges(self.data + starts, ends - starts, [data])
+            bounds = zip(firsts.tolist(), lasts.tolist(), strict=True)
+            lengths = b"".join([self.lengths.read(8 * first, 8 * (last - first)) for first, last in bounds])
+            return self._decode_strings(lengths, data, n)
+        starts, sizes = firsts // 8, np.where(lasts > firsts, (lasts + 7) // 8 - firsts // 8, 0)
+        bits = np.empty(int(sizes.sum()), np.uint8)
+        self.body.ranges(self.layout.values + starts, sizes, [bits])
+        flags = np.empty(8 * bits.size, np.bool_)
+        unpack_bits(bits, flags.view(np.uint8))
+        ats = 8 * (sizes.cumsum() - sizes) + firsts % 8
+        return np.concatenate([
+            flags[at : at + k] for at, k in zip(ats.tolist(), (lasts - firsts).tolist(), strict=True)
+        ])
+
     def _take_strings(self, first: int, last: int) -> NDArray[Any]:
         lengths = self.lengths.read(8 * first, 8 * (last - first))
         start, end = self._string_start(first), self._string_start(last)
-        data = self.body.read(self.data + start, end - start)
-        out = np.empty(last - first, self.dtype)
+        return self._decode_strings(lengths, self.body.read(self.data + start, end - start), last - first)
+
+    def _decode_strings(self, lengths: Any, data: Any, n: int) -> NDArray[Any]:
+        out = np.empty(n, self.dtype)
         try:
             if self.dtype.kind == "T":
                 decode_numpy_strings(lengths, self.big, data, out)

@@ -37,7 +37,7 @@ __all__ = [
     "find_existing",
     "holder",
     "is_known",
-    "is_part",
+    "is_sidecar",
     "is_store",
     "load",
     "meta",
@@ -200,17 +200,17 @@ def recognise(path: Any) -> Format | None:
     return next((one for one in formats if one.recognises is not None and one.recognises(file)), None)
 
 
-def is_part(path: str) -> bool:
+def is_sidecar(path: str) -> bool:
     """Whether a file belongs to the data file of a dataset of several files.
 
     Examples
     --------
     >>> from ds_format import drivers, write
     >>> write("shard.msgpack", {"x": [1, 2]})
-    >>> drivers.is_part("shard.msgpack.keys"), drivers.is_part("other.msgpack.keys")
+    >>> drivers.is_sidecar("shard.msgpack.keys"), drivers.is_sidecar("other.msgpack.keys")
     (True, False)
     """
-    return any(format.is_part is not None and format.is_part(path) for format in all_formats().values())
+    return any(format.is_sidecar is not None and format.is_sidecar(path) for format in all_formats().values())
 
 
 def of_existing(path: Any) -> Driver:

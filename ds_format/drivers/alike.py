@@ -36,7 +36,7 @@ from ..model.merge_plan import size_along
 from .base import Metadata, SmallFiles
 
 
-class Piece(Protocol):
+class DatasetStack(Protocol):
     """One dataset, or several in a row that are alike in all that decides how they are merged."""
 
     @property

@@ -83,7 +83,7 @@ class Format(NamedTuple):
     """First bytes that only files of this format have."""
     recognises: Callable[[Body], bool] | None = None
     """Whether a file without such a mark, whose name does not tell its format, is one of this format."""
-    is_part: Callable[[str], bool] | None = None
+    is_sidecar: Callable[[str], bool] | None = None
     """Whether a file belongs to the data file of a dataset of several files."""
     small: Callable[[], SmallFiles] | None = None
     """Imports what reads small files together, and those that are alike as one."""
@@ -142,10 +142,10 @@ def _is_datadings(file: Body) -> bool:
     return exists(file.name + OFFSETS)
 
 
-def _is_part_of_datadings(path: str) -> bool:
-    from ..datadings.format import is_part
+def _is_sidecar_of_datadings(path: str) -> bool:
+    from ..datadings.format import is_part as is_sidecar
 
-    return is_part(path)
+    return is_sidecar(path)
 
 
 def _ds() -> Driver:
@@ -314,7 +314,7 @@ BUILT_IN = {
             _datadings,
             title="datadings",
             recognises=_is_datadings,
-            is_part=_is_part_of_datadings,
+            is_sidecar=_is_sidecar_of_datadings,
             options=frozenset({"skip_unsupported"}),
             creation=RECORDS,
             unpack=None,

@@ -21,7 +21,7 @@ from ..base.error_text import NOT_RECOGNISED
 from ..base.text import counted, keys_of, on_one_line
 from ..body import path_text
 from ..dataset import META, Dataset
-from ..drivers.alike import Piece
+from ..drivers.alike import DatasetStack
 from ..errors import explained
 from ..views.subset import Path
 from .pieces import DatasetPiece, Skip, merge_pieces, no_collection, open_sources, read_pieces, sizes_along
@@ -183,7 +183,7 @@ def list_files(dirname: Path, recursive: bool = False) -> tuple[list[str], str |
     recognised: list[str] = []
     unknown: list[str] = []
     for path in visible:
-        if not drivers.is_part(path):
+        if not drivers.is_sidecar(path):
             (recognised if _is_recognised(path) else unknown).append(path)
     if not known:
         return recognised, counted(unknown, NOT_RECOGNISED)
@@ -267,7 +267,7 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
 
 
 def _merged(
-    found: Sequence[Piece], dim: str, keys: Sequence[str] | None = None, unpack: bool | None = False
+    found: Sequence[DatasetStack], dim: str, keys: Sequence[str] | None = None, unpack: bool | None = False
 ) -> Dataset:
     """Merge pieces, and add which file and position each position along `dim` is from."""
     merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack, masks=True)

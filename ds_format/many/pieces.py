@@ -18,7 +18,7 @@ from ..base import modes
 from ..base.text import unescape
 from ..codec.encode import describe
 from ..dataset import META, Dataset, arrays_of, as_array, as_masked, metadata_of
-from ..drivers.alike import AlikeFiles, Piece
+from ..drivers.alike import AlikeFiles, DatasetStack
 from ..drivers.base import Metadata, SmallFiles, check_faults
 from ..errors import UnsupportedError, explained
 from ..kernels.files import files
@@ -184,7 +184,7 @@ def name_of(paths: Sequence[str]) -> str:
 class UnpackedPiece:
     """Another piece, in which packed variables are unpacked."""
 
-    def __init__(self, piece: Piece, packed: Mapping[str, Mapping[str, Any]]):
+    def __init__(self, piece: DatasetStack, packed: Mapping[str, Mapping[str, Any]]):
         self.paths = piece.paths
         self.noted = piece.noted
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
@@ -201,7 +201,7 @@ class UnpackedPiece:
         return packing.unpack(values, self._packed[key]) if key in self._packed else values
 
 
-def _unpacked(piece: Piece, unpack: bool | None) -> Piece:
+def _unpacked(piece: DatasetStack, unpack: bool | None) -> DatasetStack:
     packed = packing.entries_to_unpack(piece.meta, unpack)
     return UnpackedPiece(piece, packed) if packed else piece
 
@@ -216,7 +216,7 @@ def read_pieces(
     *,
     one_by_one: bool = False,
     watch: Callable[[int, int, bool], None] | None = None,
-) -> Iterator[Piece]:
+) -> Iterator[DatasetStack]:
     """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
 
     Parameters
@@ -259,7 +259,7 @@ def read_pieces(
                         watch(i, small.digest(held), is_late)
                     if row is not None and small is small_of_row and row.add(path, held):
                         continue
-            piece: Piece
+            piece: DatasetStack
             if small is None or held is None:
                 piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
             else:
@@ -307,7 +307,7 @@ def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
 
 
 def merge_pieces(
-    pieces: Sequence[Piece],
+    pieces: Sequence[DatasetStack],
     dim: str,
     new: str | None = None,
     variables: Collection[str] | None = None,
@@ -321,7 +321,7 @@ def merge_pieces(
 
     Parameters
     ----------
-    pieces : sequence of Piece
+    pieces : sequence of DatasetStack
     dim, new, variables, jd
         As `ds_format.merge`.
     keys : sequence of str, optional
@@ -350,7 +350,7 @@ def merge_pieces(
     return merged
 
 
-def sizes_along(pieces: Sequence[Piece], dim: str) -> list[int]:
+def sizes_along(pieces: Sequence[DatasetStack], dim: str) -> list[int]:
     """Return how many positions of the merged dimension each dataset has: one each, if the dimension is new."""
     sizes = [size_along(piece.meta, dim) for piece in pieces]
     one = 1 if all(size is None for size in sizes) else 0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..base import modes
 from ..base.text import hint, unescape
 from ..dataset import META, as_array, dims
-from ..drivers.alike import Piece
+from ..drivers.alike import DatasetStack
 from ..drivers.base import Metadata
 from ..errors import DsError, MissingError, UnsupportedError
 from ..kernels.header.memory import are_alike
@@ -199,7 +199,7 @@ class _Scanner:
         """Files that were added."""
         return len(self._lengths)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: DatasetStack) -> None:
         """Take files that are alike."""
         path, count = piece.paths[0], len(piece.paths)
         meta = piece.meta
@@ -251,7 +251,7 @@ class _Scanner:
                 variable=unescape(key),
             )
 
-    def _note(self, piece: Piece) -> None:
+    def _note(self, piece: DatasetStack) -> None:
         for path, noted in zip(piece.paths, piece.noted if self._wanted.attributes else (), strict=False):
             for key in self._wanted.attributes:
                 if key not in noted and not self._wanted.fills:
@@ -290,7 +290,7 @@ def _scalar_coordinates(meta: Metadata) -> set[str]:
     return scalars.union(*(parents_bounds(meta[key]) for key in scalars))
 
 
-def _read(piece: Piece, key: str, group: str | None) -> Any:
+def _read(piece: DatasetStack, key: str, group: str | None) -> Any:
     """Return a variable of a piece, which may have been made before it was known that this variable is to be read."""
     try:
         return piece.read(key)

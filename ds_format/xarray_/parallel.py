@@ -29,7 +29,7 @@ from ..base.text import unescape
 from ..body import path_text
 from ..codec.encode import properties_of, type_of
 from ..drivers.base import Metadata
-from ..drivers.ds.shared import Appended, Made, Part, Region, SharedFile, are_apart
+from ..drivers.ds.shared import Appended, CreatedFile, Region, SharedFile, Slab, are_apart
 from ..errors import DsError, UnsupportedError
 from ..model import missing
 from . import coders
@@ -293,7 +293,7 @@ def _called(function: Callable[..., Any], *results: da.Array, blocks: da.Array |
     return da.blockwise(function, (), *pairs, dtype=object, meta=NOTHING)
 
 
-def create_file(file: SharedFile, arrays: Mapping[str, Any]) -> Made:
+def create_file(file: SharedFile, arrays: Mapping[str, Any]) -> CreatedFile:
     """Run the first task: see `SharedFile.create`."""
     return file.create(arrays)
 
@@ -310,11 +310,11 @@ def write_chunk(
         Starts of the chunks along each dimension, and the end of the last one.
     block : array_like
         The chunk.
-    made : Made
+    made : CreatedFile
     block_id : tuple of int
         Which chunk it is, along each dimension.
     """
-    part: Part = tuple(slice(along[i], along[i + 1]) for along, i in zip(edges, block_id, strict=True))
+    part: Slab = tuple(slice(along[i], along[i + 1]) for along, i in zip(edges, block_id, strict=True))
     identity = _item(made).identity
     return _as_array(Counter({identity: region.write(part, block, identity)}), len(edges))
 
@@ -338,8 +338,8 @@ def append_variable(
         Lengths along each dimension.
     dtype : dtype
         As promised.
-    made : Made
-    before : Made or Appended
+    made : CreatedFile
+    before : CreatedFile or Appended
         Result of the task before it.
     blocks : nested lists of array_like
     """
@@ -358,7 +358,7 @@ def finish_file(file: SharedFile, keys: Sequence[str], made: Any, *results: Any)
     file : SharedFile
     keys : sequence of str
         Variables that tasks have written.
-    made : Made
+    made : CreatedFile
     *results : Counter or Appended
         Results of the tasks, one for each key.
     """
@@ -397,7 +397,7 @@ def _assembled(blocks: Any, chunks: Sequence[Sequence[int]], dtype: np.dtype[Any
     return values if flags is None else np.ma.MaskedArray(values, flags, copy=False)
 
 
-def _parts(blocks: Any, bounds: Sequence[Sequence[tuple[int, int]]]) -> Iterator[tuple[Part, Any]]:
+def _parts(blocks: Any, bounds: Sequence[Sequence[tuple[int, int]]]) -> Iterator[tuple[Slab, Any]]:
     """Yield each chunk with its place."""
     if not bounds:
         yield (), np.asanyarray(blocks)

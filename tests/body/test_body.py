@@ -66,11 +66,13 @@ def test_all_verbs_give_the_same_bytes(all_bodies: list[Body], data: st.DataObje
         assert bytes(part.head(n)) == expected[:n]
         assert bytes(part.section(offset).read(0, 0)) == b""
         assert part.section(offset).size == size - offset
-        offsets = np.array(data.draw(st.lists(st.integers(0, size - n), max_size=3)), np.int64)
-        out = bytearray(n * len(offsets))
-        if n:
-            part.ranges(offsets, n, out)
-            assert out == b"".join(expected[i : i + n] for i in offsets.tolist())
+        starts = data.draw(st.lists(st.integers(0, size), max_size=5))
+        found = [(i, data.draw(st.integers(0, size - i))) for i in starts]
+        n_first = data.draw(st.integers(0, len(found)))
+        outs = [bytearray(sum(n for _, n in some)) for some in (found[:n_first], found[n_first:])]
+        offsets, sizes = np.array(found, np.int64).reshape(-1, 2).T.copy()
+        part.ranges(offsets, sizes, outs)
+        assert b"".join(outs) == b"".join(expected[i : i + n] for i, n in found)
         stream = Stream(part)
         stream.seek(offset)
         assert stream.read(n) == expected[offset : offset + n]
@@ -81,7 +83,7 @@ def test_what_is_not_there(body: Body) -> None:
     for call in (
         lambda: body.read(SIZE - 1, 2),
         lambda: body.read_into(SIZE - 1, bytearray(2)),
-        lambda: body.ranges(np.array([0, SIZE - 1]), 2, bytearray(4)),
+        lambda: body.ranges(np.array([0, SIZE - 1, 0]), np.array([3, 2, 5]), [bytearray(3), bytearray(7)]),
         lambda: body.section(10).read(SIZE - 11, 2),
     ):
         with pytest.raises(
@@ -199,7 +201,7 @@ def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:
     for call in (
         lambda: body.read(240_074, 10),
         lambda: body.read_into(240_074, bytearray(10)),
-        lambda: body.ranges(np.array([0, 240_074]), 10, bytearray(20)),
+        lambda: body.ranges(np.array([0, 240_074]), np.array([5, 10]), [bytearray(15)]),
         lambda: body.section(240_000).read(74, 10),
         lambda: OutputBody.create(str(tmp_path / "b")).copy(body, 240_074, 10, 0),
     ):

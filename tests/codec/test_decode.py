@@ -1,7 +1,8 @@
-"""A decoder reads no byte twice, and gives the same where it keeps no mask and no lengths."""
+"""A decoder reads no byte twice, asks for many ranges at once, and can do without keeping masks and lengths."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 def n_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Collect how many bytes each read of a file gives."""
     sizes: list[int] = []
-    read, read_into = FileBody.read, FileBody.read_into
+    read, read_into, ranges = FileBody.read, FileBody.read_into, FileBody.ranges
 
     def counted(self: FileBody, offset: int, size: int) -> bytes:
         sizes.append(size)
@@ -43,6 +44,11 @@ def n_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(memoryview(out).nbytes)
         read_into(self, offset, out)
 
+    def counted_ranges(self: FileBody, offsets: Any, lengths: Any, outs: list[Any]) -> None:
+        sizes.append(sum(memoryview(out).nbytes for out in outs))
+        ranges(self, offsets, lengths, outs)
+
+    monkeypatch.setattr(FileBody, "ranges", counted_ranges)
     monkeypatch.setattr(FileBody, "read", counted)
     monkeypatch.setattr(FileBody, "read_into", counted_into)
     return sizes
@@ -71,3 +77,84 @@ def test_masks_and_lengths_that_are_not_kept(path: Path, sel: Any, monkeypatch: 
     monkeypatch.setattr(decode, "HELD_SIZE", 100)
     found = ds.read(path, sel=sel)
     assert all(same_data(found[name], expected[name]) for name in ("text", "x", "flags", "plain", "words"))
+
+
+GRID = (40, 50, 60)
+
+
+@pytest.fixture
+def grids(tmp_path: Path) -> Path:
+    """Return a file that is not read whole, with a grid of each kind that is stored in a way of its own."""
+    generator = np.random.default_rng(2)
+    arrays: dict[str, Any] = {
+        "float": generator.random(GRID),
+        "big": np.arange(np.prod(GRID), dtype=">i2").reshape(GRID),
+        "flag": generator.random(GRID) < 0.5,
+        "text": np.array(["", "a", "äö", "xyz"], object)[generator.integers(0, 4, GRID)],
+    }
+    mask = generator.random(GRID) < 0.2
+    arrays.update({f"masked_{name}": np.ma.MaskedArray(array, mask) for name, array in arrays.items()})
+    ds.write(tmp_path / "a.ds", {**arrays, ".": {name: {".dims": ["z", "y", "x"]} for name in arrays}})
+    return tmp_path / "a.ds"
+
+
+INDEXES: list[Any] = [
+    {"y": 7, "x": 3},
+    {"z": [2, 3, 30], "y": slice(5, 40, 7), "x": slice(1, 9)},
+    {"y": slice(3, 6)},
+    {"x": [0, 59]},
+    {"z": slice(None, None, -11), "y": [49, 0, 0], "x": 59},
+]
+
+
+@pytest.mark.parametrize("sel", INDEXES)
+@pytest.mark.parametrize("gap", [0, 1 << 18])
+def test_slabs_of_many_ranges(grids: Path, sel: Any, gap: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FileBody, "gap", gap)
+    whole = ds.read(grids)
+    index = tuple(np.arange(n)[sel.get(dim, slice(None))] for dim, n in zip("zyx", GRID, strict=True))
+    found = ds.read(grids, sel=sel)
+    for name in whole["."]:
+        if name != ".":
+            expected = whole[name]
+            for axis in (2, 1, 0):
+                expected = expected.take(index[axis], axis=axis)
+            assert same_data(found[name], expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_calls"), [("float", 1), ("flag", 1), ("text", 2), ("masked_float", 2), ("masked_flag", 2)]
+)
+def test_a_slab_is_read_in_one_call_after_mask_and_lengths(
+    grids: Path, name: str, n_calls: int, n_read: list[int]
+) -> None:
+    with ds.open(grids) as file:
+        file[name][:, 7, 3:6]
+    assert len(n_read) == n_calls
+
+
+def test_small_lengths_come_with_the_mask(tmp_path: Path, n_read: list[int]) -> None:
+    text = np.ma.MaskedArray(np.array([["a", "bc"]] * 500, object), [[True, False]] * 500)
+    ds.write(tmp_path / "a.ds", {"large": np.zeros(10_000), "text": text, ".": {}})
+    with ds.open(tmp_path / "a.ds") as file:
+        assert file["text"][100:300:99, 1].tolist() == ["bc"] * 3
+        assert len(n_read) == 2
+        assert file["text"][:].tolist() == [[None, "bc"]] * 500
+    assert len(n_read) == 3
+
+
+def test_whole_variables_are_read_in_one_call(grids: Path, n_read: list[int]) -> None:
+    ds.read(grids, ["float", "big", "flag", "masked_float", "masked_big", "masked_flag"])
+    assert len(n_read) == 1
+
+
+@pytest.mark.parametrize("length", [1, 15_000, 1 << 40])
+def test_wrong_lengths_of_the_header_are_not_trusted(grids: Path, length: int) -> None:
+    expected = ds.read(grids)
+    data = grids.read_bytes()
+    end = data.index(b"\n", 7)
+    header = re.sub(rb'("\.len": )(\d+)', lambda match: b"%s%d" % (match[1], length), data[7:end])
+    assert header != data[7:end]
+    grids.write_bytes(data[:7] + header + data[end:])
+    found = ds.read(grids)
+    assert all(same_data(found[name], expected[name]) for name in expected if name != ".")

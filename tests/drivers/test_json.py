@@ -216,7 +216,7 @@ def test_sizes_that_contradict_the_data(tmp_path: Path) -> None:
         ('{"x": [1, [2]]}', r'variable "x": at \[1\]: found an array, expected a value'),
         ('{"x": [1, {"a": 2}]}', r'variable "x": at \[1\]: found an object, expected a value'),
         ('{"x": {"a": 2}}', 'variable "x": found an object, expected a value'),
-        ('{"x": [1, "a"]}', 'variable "x": a list holds int, str; expected values of one kind'),
+        ('{"x": [1, "a"]}', 'variable "x": a list holds int, str; expected values of one type'),
         ('{"x": [36893488147419103232]}', 'variable "x": integers that neither int64 nor uint64 can hold'),
         ('{"x": ' + "[" * 65 + "]" * 65 + "}", 'variable "x": found more than 64 nested lists'),
         ('{"x": [], ".": {"x": {".size": [0, -1]}}}', r'variable "x": .size: found \[0, -1\]'),

@@ -187,28 +187,31 @@ def test_another_program_that_rewrites_an_open_file(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "cls", "method"),
+    ("suffix", "cls", "methods"),
     [
-        ("ds", FileBody, "read_into"),
-        ("nc", ClassicValues, "_fetch_looked"),
-        ("nc4", NetCDFSource, "read_variable"),
-        ("h5", None, "read_variable"),
+        ("ds", FileBody, ["read_into", "ranges"]),
+        ("nc", ClassicValues, ["_fetch_looked"]),
+        ("nc4", NetCDFSource, ["read_variable"]),
+        ("h5", None, ["read_variable"]),
     ],
 )
-def test_a_program_that_rewrites_a_file_while_it_is_read(tmp_path, suffix, cls, method, monkeypatch):
+def test_a_program_that_rewrites_a_file_while_it_is_read(tmp_path, suffix, cls, methods, monkeypatch):
     path = written(tmp_path / f"a.{suffix}", 1.0)
     cls = cls or importlib.import_module("ds_format.drivers.hdf5.source").HDF5Source
-    read: Any = getattr(cls, method)
     calls: list[int] = []
 
-    def read_and_touch(self, *arguments):
-        values = read(self, *arguments)
-        if not calls:
-            calls.append(1)
-            touch(path)
-        return values
+    def touching(read: Any) -> Any:
+        def read_and_touch(self, *arguments):
+            values = read(self, *arguments)
+            if not calls:
+                calls.append(1)
+                touch(path)
+            return values
 
-    monkeypatch.setattr(cls, method, read_and_touch)
+        return read_and_touch
+
+    for method in methods:
+        monkeypatch.setattr(cls, method, touching(getattr(cls, method)))
     for call in (
         lambda: ds.read(path),
         lambda: ds.read(path, "x", sel={"i": slice(2, N)}),

@@ -147,6 +147,21 @@ def test_all_of_a_small_file(files: Any, limit: int, tmp_path: Path) -> None:
 
 
 @both
+def test_a_file_is_read_or_opened(files: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"hello")
+    assert files.read_or_open(path, 5, 2) == bytearray(b"hello")
+    fd, *rest = files.read_or_open(path, 4, 2)
+    try:
+        assert rest == [5, bytearray(b"he"), path.stat().st_mtime_ns]
+        assert os.fstat(fd).st_size == 5
+    finally:
+        os.close(fd)
+    with pytest.raises(FileNotFoundError):
+        files.read_or_open(tmp_path / "absent", 5, 2)
+
+
+@both
 @pytest.mark.parametrize("limit", [0, 4])
 def test_the_first_bytes_of_a_larger_file(files: Any, limit: int, tmp_path: Path) -> None:
     path = tmp_path / "a"

@@ -113,7 +113,7 @@ def test_wrong_arguments() -> None:
 
 
 LIMIT = 10_000
-READER = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_file, LIMIT)
+READER = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_or_open, LIMIT, LIMIT // 2)
 VALUES = np.arange(4.0)
 
 
@@ -193,7 +193,13 @@ def test_files(tmp_path: Path) -> None:
     assert READER.read(path, out, None, False) is None
     assert out["x"].tolist() == VALUES.tolist()
     os.truncate(path, LIMIT + 1)
-    assert READER.read(path, {}, None, False) == (None, None, None)
+    rest = READER.read(path, {}, None, False)
+    assert rest is not None
+    assert rest[0] is None
+    assert rest[2] is None
+    fd, size, data, _ = rest[1]
+    assert (size, data) == (LIMIT + 1, path.read_bytes()[: LIMIT // 2])
+    os.close(fd)
     with pytest.raises(FileNotFoundError, match="absent"):
         READER.read(tmp_path / "absent", {}, None, False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 import signal
@@ -23,6 +24,11 @@ if os.name == "posix":
 both = pytest.mark.parametrize("ranges", [compiled, portable], ids=["compiled", "portable"])
 
 
+def _read_ranges(module: Any, fd: int, offsets_and_sizes: list[tuple[int, int]], outs: list[Any]) -> int:
+    offsets, sizes = np.array(offsets_and_sizes, np.int64).reshape(-1, 2).T.copy()
+    return int(module.read_ranges(fd, offsets, sizes, outs))
+
+
 @both
 def test_read_at_and_ranges(ranges: Any, tmp_path: Path) -> None:
     path = tmp_path / "x"
@@ -33,12 +39,20 @@ def test_read_at_and_ranges(ranges: Any, tmp_path: Path) -> None:
     assert out.tolist() == list(range(90, 100))
     assert ranges.read_at(fd, 95, out) == 5
     assert ranges.read_at(fd, 200, out) == 0
-    assert ranges.read_ranges(fd, np.array([50, 0, 50], np.int64), 3, out[:9]) == 9
+    read_ranges = functools.partial(_read_ranges, ranges, fd)
+    assert read_ranges([(50, 3), (0, 0), (0, 3), (50, 3)], [out[:9]]) == 9
     assert out[:9].tolist() == [50, 51, 52, 0, 1, 2, 50, 51, 52]
-    assert ranges.read_ranges(fd, np.array([0, 98], np.int64), 3, out[:6]) == 5
-    assert ranges.read_ranges(fd, np.array([], np.int64), 3, out[:0]) == 0
-    with pytest.raises(ValueError, match="do not fill"):
-        ranges.read_ranges(fd, np.array([0], np.int64), 3, out)
+    assert read_ranges([(7, 1), (20, 4), (3, 2), (0, 0)], [out[:5], out[5:5], out[8:]]) == 7
+    assert out.tolist() == [7, 20, 21, 22, 23, 2, 50, 51, 3, 4]
+    assert read_ranges([(0, 3), (98, 3), (0, 1)], [out[:3], out[3:7]]) == 5
+    assert read_ranges([], []) == read_ranges([(5, 0)], [out[:0]]) == 0
+    for wrong in ([(0, 3)], [(0, 8), (0, 3)], [(0, 10), (0, 1)], [(0, 12), (0, -2)], []):
+        with pytest.raises(ValueError, match="ranges do not fill 1 buffers"):
+            read_ranges(wrong, [out])
+    with pytest.raises(ValueError, match="1 offsets for 0 sizes"):
+        ranges.read_ranges(fd, np.zeros(1, np.int64), np.zeros(0, np.int64), [])
+    with pytest.raises((BufferError, TypeError)):
+        read_ranges([(0, 3)], [b"abc"])
     os.close(fd)
     with pytest.raises(OSError, match="Bad file"):
         ranges.read_at(fd, 0, out)

@@ -139,7 +139,7 @@ def test_a_removed_lock_file(tmp_path: Path) -> None:
     held.release(remove=True)
     os.rmdir(tmp_path / "folder")
     held = Lock(path, "it")
-    with pytest.raises(BusyError, match="it: somebody else is writing"):
+    with pytest.raises(BusyError, match="it: another process is writing"):
         Lock(path, "it")
     held.release()
     held.release()

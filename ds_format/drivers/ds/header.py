@@ -33,9 +33,14 @@ def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
         If the file was modified meanwhile.
     """
     file = open_body(path)
+    return file, read_line(file)
+
+
+def read_line(file: Body) -> bytes | bytearray:
+    """Return the header line of an open ds file; results and errors as of `open_line`."""
     data = file.head(FIRST_SIZE)
     if file.is_in_memory:
-        return file, data
+        return data
     try:
         with file.watch:
             whole = len(data) >= file.size
@@ -45,7 +50,7 @@ def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
                 whole = len(data) < 2 * n
     except DsError as error:
         raise error.at(path=file.name)
-    return file, data[: end + 1]
+    return data[: end + 1]
 
 
 def meta(path: Any) -> dict[str, dict[str, Any]]:

@@ -33,7 +33,7 @@ from .checksums import of_file
 from .composing import Plan
 from .sink import Appender
 
-Part = tuple[slice, ...]
+Slab = tuple[slice, ...]
 """One slice with start and stop, and no step, per dimension."""
 
 
@@ -123,7 +123,7 @@ class Region:
     shape: tuple[int, ...]
     type: str
 
-    def write(self, part: Part, block: Any, made: int) -> int:
+    def write(self, part: Slab, block: Any, made: int) -> int:
         """Write a part of the variable. What is written twice is the same then.
 
         Parameters
@@ -157,7 +157,7 @@ class Region:
                 file.write_ranges(offsets, size, encoded.buffers[0])
         return encoded.n
 
-    def _encoded(self, part: Part, block: Any) -> Encoded:
+    def _encoded(self, part: Slab, block: Any) -> Encoded:
         array = np.asanyarray(block)
         wanted = tuple(item.stop - item.start for item in part)
         if array.shape != wanted:
@@ -169,7 +169,7 @@ class Region:
             raise DsError("a value is missing, although the metadata say that none can be")
         return encoded
 
-    def _ranges(self, part: Part) -> tuple[Any, int]:
+    def _ranges(self, part: Slab) -> tuple[Any, int]:
         """Return where the bytes of a part go, in as few ranges as possible, and how many bytes each has."""
         starts, n = runs(self.shape, part)
         bits = TYPES[self.type].bits
@@ -178,7 +178,7 @@ class Region:
         return self.offset + starts * bits // 8, (n * bits + 7) // 8
 
 
-def runs(shape: Sequence[int], part: Part) -> tuple[Any, int]:
+def runs(shape: Sequence[int], part: Slab) -> tuple[Any, int]:
     """Return the stretches of values that a part of an array has in C order: as few and as long as possible.
 
     Returns
@@ -228,7 +228,7 @@ def are_apart(type_name: str, shape: Sequence[int], chunks: Sequence[Sequence[in
     return all(edge * inner % 8 == 0 for edge in edges)
 
 
-class Made(NamedTuple):
+class CreatedFile(NamedTuple):
     """What is known of a file when it was created."""
 
     identity: int
@@ -310,7 +310,7 @@ class SharedFile:
     def _target(self) -> Target:
         return Target(self.path, durable=self.durable, shared=self.file.written)
 
-    def create(self, arrays: Mapping[str, Any]) -> Made:
+    def create(self, arrays: Mapping[str, Any]) -> CreatedFile:
         """Make the file under its temporary name, with room for the header and all regions, and write some variables.
 
         Parameters
@@ -333,19 +333,19 @@ class SharedFile:
                     file.extend(self._end)
                     appender = self._appender(file, self._end)
                     variables = {key: self._put(appender, key, array) for key, array in arrays.items()}
-                    return Made(file.current_stamp().inode, appender.end, variables)
+                    return CreatedFile(file.current_stamp().inode, appender.end, variables)
                 finally:
                     file.close()
         except BaseException:
             target.abort()
             raise
 
-    def append(self, made: Made, end: int, key: str, array: Any) -> Appended:
+    def append(self, made: CreatedFile, end: int, key: str, array: Any) -> Appended:
         """Write one whole variable behind the others.
 
         Parameters
         ----------
-        made : Made
+        made : CreatedFile
         end : int
             Of the variable before, or of what was made.
         key : str
@@ -374,12 +374,14 @@ class SharedFile:
         except DsError as error:
             raise error.at(path=self.path, variable=unescape(key))
 
-    def finish(self, made: Made, appended: Mapping[str, Appended], written: Mapping[str, Mapping[int, int]]) -> None:
+    def finish(
+        self, made: CreatedFile, appended: Mapping[str, Appended], written: Mapping[str, Mapping[int, int]]
+    ) -> None:
         """Write the header, and give the file its name, if all was written; do nothing if it was done before.
 
         Parameters
         ----------
-        made : Made
+        made : CreatedFile
         appended : dict of Appended
             By key, in the order in which they follow each other.
         written : dict
@@ -408,7 +410,7 @@ class SharedFile:
             if file is None:
                 return
             if len(files) > 1:
-                raise DsError("parts were written to a file that somebody else removed", path=self.path)
+                raise DsError("parts were written to a file that another process removed", path=self.path)
             size = file.current_size()
             if size < end:
                 raise TruncatedError(f"{size} bytes were written, expected {end}", path=self.path)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...base.once import once
 from ...base.text import unescape
 from ...body import Opened
-from ...body.body import PIECE_SIZE, Body
+from ...body.body import Body
 from ...body.mapped import mapped
 from ...body.stamp import Stamp, Watch, watched, watched_blocks
 from ...codec import legacy
@@ -389,7 +389,7 @@ def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
     starts = flat_positions(index[:axis], decoder.shape[:axis]) * (decoder.shape[axis] * inner)
     rows = values.reshape(len(starts), count(index[axis]), *shape_of(index[axis + 1 :]))
     flags: NDArray[np.bool_] | None = None
-    for at, item in _pieces(index[axis], inner * decoder.item_size):
+    for at, item in _pieces(index[axis], inner * decoder.item_size, decoder.body.batch):
         first, last = bounds(item)
         n = (last - first) * inner
         local = [range(count(item)) if isinstance(item, int) else shifted(item, first), *index[axis + 1 :]]
@@ -407,8 +407,8 @@ def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
     return np.ma.MaskedArray(values, flags.reshape(shape), copy=False)
 
 
-def _pieces(item: Index, size: int) -> Iterator[tuple[slice, Index]]:
-    """Cut one item of an index so that each piece spans little more than PIECE_SIZE bytes.
+def _pieces(item: Index, size: int, most: int) -> Iterator[tuple[slice, Index]]:
+    """Cut one item of an index so that each piece spans little more than `most` bytes.
 
     Parameters
     ----------
@@ -421,19 +421,19 @@ def _pieces(item: Index, size: int) -> Iterator[tuple[slice, Index]]:
         yield slice(0, 1), item
         return
     first, last = bounds(item)
-    n_pieces = max(1, min(len(item), (last - first) * size // PIECE_SIZE))
+    n_pieces = max(1, min(len(item), (last - first) * size // most))
     for i in range(n_pieces):
         at = slice(len(item) * i // n_pieces, len(item) * (i + 1) // n_pieces)
         yield at, item[at]
 
 
 def _decode_rows(decoder: Decoder, starts: NDArray[np.int64], n: int) -> Iterator[tuple[slice, Any]]:
-    """Decode stretches of `n` values each: all in few reads where that is possible, else one by one."""
-    batch = max(1, PIECE_SIZE // (n * decoder.item_size)) if decoder.is_plain and len(starts) > 1 else 1
+    """Decode stretches of `n` values each, as many at a time as the body should be asked for in one call."""
+    if len(starts) == 1:
+        start = int(starts[0])
+        yield slice(0, 1), decoder.row(start, start + n)
+        return
+    batch = max(1, decoder.body.batch // (n * decoder.item_size))
     for i in range(0, len(starts), batch):
         some = slice(i, min(i + batch, len(starts)))
-        if batch > 1:
-            yield some, decoder.rows(starts[some], n)
-        else:
-            start = int(starts[i])
-            yield some, decoder.row(start, start + n)
+        yield some, decoder.rows(starts[some], n)

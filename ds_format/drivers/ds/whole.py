@@ -8,10 +8,10 @@ from typing import Any
 
 from ...base.text import unescape
 from ...body import path_text
-from ...body.body import Body, MemoryBody
+from ...body.body import FIRST_SIZE, Body, MemoryBody, opened_body
 from ...codec import legacy
 from ...codec.attributes import from_json
-from ...codec.decode import DTYPES, decode
+from ...codec.decode import DTYPES, decode, decode_in_one_read
 from ...codec.header import VarHeader
 from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
 from ...dataset import Dataset
@@ -22,7 +22,7 @@ from ...model.missing import restore
 from ...model.packing import unpack_all
 from ...model.settings import NETCDF
 from ..base import Metadata
-from .header import open_line
+from .header import read_line
 
 DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
 """The dtypes of all types, None for those that are no numbers."""
@@ -32,7 +32,7 @@ VERSION_SIZE = 7
 """Bytes of a file among which its header does not end."""
 
 
-_small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_file, WHOLE_SIZE)
+_small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_or_open, WHOLE_SIZE, FIRST_SIZE)
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
@@ -56,7 +56,7 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
     try:
         rest = _small.read(path, dataset, keys, full)
         if rest is not None and rest[0] is None:
-            _read_larger(dataset, path, keys, full, strings, unpack)
+            _read_larger(dataset, opened_body(path_text(path), rest[1]), keys, full, strings, unpack)
         elif rest is not None or unpack:
             _go_on(dataset, rest, keys, full, strings, unpack)
     except DsError as error:
@@ -103,9 +103,9 @@ def _go_on(
 
 
 def _read_larger(
-    dataset: Dataset, path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
+    dataset: Dataset, file: Body, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None
 ) -> None:
-    file, line = open_line(path)
+    line = read_line(file)
     with file.watch:
         header, meta = parse(line, find_end(line, whole=True), None if full else keys)
         _decode(dataset, None, header, meta, file.section(header.body), keys, strings, unpack)
@@ -125,8 +125,13 @@ def _decode(
     if left is None:
         left = [key for key in header.keys if keys is None or key in keys]
     meta = typed(header, meta)
-    for key, var in read_headers(header, body, left).items():
-        dataset[key] = decode_variable(header.version, key, var, body, strings)
+    variables = read_headers(header, body, left)
+    arrays: dict[str, Any] = {}
+    if not body.is_in_memory and header.version == "1.0":
+        arrays = dict(zip(variables, decode_in_one_read([*variables.values()], body, strings), strict=True))
+    for key, var in variables.items():
+        array = arrays.pop(key, None)
+        dataset[key] = decode_variable(header.version, key, var, body, strings) if array is None else array
         if NETCDF in meta[key]:
             restore(meta[key], dataset[key])
     dataset["."] = meta

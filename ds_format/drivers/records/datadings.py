@@ -160,7 +160,7 @@ class SampleSink(RecordSink):
     Raises
     ------
     BusyError
-        If somebody else is writing the dataset.
+        If another process is writing the dataset.
     """
 
     KEY = KEY

@@ -21,12 +21,13 @@ class Reader:
         parser: Parser,
         typed: Callable[[dict[str, Any]], dict[str, Any]],
         dtypes: list[Any],
-        read_file: Callable[[Any, int], bytearray | None],
+        read_or_open: Callable[[Any, int, int], bytearray | tuple[int, int, bytearray, int]],
         limit: int,
+        first: int,
     ) -> None: ...
     def read(
         self, path: Any, out: dict[str, Any], keys: Collection[str] | None, full: bool
-    ) -> tuple[bytearray | None, tuple[Header, dict[str, Any]] | None, list[str] | None] | None: ...
+    ) -> tuple[bytearray | None, Any, list[str] | None] | None: ...
     def fill(
         self, data: bytearray, out: dict[str, Any], keys: Collection[str] | None, full: bool
     ) -> tuple[bytearray, tuple[Header, dict[str, Any]] | None, list[str] | None] | None: ...

@@ -120,35 +120,42 @@ cdef class Reader:
         As of `Parser.parse`.
     dtypes : list of dtype or None
         By the number of their type; None: no numbers.
-    read_file : callable
-        Path and limit in bytes → the bytes of the file, a writable buffer; or None if there are more.
+    read_or_open : callable
+        As `kernels.files.files.read_or_open`.
     limit : int
-        Bytes of the largest file that is read.
+        Size in bytes of the largest file that is read whole.
+    first : int
+        Bytes to read from the start of a larger file.
     """
 
     cdef Parser parser
     cdef object typed
     cdef list dtypes
-    cdef object read_file
+    cdef object read_or_open
     cdef object limit
+    cdef object first
 
-    def __init__(self, Parser parser not None, typed, list dtypes not None, read_file, limit):
+    def __init__(self, Parser parser not None, typed, list dtypes not None, read_or_open, limit, first):
         self.parser = parser
         self.typed = typed
         self.dtypes = dtypes
-        self.read_file = read_file
+        self.read_or_open = read_or_open
         self.limit = limit
+        self.first = first
 
     def read(self, path, out, keys, bint full):
-        """Read a file into a dataset; parameters and result as of `fill`, but for (None, None, None): it is too large.
+        """Read a small file into a dataset; open a larger one.
+
+        Parameters are those of `fill`. The result, too, except for a larger file: (None, opened, None), where `opened`
+        is the result of `read_or_open`.
 
         Raises
         ------
         OSError
-            As the system says.
+            From the operating system.
         """
-        data = self.read_file(path, self.limit)
-        return (None, None, None) if data is None else self.fill(data, out, keys, full)
+        data = self.read_or_open(path, self.limit, self.first)
+        return self.fill(data, out, keys, full) if type(data) is bytearray else (None, data, None)
 
     cpdef tuple fill(self, bytearray data, out, keys, bint full):
         """Put the variables of a file into a dataset.

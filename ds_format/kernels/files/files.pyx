@@ -303,6 +303,48 @@ def read_file(object path not None, Py_ssize_t limit):
     return data if size <= limit else None
 
 
+def read_or_open(object path not None, Py_ssize_t limit, Py_ssize_t first):
+    """Read a whole file as `read_file` does, or open a larger one and read its first bytes: one open in both cases.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    limit : int
+        Size in bytes of the largest file that is read whole.
+    first : int
+        Bytes to read from the start of a larger file.
+
+    Returns
+    -------
+    bytearray or (fd, size, data, changed)
+        All bytes of a small file. For a larger one the result of `open_first`.
+
+    Raises
+    ------
+    OSError
+        From the operating system; IsADirectoryError for a folder.
+    ReplacedError
+        If a small file was modified each time it was read.
+    """
+    cdef struct_stat status
+    cdef int fd = _open_regular(path, &status)
+    cdef Py_ssize_t size = 0
+    cdef int64_t changed = 0
+    cdef bytearray data
+    cdef bint is_small = status.st_size <= limit
+    try:
+        data = _read_first(fd, &status, limit if is_small else first, path, &size, &changed)
+        is_small = is_small and size <= limit
+    except BaseException:
+        c_close(fd)
+        raise
+    if not is_small:
+        return fd, size, data, changed
+    with nogil:
+        c_close(fd)
+    return data
+
+
 def write_file(object path not None, list buffers not None, bint atomic=True, bint durable=False):
     """Write a whole file from buffers, one after another.
 

@@ -29,6 +29,12 @@ def read_file(path: Any, limit: int) -> bytearray | None:
     return None
 
 
+def read_or_open(path: Any, limit: int, first: int) -> bytearray | tuple[int, int, bytearray, int]:
+    """Read a whole file, or open one with more than `limit` bytes and read its `first` bytes; see `open_first`."""
+    fd, size, data, changed = open_first(path, limit)
+    return data if fd < 0 else (fd, size, data[:first], changed)
+
+
 def open_first(path: Any, limit: int) -> tuple[int, int, bytearray, int]:
     """Open a file, and read its first bytes.
 
@@ -119,16 +125,30 @@ def read_at(fd: int, offset: int, buffer: Any) -> int:
         return _read_into(fd, buffer)
 
 
-def read_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
-    """Read ranges of one size, one after another, into a buffer; return the bytes read."""
-    view = memoryview(buffer).cast("B")
-    if size < 0 or len(view) != len(offsets) * size:
-        raise ValueError(f"{len(offsets)} ranges of {size} bytes do not fill {len(view)} bytes")
-    for i, offset in enumerate(offsets.tolist()):
-        got = read_at(fd, offset, view[i * size : (i + 1) * size])
-        if got < size:
-            return i * size + got
-    return len(view)
+def read_ranges(fd: int, offsets: Any, sizes: Any, outs: list[Any]) -> int:
+    """Fill buffers with ranges of an open file, one after another; return the bytes read."""
+    if len(offsets) != len(sizes):
+        raise ValueError(f"{len(offsets)} offsets for {len(sizes)} sizes")
+    message = f"{len(sizes)} ranges do not fill {len(outs)} buffers"
+    left = [(offset, size) for offset, size in zip(offsets.tolist(), sizes.tolist(), strict=True) if size]
+    left.reverse()
+    total = 0
+    for out in outs:
+        view = memoryview(out)
+        view = view.cast("B") if view.nbytes else memoryview(b"")
+        at = 0
+        while at < len(view):
+            if not left or not 0 <= left[-1][1] <= len(view) - at:
+                raise ValueError(message)
+            offset, size = left.pop()
+            got = read_at(fd, offset, view[at : at + size])
+            if got < size:
+                return total + at + got
+            at += size
+        total += at
+    if left:
+        raise ValueError(message)
+    return total
 
 
 def write_at(fd: int, offset: int, buffer: Any) -> int:

@@ -79,8 +79,8 @@ def read_at(int fd, int64_t offset, object buffer not None):
     return done
 
 
-def read_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, object buffer not None):
-    """Read ranges of one size, one after another, into a buffer.
+def read_ranges(int fd, const int64_t[::1] offsets not None, const int64_t[::1] sizes not None, list outs not None):
+    """Fill buffers with ranges of an open file, one after another.
 
     Parameters
     ----------
@@ -88,49 +88,61 @@ def read_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, ob
         File descriptor.
     offsets : (N,) int64
         Bytes from the start of the file.
-    size : int
+    sizes : (N,) int64
         Bytes of each range.
-    buffer : writable, C-contiguous buffer of N * size bytes
-        Out.
+    outs : list of writable, C-contiguous buffers
+        Out. The first ranges fill the first buffer, the following ones the next. No range crosses from one buffer to
+        the next.
 
     Returns
     -------
     int
-        Bytes read; fewer than the buffer holds if a range ends beyond the file.
+        Bytes read; fewer than the buffers hold if a range ends beyond the file.
 
     Raises
     ------
     OSError
-        As the system says.
+        From the operating system.
     ValueError
-        If the buffer has another size.
+        If the ranges do not fill the buffers.
     """
     cdef Py_buffer view
-    cdef Py_ssize_t i = 0, n = offsets.shape[0], got = 0, done = 0
-    PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
-    try:
-        if size < 0 or view.len != n * size:
-            raise ValueError(f"{n} ranges of {size} bytes do not fill {view.len} bytes")
-        while i < n and size:
-            with nogil:
-                # Stays outside of the GIL until a range comes in part.
-                while i < n:
-                    got = pread(fd, <char*> view.buf + i * size + done, size - done, offsets[i] + done)
-                    if got != size - done:
-                        break
-                    done = 0
-                    i += 1
-            if i == n:
-                break
-            if got < 0:
-                fail(None)
-            elif got == 0:
-                return i * size + done
-            else:
-                done += got
-        return n * size
-    finally:
-        PyBuffer_Release(&view)
+    cdef Py_ssize_t i = 0, n = min(offsets.shape[0], sizes.shape[0]), got = 0, done = 0, at, total = 0
+    if offsets.shape[0] != sizes.shape[0]:
+        raise ValueError(f"{offsets.shape[0]} offsets for {sizes.shape[0]} sizes")
+    for out in outs:
+        PyObject_GetBuffer(out, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
+        at = 0
+        try:
+            while at < view.len:
+                with nogil:
+                    # Stays outside of the GIL until a range comes in part.
+                    while at < view.len and i < n and done <= sizes[i] <= view.len - at + done:
+                        got = pread(fd, <char*> view.buf + at, sizes[i] - done, offsets[i] + done)
+                        if got != sizes[i] - done:
+                            break
+                        at += got
+                        done = 0
+                        i += 1
+                if at == view.len:
+                    break
+                if i == n or not done <= sizes[i] <= view.len - at + done:
+                    raise ValueError(f"{n} ranges do not fill {len(outs)} buffers")
+                if got < 0:
+                    fail(None)
+                elif got == 0:
+                    return total + at
+                else:
+                    at += got
+                    done += got
+            total += view.len
+        finally:
+            PyBuffer_Release(&view)
+    while i < n and not sizes[i]:
+        i += 1
+    if i < n:
+        raise ValueError(f"{n} ranges do not fill {len(outs)} buffers")
+    return total
 
 
 def write_at(int fd, int64_t offset, object buffer not None):

@@ -171,7 +171,7 @@ class _Walk:
 
     def _is_recognised(self, path: str) -> bool:
         """Whether the content of a file is recognised. If not, it is counted, unless it accompanies another file."""
-        if drivers.is_part(path):
+        if drivers.is_sidecar(path):
             return False
         if drivers.recognise(path) is None:
             self.unknown.add(path)

@@ -151,3 +151,10 @@ def test_a_header_line_without_its_end(tmp_path: Path) -> None:
             assert len(file.attrs["a"]) == size - len(head) - len(tail)
             assert file["x"][...] is None
         assert ds_header.meta(path)["x"][".size"] is None
+
+
+def test_a_larger_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.ds"
+    ds.write(path, {"x": np.arange(100_000), ".": {}})
+    monkeypatch.delattr(ds_header, "open_body")  # the kernel that finds the file too large hands it over
+    assert ds.read(path)["x"][-1] == 99_999

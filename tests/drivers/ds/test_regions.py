@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 
 import ds_format as ds
-from ds_format.drivers.ds.shared import Made, Part, SharedFile, are_apart, runs
+from ds_format.drivers.ds.shared import CreatedFile, SharedFile, Slab, are_apart, runs
 
 from ...strategies import chunked
 
@@ -36,13 +36,15 @@ M = np.ma.MaskedArray([1.0, 2.0, 3.0], [False, True, False])
 E = np.array([1, 2, 3], "i1")
 
 
-def parts(shape: tuple[int, ...], chunks: tuple[tuple[int, ...], ...]) -> Iterator[Part]:
+def parts(shape: tuple[int, ...], chunks: tuple[tuple[int, ...], ...]) -> Iterator[Slab]:
     edges = [itertools.pairwise((0, *itertools.accumulate(lengths))) for lengths in chunks]
     for bounds in itertools.product(*edges):
         yield tuple(slice(*bound) for bound in bounds)
 
 
-def write(file: SharedFile, made: Made, key: str, array: Any, chunks: tuple[tuple[int, ...], ...]) -> Counter[int]:
+def write(
+    file: SharedFile, made: CreatedFile, key: str, array: Any, chunks: tuple[tuple[int, ...], ...]
+) -> Counter[int]:
     """Write all parts of a variable, the last one first, each through a copy of its region."""
     done: Counter[int] = Counter()
     for part in reversed(list(parts(array.shape, chunks))):
@@ -57,7 +59,7 @@ class Steps:
     def __init__(self, path: Any, **options: Any):
         self.file = SharedFile(path, META, ["x", "b"], **options)
 
-    def create(self) -> Made:
+    def create(self) -> CreatedFile:
         self.made = pickle.loads(pickle.dumps(self.file)).create({"e": E, "none": None})
         return self.made
 
@@ -188,7 +190,7 @@ def test_a_file_that_was_removed_and_made_again_is_not_taken_for_whole(tmp_path:
     Path(steps.file.file.written).rename(tmp_path / "kept")
     steps.create()
     steps.append()
-    with pytest.raises(ds.DsError, match=r"a\.ds: parts were written to a file that somebody else removed"):
+    with pytest.raises(ds.DsError, match=r"a\.ds: parts were written to a file that another process removed"):
         steps.finish()
     steps.file.remove()
     steps.file.remove()
@@ -227,7 +229,7 @@ def test_a_variable_that_came_out_in_two_ways(tmp_path: Path) -> None:
         ("b", (slice(4, 20),), B[4:], "shares bytes with others"),
     ],
 )
-def test_a_chunk_that_is_not_as_promised(key: str, part: Part, block: Any, message: str, tmp_path: Path) -> None:
+def test_a_chunk_that_is_not_as_promised(key: str, part: Slab, block: Any, message: str, tmp_path: Path) -> None:
     steps = Steps(tmp_path / "a.ds")
     steps.create()
     with pytest.raises(ds.DsError, match=rf'a\.ds: variable "{key}": .*{message}'):

@@ -70,11 +70,11 @@ def test_a_second_writer_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
             partial(ds.convert, other, path),
             partial(merge_files, "t", [other, other], path),
         ):
-            with pytest.raises(ds.BusyError, match=r"a.msgpack: somebody else is writing to it: pid="):
+            with pytest.raises(ds.BusyError, match=r"a.msgpack: another process is writing to it: pid="):
                 write()
         for words in (("select", other, path), ("records", "shuffle", "-y", other, path), ("reindex", path)):
             assert main(list(map(str, words))) == 1
-            assert f"{path}: somebody else is writing to it: pid=" in capsys.readouterr().err
+            assert f"{path}: another process is writing to it: pid=" in capsys.readouterr().err
         assert found(path) == ([0, 1, 2], [1, 2, 3], "K")
     sink = create(path, meta)
     with pytest.raises(ds.BusyError):

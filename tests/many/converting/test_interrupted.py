@@ -225,7 +225,7 @@ def test_two_runs_into_one_folder(make: Make) -> None:
     second = start("in", "out", "--resume")
     _, err = second.communicate(timeout=60)
     assert second.returncode == 1
-    assert err.splitlines()[-1].startswith(f"ds convert: out: somebody else is writing to it: pid={process.pid}, ")
+    assert err.splitlines()[-1].startswith(f"ds convert: out: another process is writing to it: pid={process.pid}, ")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert names("out") == ["a.ds"]

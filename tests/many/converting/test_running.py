@@ -303,7 +303,7 @@ def test_one_run_at_a_time(make: Make) -> None:
     os.mkdir("out")
     lock = Lock(os.path.abspath("out/.ds-convert.lock"), "out")
     try:
-        with pytest.raises(BusyError, match=rf"^out: somebody else is writing to it: pid={os.getpid()}, "):
+        with pytest.raises(BusyError, match=rf"^out: another process is writing to it: pid={os.getpid()}, "):
             convert_many("in", "out", resume=True)
     finally:
         lock.release(remove=True)
