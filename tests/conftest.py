@@ -27,7 +27,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 MOST_WORKERS = 8
 """Each worker collects all tests, so that more of them gain little."""
 NARROWING = ("keyword", "lf", "stepwise")
-WATCHING = ("usepdb", "trace", "setupshow", "setupplan")
+WATCHING = ("usepdb", "trace")
 """Options of pytest that need the tests in one process."""
 
 
