@@ -3,6 +3,7 @@ PYTHON ?= python
 
 build:        ; $(PYTHON) -m pip install --no-deps -e .
 test:         ; $(PYTHON) -m pytest
+test-slow:    ; HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -m "slow or hypothesis"
 lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
 format:       ; ruff check --fix . && ruff format .
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
@@ -13,4 +14,4 @@ instructions: ; $(PYTHON) -m benchmarks.instructions $(ARGS)
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
 clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
-.PHONY: build test lint format docs bench wheel bench-smoke house instructions clean
+.PHONY: build test test-slow lint format docs bench wheel bench-smoke house instructions clean

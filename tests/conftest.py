@@ -1,10 +1,11 @@
-"""What all tests share: the profiles of property tests, and the reference program."""
+"""Shared by all tests: how a run is shaped, the profiles of property tests, and the reference program."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,26 +18,57 @@ __all__ = ["torch_data"]
 
 REFERENCE_VERSION = "5.0.2"
 
+settings.register_profile("quick", deadline=None, derandomize=True, print_blob=True, max_examples=25)
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("quick", deadline=None, derandomize=True, print_blob=True, max_examples=25)
 settings.register_profile("deep", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+MOST_WORKERS = 8
+"""Each worker collects all tests, so that more of them gain little."""
+NARROWING = ("keyword", "lf", "stepwise")
+WATCHING = ("usepdb", "trace")
+"""Options of pytest that need the tests in one process."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--reference-python",
         metavar="PATH",
-        help=f"a Python that has ds-format {REFERENCE_VERSION}, for the tests that compare with it",
+        help=f"a Python with ds-format {REFERENCE_VERSION}, for the tests that compare with it",
     )
-    parser.addoption("--zippy", metavar="DIR", help="where the package zippy (zippy-data 0.1.2) lies, as installed")
-    parser.addoption("--write-documents", action="store_true", help="put what code prints into the documents")
+    parser.addoption("--zippy", metavar="DIR", help="the folder that contains the package zippy of zippy-data 0.1.2")
+    parser.addoption("--write-documents", action="store_true", help="write the output of code into the documents")
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its options
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run the whole suite on several cores and without slow tests. Run selected tests as pytest does."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker, or a run that a test starts: it must never start workers
+        return
+    option = config.option
+    tests = Path(__file__).parent
+    if any(Path(config.invocation_params.dir, path).resolve() not in {tests, tests.parent} for path in config.args):
+        return
+    if any(getattr(option, name, None) for name in NARROWING):
+        return
+    if not option.markexpr:
+        option.markexpr = "not slow"
+    if any(getattr(option, name, None) for name in WATCHING) or option.capture == "no":
+        return
+    if config.pluginmanager.hasplugin("xdist") and option.numprocesses is None and option.dist == "no":
+        option.numprocesses = min(MOST_WORKERS, cores())
+        option.dist = "worksteal"
 
 
 @pytest.fixture(autouse=True)
 def mode_of_the_process() -> Iterator[None]:
-    """Undo what code that a test runs, as that of documents, sets for the whole process."""
+    """Reset the mode that a test sets for the whole process."""
     before = [*modes._process]
     yield
     modes._process[:] = before
@@ -44,11 +76,11 @@ def mode_of_the_process() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def reference_python(pytestconfig: pytest.Config) -> str:
-    """The Python of an environment with the reference program."""
+    """Return the path of a Python with the reference program."""
     path: str | None = pytestconfig.getoption("reference_python")
     if path is None:
-        pytest.skip(f"needs ds-format {REFERENCE_VERSION}: give --reference-python PATH of a Python that has it")
-    told = "import importlib.metadata; print(importlib.metadata.version('ds-format'))"
-    found = subprocess.run([path, "-I", "-c", told], check=True, capture_output=True, text=True).stdout.strip()
-    assert found == REFERENCE_VERSION, f"--reference-python {path} has ds-format {found}"
+        pytest.skip(f"needs --reference-python PATH, a Python with ds-format {REFERENCE_VERSION}")
+    code = "import importlib.metadata; print(importlib.metadata.version('ds-format'))"
+    version = subprocess.run([path, "-I", "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    assert version == REFERENCE_VERSION, f"--reference-python {path} has ds-format {version}"
     return path

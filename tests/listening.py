@@ -1,10 +1,16 @@
-"""Children that listen to Ctrl-C, even if a shell that runs the tests in the background has them ignore it."""
+"""Children that respond to signals, even if the tests run in the background or under `nohup`."""
 
 from __future__ import annotations
 
 import signal
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def listen() -> None:
-    """Take SIGINT as usual: for `preexec_fn`."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Restore the default action of signals that end a process: for `preexec_fn`.
+
+    A child inherits ignored signals. A shell ignores SIGINT for background jobs, and `nohup` ignores SIGHUP.
+    """
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_DFL)

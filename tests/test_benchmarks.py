@@ -106,6 +106,7 @@ def stand_in() -> Iterator[Worker]:
         yield worker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_case_runs_and_its_rivals_take_part(name: str, stand_in: Worker, tmp_path: Path) -> None:
     try:

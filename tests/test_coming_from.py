@@ -44,6 +44,7 @@ def code(cell: str) -> list[str]:
     return [span for span in spans if span.startswith("ds ") or re.search(r"[(\[]|^\w+ = ", span)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ds_format.LossWarning")  # classic files, made for the tables
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])

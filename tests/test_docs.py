@@ -81,6 +81,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_blocks_run(path: Path, pytestconfig: pytest.Config) -> None:

@@ -37,6 +37,7 @@ def text(depth: int, kind: str = "lists") -> str:
     return "".join(left for left, _ in parts) + "1" + "".join(right for _, right in reversed(parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_how_deep_is_too_deep(kind: str) -> None:
     assert not is_too_deep(1) and not is_too_deep([]) and not is_too_deep({"a": [1, (2,)]})

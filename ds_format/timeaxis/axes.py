@@ -114,6 +114,8 @@ def convert(values: Any, units: str, calendar: str | None, to_units: str, to_cal
         result = present.astype(np.float64)
     else:
         days, seconds = split(present, source)
+        if source.calendar != target.calendar and (is_of_models(source.calendar) or is_of_models(target.calendar)):
+            days, seconds = _to_midnight(days, seconds)
         result = join(between(days, source.calendar, target.calendar), seconds, target)
     return shaped(np.where(nan, np.nan, result), mask, values)
 
@@ -170,6 +172,21 @@ def split(values: NDArray[Any], axis: TimeUnits) -> tuple[NDArray[np.int64], NDA
         seconds = np.where(np.abs(seconds - nearest) <= np.spacing(np.abs(wide)) * axis.unit / SECOND, nearest, seconds)
     carry, seconds = np.divmod(seconds, DAY // SECOND)
     return whole.astype(np.int64) + axis.day + carry.astype(np.int64), seconds
+
+
+MICROSECOND = 1e-6
+"""Seconds, the resolution of dates in cftime."""
+
+
+def _to_midnight(
+    days: NDArray[np.int64], seconds: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return days and seconds of day, with less than a microsecond before midnight as the next day.
+
+    cftime sees that date, too. The same date in another calendar may be a whole day away from that of the day before.
+    """
+    is_late = seconds > DAY // SECOND - MICROSECOND
+    return days + is_late, np.where(is_late, 0, seconds)
 
 
 def join(days: NDArray[np.int64], seconds: NDArray[np.float64], axis: TimeUnits) -> NDArray[np.float64]:

@@ -157,6 +157,7 @@ def contents(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_ino, path.stat().st_mtime_ns) for path in every}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_it_runs_in_a_shell(command: str, line: str, samples: Path, folder: Path) -> None:
     if " -o " in line:

@@ -16,7 +16,7 @@ import pytest
 
 from ds_format._version import __version__
 
-from ..listening import listen
+from ..listening import STOPPING, listen
 
 ROOT = Path(__file__).parents[2]
 DS = [sys.executable, "-m", "ds_format"]
@@ -186,6 +186,18 @@ def test_a_signal_ends_it_quietly_and_tidily(number: signal.Signals, words: list
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (-number, b"")
     assert (folder / "cleaned").exists()
+
+
+@pytest.mark.parametrize("number", STOPPING)
+def test_children_respond_to_a_signal_that_the_tests_ignore(number: signal.Signals) -> None:
+    code = "import signal, sys; print(signal.getsignal(int(sys.argv[1])) != signal.SIG_IGN)"
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        command = [sys.executable, "-c", code, str(int(number))]
+        done = subprocess.run(command, preexec_fn=listen, capture_output=True, check=True, timeout=60)
+    finally:
+        signal.signal(number, before)
+    assert done.stdout == b"True\n"
 
 
 def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:

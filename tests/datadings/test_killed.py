@@ -76,7 +76,12 @@ def _never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "BLOCK", 1000)
 
 
-@pytest.mark.parametrize("name", ACTS)
+SLOW = {name for name in ACTS if "durable" in name or "with" in name}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in ACTS]
+)
 def test_at_every_step(tmp_path: Path, name: str) -> None:
     act, before, after = ACTS[name]
     seen = set()

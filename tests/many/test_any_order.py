@@ -315,7 +315,7 @@ def test_opened_as_one(fresh: Fresh, pool: Any, order: list[int]) -> None:
 
 @pytest.mark.parametrize("suffix", ["ds", "nc"])
 def test_a_scalar_that_the_first_file_lacks(tmp_path: Path, suffix: str) -> None:
-    pytest.importorskip("xarray")
+    pytest.importorskip("dask.array", reason="needs xarray and dask")
     for i, n in enumerate((None, 3, 4)):
         dataset = {"x": np.array([1.0, 2.0]), ".": {"x": {".dims": ["t"]}}}
         if n is not None:

@@ -99,6 +99,14 @@ def test_dates_of_models_stay_or_are_refused(calendar: str, data: st.DataObject)
         close(timeaxis.to_julian(value, text, calendar), wanted)
 
 
+@pytest.mark.parametrize("value", [-1.6e-15, -5e-12, -1e-11, -2e-11, 31 - 1e-11, 31 - 2e-11])
+def test_dates_of_models_have_microseconds(value: float) -> None:
+    units = "days since 2000-01-01"
+    date = cftime.num2date(value, units, "360_day")
+    close(timeaxis.to_julian(value, units, "360_day"), julian_date(date, "proleptic_gregorian"))
+    assert timeaxis.convert(value, units, "360_day", "days since 1999-01-01", "360_day") == value + 360
+
+
 @pytest.mark.parametrize("calendar", REAL_WORLD + MODELS)
 @given(st.data())
 def test_the_way_back(calendar: str, data: st.DataObject) -> None:

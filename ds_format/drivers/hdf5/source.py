@@ -18,7 +18,7 @@ from ...model import missing, packing
 from ...model.settings import LABELS, NON_COORDINATE
 from ..base import OBJECT_SIZE, Metadata
 from ..chunked import Chunks
-from ..library.catalog import Catalog, FileVariable, joinable, lineage, split, take_bool
+from ..library.catalog import Catalog, FileVariable, joinable, split, take_bool
 from ..library.guard import ERRORS, Guard
 from ..library.source import LibrarySource
 from ..slabs import Slices, read_filled
@@ -395,8 +395,8 @@ def _dataset_record(dimensions: Dimensions, groups: list[Any], meta: Metadata, c
     told = {dim for properties in meta.values() for dim in properties.get(".dims", [])} | characters
     unused = {name: size for name, size in dimensions.pure.items() if name not in told}
     names = [prefix.rstrip("/") for prefix, _, _ in groups]
-    used = {group for _, _, datasets in groups for name, _, _ in datasets for group in lineage(name)}
-    used |= {group for name in names for group in lineage(name)}
+    used = {split(name)[0] for _, _, datasets in groups for name, _, _ in datasets}
+    used |= {split(name)[0] for name in names}  # all groups are listed, so parents are enough
     empty = [name for name in names if name and name not in used]
     return {**({"dimensions": unused} if unused else {}), **({"groups": empty} if empty else {})}
 

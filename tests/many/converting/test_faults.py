@@ -8,7 +8,6 @@ import os
 import resource
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -214,6 +213,7 @@ def test_a_journal_is_not_torn_by_a_full_disk(make: Make, monkeypatch: pytest.Mo
     assert Path("out/.ds-convert.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_memory_is_bounded(folder: Path) -> None:
     """A file of 600 MB, converted by a process that may grow by 256 MB beyond what it has imported."""
     n = 75_000_000
@@ -332,23 +332,24 @@ def test_an_interrupt_while_the_journal_is_written_leaves_nothing(make: Make, mo
     assert sorted(os.listdir("out")) == ["a.ds"]
 
 
-def test_a_file_that_is_written_all_the_time(make: Make) -> None:
-    """Its time may be the same before and after, since systems count that in steps."""
-    paths, is_done = make("in/a.nc", "in/b.nc"), threading.Event()
+def test_a_file_that_is_written_all_the_time(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the file finds that it was written just now."""
+    paths = make("in/a.nc", "in/b.nc")
+    os.utime(paths[1], (0, 0))
+    waits: list[float] = []
 
-    def write() -> None:
-        while not is_done.wait(0.0002):
-            os.utime(paths[0])
+    def write_meanwhile(seconds: float) -> None:
+        waits.append(seconds)
+        now = os.stat(paths[0]).st_mtime_ns + 1_000_000
+        os.utime(paths[0], ns=(now, now))
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        records = convert_many(paths, "out")
-    finally:
-        is_done.set()
-        writer.join()
+    monkeypatch.setattr(task, "time_ns", lambda: os.stat(paths[0]).st_mtime_ns)
+    monkeypatch.setattr(task, "sleep", write_meanwhile)
+    records = convert_many(paths, "out")
     assert [one.status for one in records] == ["failed", "converted"]
+    assert records[0].cause is not None and "the file is being written" in records[0].cause
     assert names("out") == ["b.ds"]
+    assert len(waits) == task.LOOKS
 
 
 def test_a_change_at_the_time_of_the_one_before(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,6 +87,7 @@ ds_format.convert_many("in", "out", to="msgpack", overwrite=True)
 """
 
 
+@pytest.mark.slow
 def test_a_container_that_is_replaced_is_the_old_or_the_new_one(folder: Path) -> None:
     found = []
     for step in range(30):
@@ -145,7 +146,7 @@ def test_a_signal_ends_workers_and_leaves_no_temporary_file(number: signal.Signa
     check_outputs()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_ctrl_c_at_any_moment(seed: int, make: Make) -> None:
     make(*(f"in/{i:03}.nc" for i in range(N)))
     chance = random.Random(seed)

@@ -265,6 +265,7 @@ def test_variables_of_an_open_file_are_unpacked(tmp_path: Path, name: str) -> No
     assert found[1] == exact(ds.attrs(whole, name)) and found[2] == whole[name].dtype.name
 
 
+@pytest.mark.slow
 def test_many_variables_take_no_memory_until_they_are_read(tmp_path: Path) -> None:
     n = 20_000
     path = tmp_path / "many.nc"
