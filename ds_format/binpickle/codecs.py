@@ -6,7 +6,6 @@ by `decoding`.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,9 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..base.messagepack import packb
+from ..codec.filters import ERRORS, FILTERS, numcodecs
 from ..errors import UnsupportedError
 from . import decoding
-from .decoding import CodecStep, compress_blosc, numcodecs, parse
+from .decoding import CodecStep, parse
 
 __all__ = ["CODECS", "GZ", "NC", "Blosc", "Chain", "Codec", "Null", "make_codec"]
 
@@ -83,9 +83,9 @@ class GZ:
         """Return the codec zlib."""
         return [{"id": "zlib", "level": self.level}]
 
-    def encode(self, data: Any, version: int = 1) -> bytes:
+    def encode(self, data: Any, version: int = 1) -> Any:
         """Return a zlib stream."""
-        return zlib.compress(data, self.level)
+        return FILTERS["zlib"].encode(data, self.level)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,10 @@ class Blosc:
         return self._frame(data)
 
     def _frame(self, data: Any) -> bytes:
-        return compress_blosc(data, self.name, self.level, self.shuffle)
+        try:
+            return bytes(FILTERS["blosc"].encode(data, self.level, {"cname": self.name, "shuffle": self.shuffle}))
+        except UnsupportedError as error:
+            raise UnsupportedError(f"codec 'blosc': {error.message}") from None
 
 
 class NC:
@@ -161,10 +164,9 @@ class NC:
     def __init__(self, codec: Any = None, **config: Any):
         if codec is None or isinstance(codec, Mapping):
             described = dict(codec or config)
-            library = numcodecs("", str(described.get("id")))
             try:
-                codec = library.get_codec(described)
-            except (ValueError, TypeError, KeyError) as error:
+                codec = numcodecs("").get_codec(described)
+            except (UnsupportedError, ValueError, TypeError, KeyError) as error:
                 raise UnsupportedError(f"codec {described.get('id')!r}: {error}") from None
         self.codec = codec
 
@@ -192,7 +194,7 @@ class NC:
             raise UnsupportedError(f"codec {id_!r}: numcodecs does not decode what it makes of no bytes")
         try:
             return self.codec.encode(_shaped(id_, data) if isinstance(data, np.ndarray) else data)
-        except decoding.ERRORS as error:
+        except ERRORS as error:
             raise UnsupportedError(f"codec {id_!r}: {error}") from error
 
 
