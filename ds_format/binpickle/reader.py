@@ -28,7 +28,7 @@ from .format import (
     decode_index,
     decode_trailers,
 )
-from .machine.known import Postponed
+from .machine.allowed import Postponed
 from .machine.outline import postponable
 
 RATIO, LEAST = 1100, 1 << 26

@@ -14,7 +14,7 @@ from ...base.threads import renew_lock
 from ...errors import DsError, FormatError, UnsafeError
 from ...kernels.pickle.machine import Global, run
 from . import numpy_, pandas_, stdlib_
-from .known import Known, Postponed, check_buffer, shown, wrong
+from .allowed import AllowedName, Postponed, check_buffer, shown, wrong
 
 RUN_CODE = {
     0x63: "GLOBAL",
@@ -67,7 +67,7 @@ class Handler(NamedTuple):
     setstate: Callable[[Any, Any], Any] | None
 
 
-TABLE: dict[str, Known] = {
+TABLE: dict[str, AllowedName] = {
     **stdlib_.TABLE,
     **numpy_.TABLE,
     **pandas_.TABLE,
@@ -75,7 +75,7 @@ TABLE: dict[str, Known] = {
 """`module:name` → what stands for it."""
 
 
-def _symbol(known: Known, module: str, name: str) -> Any:
+def _symbol(known: AllowedName, module: str, name: str) -> Any:
     return Global(module, name) if known.value is None else known.value
 
 
@@ -164,7 +164,7 @@ def register(
         _registered = {**_registered, key: (Global(module, name), Handler(handler, setstate))}
 
 
-def is_known(module: str, name: str) -> bool:
+def is_allowed(module: str, name: str) -> bool:
     """Return whether a pickle may name this."""
     return (module, name) in SYMBOLS or (module, name) in _registered
 

@@ -21,8 +21,8 @@ import numpy as np
 from ...base.optional import library
 from ...errors import DriverError, FormatError
 from ...kernels.pickle.machine import Pending
-from .known import (
-    Known,
+from .allowed import (
+    AllowedName,
     Postponed,
     PostponedArray,
     PostponedMasked,
@@ -365,23 +365,25 @@ def both(name: str) -> list[str]:
     return [f"numpy._core.{name}", f"numpy.core.{name}"]
 
 
-TABLE: dict[str, Known] = {
-    **dict.fromkeys(both("numeric:_frombuffer"), Known(from_buffer)),
-    **dict.fromkeys(both("multiarray:_reconstruct"), Known(reconstruct)),
-    **dict.fromkeys(both("multiarray:scalar"), Known(scalar)),
-    **dict.fromkeys(both("_internal:_convert_to_stringdtype_kwargs"), Known(string_dtype)),
-    "numpy:dtype": Known(dtype, np.dtype),
-    "numpy:ndarray": Known(value=np.ndarray),
-    "numpy:matrix": Known(value=np.matrix),
-    "numpy:memmap": Known(value=np.memmap),
-    "numpy:record": Known(value=np.record),
-    **dict.fromkeys(["numpy.rec:recarray", "numpy:recarray"], Known(value=np.recarray)),
-    **dict.fromkeys(["numpy.char:chararray", "numpy:chararray"], Known(fetch=characters)),
-    "numpy.ma.core:_mareconstruct": Known(masked_reconstruct),
-    **dict.fromkeys(["numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"], Known(masked_array, np.ma.MaskedArray)),
-    "numpy.ma.core:MaskedConstant": Known(masked),
-    **{f"numpy:{kind.__name__}": Known(value=kind) for kind in np.sctypeDict.values()},
-    "numpy:bool_": Known(value=np.bool),
+TABLE: dict[str, AllowedName] = {
+    **dict.fromkeys(both("numeric:_frombuffer"), AllowedName(from_buffer)),
+    **dict.fromkeys(both("multiarray:_reconstruct"), AllowedName(reconstruct)),
+    **dict.fromkeys(both("multiarray:scalar"), AllowedName(scalar)),
+    **dict.fromkeys(both("_internal:_convert_to_stringdtype_kwargs"), AllowedName(string_dtype)),
+    "numpy:dtype": AllowedName(dtype, np.dtype),
+    "numpy:ndarray": AllowedName(value=np.ndarray),
+    "numpy:matrix": AllowedName(value=np.matrix),
+    "numpy:memmap": AllowedName(value=np.memmap),
+    "numpy:record": AllowedName(value=np.record),
+    **dict.fromkeys(["numpy.rec:recarray", "numpy:recarray"], AllowedName(value=np.recarray)),
+    **dict.fromkeys(["numpy.char:chararray", "numpy:chararray"], AllowedName(fetch=characters)),
+    "numpy.ma.core:_mareconstruct": AllowedName(masked_reconstruct),
+    **dict.fromkeys(
+        ["numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"], AllowedName(masked_array, np.ma.MaskedArray)
+    ),
+    "numpy.ma.core:MaskedConstant": AllowedName(masked),
+    **{f"numpy:{kind.__name__}": AllowedName(value=kind) for kind in np.sctypeDict.values()},
+    "numpy:bool_": AllowedName(value=np.bool),
 }
 """What pickles of arrays name."""
 
@@ -488,12 +490,12 @@ def _lists(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> Any:
     return made.tolil()
 
 
-def _rows() -> dict[str, Known]:
+def _rows() -> dict[str, AllowedName]:
     """Return the table: since SciPy 1.8 the modules have an underscore."""
-    table: dict[str, Known] = {}
+    table: dict[str, AllowedName] = {}
     for layout in NEEDED:
         for kind in (f"{layout}_matrix", f"{layout}_array"):
-            known = Known(partial(make, kind, layout))
+            known = AllowedName(partial(make, kind, layout))
             table |= dict.fromkeys((f"scipy.sparse._{layout}:{kind}", f"scipy.sparse.{layout}:{kind}"), known)
     return table
 

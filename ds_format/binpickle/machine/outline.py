@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...errors import DsError, FormatError
 from ...kernels.pickle.machine import Global, run
 from . import loading, numpy_
-from .known import shown
+from .allowed import shown
 from .loading import LEAST, PER_BYTE
 from .numpy_ import both
 
@@ -32,9 +32,9 @@ class Name:
         return f"{self.module}:{self.name}"
 
     @property
-    def is_known(self) -> bool:
+    def is_allowed(self) -> bool:
         """Whether `load` may use it."""
-        return loading.is_known(self.module, self.name)
+        return loading.is_allowed(self.module, self.name)
 
 
 class Call:
@@ -290,7 +290,7 @@ class _Describer:
         """Return the node of anything in an outline."""
         self.left -= 1
         if type(value) is Name:
-            return Node(_name(value), refused=not value.is_known)
+            return Node(_name(value), refused=not value.is_allowed)
         if type(value) is Buffer:
             return Node("buffer", _place(value))
         if type(value) is Call:
@@ -314,7 +314,7 @@ class _Describer:
             node = Node(_name(function), f"({', '.join(map(_value, call.args))})")
         else:
             node = self._parent(call, _name(function), "", _parts(call), n, level)
-        return node._replace(refused=not function.is_known)
+        return node._replace(refused=not function.is_allowed)
 
     def _parent(
         self, value: Any, kind: str, text: str, children: Iterator[tuple[str, Any]], n: int, level: int

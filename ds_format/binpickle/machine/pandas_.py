@@ -22,7 +22,7 @@ import numpy as np
 from ...base.optional import library
 from ...errors import FormatError
 from ...kernels.pickle.machine import Global, Pending
-from .known import Known, check, check_buffer, check_ints, check_state, wrong
+from .allowed import AllowedName, check, check_buffer, check_ints, check_state, wrong
 
 PERIOD = re.compile(r"period\[[A-Za-z0-9-]{1,40}\]")
 UNITS = {7: "s", 8: "ms", 9: "us", 10: "ns"}
@@ -284,40 +284,40 @@ def _names(old: str, name: str, new: str = "pandas.arrays") -> tuple[str, str]:
     return f"{new}:{name}", f"pandas.core.{old}:{name}"
 
 
-NA = Known(fetch=lambda: pandas().NA)
+NA = AllowedName(fetch=lambda: pandas().NA)
 OLD_MASKED = {"IntegerArray": "integer", "FloatingArray": "floating", "BooleanArray": "boolean"}
-ARRAY_TABLE: dict[str, Known] = {
-    "pandas._libs.arrays:__pyx_unpickle_NDArrayBacked": Known(backed),
-    **dict.fromkeys(_names("arrays.datetimes", "DatetimeArray"), Known()),
-    **dict.fromkeys(_names("arrays.timedeltas", "TimedeltaArray"), Known()),
-    **dict.fromkeys(_names("arrays.period", "PeriodArray"), Known()),
-    **dict.fromkeys(_names("arrays.categorical", "Categorical", "pandas"), Known()),
-    **dict.fromkeys(_names("arrays.string_", "StringArray"), Known()),
-    **dict.fromkeys(_names("arrays.string_arrow", "ArrowStringArray"), Known(arrow_texts)),
+ARRAY_TABLE: dict[str, AllowedName] = {
+    "pandas._libs.arrays:__pyx_unpickle_NDArrayBacked": AllowedName(backed),
+    **dict.fromkeys(_names("arrays.datetimes", "DatetimeArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.timedeltas", "TimedeltaArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.period", "PeriodArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.categorical", "Categorical", "pandas"), AllowedName()),
+    **dict.fromkeys(_names("arrays.string_", "StringArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.string_arrow", "ArrowStringArray"), AllowedName(arrow_texts)),
     **{
-        path: Known(partial(masked, name))
+        path: AllowedName(partial(masked, name))
         for name, module in OLD_MASKED.items()
         for path in _names(f"arrays.{module}", name)
     },
     **{
-        path: Known(partial(plain_dtype, f"{name}Dtype"))
+        path: AllowedName(partial(plain_dtype, f"{name}Dtype"))
         for name in sorted(PLAIN)
         for module in ("integer" if "Int" in name else "floating" if "Float" in name else "boolean",)
         for path in _names(f"arrays.{module}", f"{name}Dtype", "pandas")
     },
-    **dict.fromkeys(_names("arrays.string_", "StringDtype", "pandas"), Known(string_dtype)),
-    **dict.fromkeys(_names("dtypes.dtypes", "CategoricalDtype", "pandas"), Known(categorical_dtype)),
-    **dict.fromkeys(_names("dtypes.dtypes", "DatetimeTZDtype", "pandas"), Known(zoned_dtype)),
-    **dict.fromkeys(_names("dtypes.dtypes", "PeriodDtype", "pandas"), Known(period_dtype)),
+    **dict.fromkeys(_names("arrays.string_", "StringDtype", "pandas"), AllowedName(string_dtype)),
+    **dict.fromkeys(_names("dtypes.dtypes", "CategoricalDtype", "pandas"), AllowedName(categorical_dtype)),
+    **dict.fromkeys(_names("dtypes.dtypes", "DatetimeTZDtype", "pandas"), AllowedName(zoned_dtype)),
+    **dict.fromkeys(_names("dtypes.dtypes", "PeriodDtype", "pandas"), AllowedName(period_dtype)),
     **dict.fromkeys(("pandas:NA", "pandas._libs.missing:NA"), NA),
-    "pandas._libs.tslibs.timestamps:_unpickle_timestamp": Known(timestamp),
-    "pandas._libs.tslibs.timedeltas:_timedelta_unpickle": Known(timedelta),
-    "pandas._libs.tslibs.nattype:_nat_unpickle": Known(not_a_time),
-    "pandas._libs.tslibs.nattype:__nat_unpickle": Known(not_a_time),
-    **{f"pandas._libs.tslibs.offsets:{name}": Known(partial(offset, name)) for name in OFFSETS},
-    "pyarrow.lib:type_for_alias": Known(arrow_type),
-    "pyarrow.lib:py_buffer": Known(arrow_buffer),
-    "pyarrow.lib:_restore_array": Known(arrow_array),
+    "pandas._libs.tslibs.timestamps:_unpickle_timestamp": AllowedName(timestamp),
+    "pandas._libs.tslibs.timedeltas:_timedelta_unpickle": AllowedName(timedelta),
+    "pandas._libs.tslibs.nattype:_nat_unpickle": AllowedName(not_a_time),
+    "pandas._libs.tslibs.nattype:__nat_unpickle": AllowedName(not_a_time),
+    **{f"pandas._libs.tslibs.offsets:{name}": AllowedName(partial(offset, name)) for name in OFFSETS},
+    "pyarrow.lib:type_for_alias": AllowedName(arrow_type),
+    "pyarrow.lib:py_buffer": AllowedName(arrow_buffer),
+    "pyarrow.lib:_restore_array": AllowedName(arrow_array),
 }
 """What pickles of these name."""
 
@@ -545,18 +545,18 @@ NAMES = {
     "numeric": ("Int64Index", "UInt64Index", "Float64Index"),
 }
 """Types of index, by the modules that they have been in before pandas 3."""
-TABLE: dict[str, Known] = {
+TABLE: dict[str, AllowedName] = {
     **ARRAY_TABLE,
-    **dict.fromkeys(("pandas:DataFrame", "pandas.core.frame:DataFrame"), Known(frame)),
-    **dict.fromkeys(("pandas:Series", "pandas.core.series:Series"), Known(series)),
-    "pandas.core.internals.managers:BlockManager": Known(manager),
-    "pandas.core.internals.managers:SingleBlockManager": Known(manager),
-    "pandas._libs.internals:_unpickle_block": Known(block),
-    "pandas.core.indexes.base:_new_Index": Known(new_index),
-    "pandas.core.indexes.datetimes:_new_DatetimeIndex": Known(new_index),
-    "pandas.core.indexes.timedeltas:_new_TimedeltaIndex": Known(new_index),
+    **dict.fromkeys(("pandas:DataFrame", "pandas.core.frame:DataFrame"), AllowedName(frame)),
+    **dict.fromkeys(("pandas:Series", "pandas.core.series:Series"), AllowedName(series)),
+    "pandas.core.internals.managers:BlockManager": AllowedName(manager),
+    "pandas.core.internals.managers:SingleBlockManager": AllowedName(manager),
+    "pandas._libs.internals:_unpickle_block": AllowedName(block),
+    "pandas.core.indexes.base:_new_Index": AllowedName(new_index),
+    "pandas.core.indexes.datetimes:_new_DatetimeIndex": AllowedName(new_index),
+    "pandas.core.indexes.timedeltas:_new_TimedeltaIndex": AllowedName(new_index),
     **{
-        path: Known()
+        path: AllowedName()
         for module, names in NAMES.items()
         for name in names
         for path in (f"pandas:{name}", f"pandas.core.indexes.{module}:{name}")

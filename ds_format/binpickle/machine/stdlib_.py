@@ -20,7 +20,7 @@ from typing import Any
 
 from ...errors import FormatError
 from ...kernels.pickle.machine import Global, Pending
-from .known import Known, check, check_ints, check_state, wrong
+from .allowed import AllowedName, check, check_ints, check_state, wrong
 
 FACTORIES = (
     bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
@@ -82,12 +82,12 @@ def update_map(target: Any, items: list[Any]) -> bool:
     return True
 
 
-CONTAINER_TABLE: dict[str, Known] = {
-    "collections:OrderedDict": Known(ordered_dict, collections.OrderedDict),
-    "collections:defaultdict": Known(default_dict, collections.defaultdict),
-    "collections:Counter": Known(counter, collections.Counter),
-    "collections:deque": Known(deque, collections.deque),
-    "ds_format.dataset:Dataset": Known(empty_dataset),
+CONTAINER_TABLE: dict[str, AllowedName] = {
+    "collections:OrderedDict": AllowedName(ordered_dict, collections.OrderedDict),
+    "collections:defaultdict": AllowedName(default_dict, collections.defaultdict),
+    "collections:Counter": AllowedName(counter, collections.Counter),
+    "collections:deque": AllowedName(deque, collections.deque),
+    "ds_format.dataset:Dataset": AllowedName(empty_dataset),
 }
 """What pickles of these containers name."""
 
@@ -189,15 +189,15 @@ def _path(kind: type[pathlib.PurePath], *parts: Any) -> pathlib.PurePath:
     return kind(*[check("path", part, str) for part in parts])
 
 
-def _local(kind: type[pathlib.PurePath], plain: type[pathlib.PurePath]) -> Known:
+def _local(kind: type[pathlib.PurePath], plain: type[pathlib.PurePath]) -> AllowedName:
     """Return a row for paths of one system, that become plain ones on the other."""
     is_ours = isinstance(pathlib.Path(), kind)
-    return Known(partial(_path, kind if is_ours else plain), kind)
+    return AllowedName(partial(_path, kind if is_ours else plain), kind)
 
 
 PATHS = {
-    "PurePosixPath": Known(partial(_path, pathlib.PurePosixPath), pathlib.PurePosixPath),
-    "PureWindowsPath": Known(partial(_path, pathlib.PureWindowsPath), pathlib.PureWindowsPath),
+    "PurePosixPath": AllowedName(partial(_path, pathlib.PurePosixPath), pathlib.PurePosixPath),
+    "PureWindowsPath": AllowedName(partial(_path, pathlib.PureWindowsPath), pathlib.PureWindowsPath),
     "PosixPath": _local(pathlib.PosixPath, pathlib.PurePosixPath),
     "WindowsPath": _local(pathlib.WindowsPath, pathlib.PureWindowsPath),
 }
@@ -223,26 +223,26 @@ def list_() -> list[Any]:
     return []
 
 
-TABLE: dict[str, Known] = {
+TABLE: dict[str, AllowedName] = {
     **CONTAINER_TABLE,
-    "builtins:complex": Known(complex_, complex),
-    "builtins:list": Known(list_, list),
-    "builtins:range": Known(range_, range),
-    "builtins:slice": Known(slice_, slice),
-    "builtins:getattr": Known(getattr_),
-    "builtins:Ellipsis": Known(value=Ellipsis),
-    "builtins:NotImplemented": Known(value=NotImplemented),
-    **{f"builtins:{kind.__name__}": Known(value=kind) for kind in (bool, int, float, str, bytes, bytearray)},
-    **{f"builtins:{kind.__name__}": Known(value=kind) for kind in (tuple, dict, set, frozenset, object)},
-    "datetime:datetime": Known(datetime_, datetime.datetime),
-    "datetime:date": Known(date, datetime.date),
-    "datetime:time": Known(time, datetime.time),
-    "datetime:timedelta": Known(timedelta, datetime.timedelta),
-    "datetime:timezone": Known(timezone, datetime.timezone),
-    "zoneinfo:ZoneInfo": Known(value=zoneinfo.ZoneInfo),
-    "decimal:Decimal": Known(decimal_, decimal.Decimal),
-    "fractions:Fraction": Known(fraction, fractions.Fraction),
-    "uuid:UUID": Known(uuid_, uuid.UUID),
+    "builtins:complex": AllowedName(complex_, complex),
+    "builtins:list": AllowedName(list_, list),
+    "builtins:range": AllowedName(range_, range),
+    "builtins:slice": AllowedName(slice_, slice),
+    "builtins:getattr": AllowedName(getattr_),
+    "builtins:Ellipsis": AllowedName(value=Ellipsis),
+    "builtins:NotImplemented": AllowedName(value=NotImplemented),
+    **{f"builtins:{kind.__name__}": AllowedName(value=kind) for kind in (bool, int, float, str, bytes, bytearray)},
+    **{f"builtins:{kind.__name__}": AllowedName(value=kind) for kind in (tuple, dict, set, frozenset, object)},
+    "datetime:datetime": AllowedName(datetime_, datetime.datetime),
+    "datetime:date": AllowedName(date, datetime.date),
+    "datetime:time": AllowedName(time, datetime.time),
+    "datetime:timedelta": AllowedName(timedelta, datetime.timedelta),
+    "datetime:timezone": AllowedName(timezone, datetime.timezone),
+    "zoneinfo:ZoneInfo": AllowedName(value=zoneinfo.ZoneInfo),
+    "decimal:Decimal": AllowedName(decimal_, decimal.Decimal),
+    "fractions:Fraction": AllowedName(fraction, fractions.Fraction),
+    "uuid:UUID": AllowedName(uuid_, uuid.UUID),
     **{f"{module}:{name}": known for module in ("pathlib", "pathlib._local") for name, known in PATHS.items()},
 }
 """What pickles of these values name."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...base.dtypes import TYPES
 from ...base.text import escape, unescape
-from ...binpickle.machine.known import PostponedArray, PostponedMasked
+from ...binpickle.machine.allowed import PostponedArray, PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
 from ...codec.header import CONTAINERS, DEPTH, PRIVATE, check_dims

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...base.progress import Progress
 from ...base.text import unescape
 from ...binpickle import format
-from ...binpickle.machine.known import PostponedArray, PostponedMasked
+from ...binpickle.machine.allowed import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
 from ...body import path_text
 from ...body.body import PIECE_SIZE

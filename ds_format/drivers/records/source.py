@@ -18,9 +18,9 @@ from ...model.index import Index, take
 from ..base import BLOCK_SIZE, STRING_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened
-from .companion import Companion
+from .sidecar import Sidecar
 
-HELD_SIZE = 64 * 1024 * 1024
+CACHE_SIZE = 64 * 1024 * 1024
 """Bytes of variables that are read together, since decoding a record decodes all of it."""
 STEP = 1024
 """Most records that are held at once."""
@@ -32,7 +32,7 @@ class Records(Protocol):
     path: str
     size: int
     """Bytes of the data."""
-    companion: Companion | None
+    sidecar: Sidecar | None
     """None: another program wrote them."""
 
     def __len__(self) -> int: ...
@@ -71,7 +71,7 @@ class Records(Protocol):
         ...
 
     def infer(self) -> tuple[Metadata, dict[str, UnsupportedError]]:
-        """Return the metadata of records without a companion, and why some entries are no variables."""
+        """Return the metadata of records without a sidecar file, and why some entries are no variables."""
         ...
 
     def close(self) -> None:
@@ -82,8 +82,8 @@ class Records(Protocol):
 class RecordSource(Reopened):
     """Records of a container; see `ds_format.drivers.base.Source`.
 
-    Beside the companion that this package writes it opens at once. Of data of other programs all records are decoded to
-    learn what is in them: entries of one type and shape are variables along the dimension `n`.
+    Data with the sidecar file that this package writes open at once. Otherwise all records are decoded to infer the
+    variables: entries of one type and shape are variables along the dimension `n`.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ class RecordSource(Reopened):
         self._step = min(max(BLOCK_SIZE * len(records) // max(records.size, 1), 1), STEP)
         self._held: dict[str, Any] = {}
         self._constants: DsSource | None = None
-        if records.companion is not None:
-            self._constants, self.meta, self._axes = records.companion
+        if records.sidecar is not None:
+            self._constants, self.meta, self._axes = records.sidecar
             self.faults = self._constants.faults
             return
         try:
@@ -131,7 +131,7 @@ class RecordSource(Reopened):
         Raises
         ------
         FormatError
-            If a record is damaged, or has something else than the companion says.
+            If a record is damaged, or has something else than the sidecar file says.
         UnsupportedError
             If an entry is no variable.
         """
@@ -155,7 +155,7 @@ class RecordSource(Reopened):
                 yield from self._constants.blocks(name, budget)
             return
         size = self.meta[name][".size"]
-        whole = self._column(name) if self._size(name) <= HELD_SIZE else None
+        whole = self._column(name) if self._size(name) <= CACHE_SIZE else None
         for slices in block_slices(size, _item_size(self.meta[name]), budget):
             if whole is not None:
                 yield whole[slices]
@@ -180,7 +180,7 @@ class RecordSource(Reopened):
             group, size = [name], self._size(name)
             for other in every[every.index(name) + 1 :]:
                 size += self._size(other)
-                if size > HELD_SIZE:
+                if size > CACHE_SIZE:
                     break
                 group.append(other)
             self._held = self._gather(group)

@@ -5,7 +5,7 @@ groups are in objects::
 
     {"_id": "0", "time": 6.0, "pressure": [[1000.0, null], [999.5, "NaN"]], "name": "Brno", "wind": {"speed": 2.5}}
 
-The companion is the file `collections/NAME/meta/dataset.ds`. Archives are written, with one collection; archives and
+The sidecar file is the file `collections/NAME/meta/dataset.ds`. Archives are written, with one collection; archives and
 folders are read, and several collections are groups.
 """
 
@@ -36,10 +36,10 @@ from ...zds.validation import validate
 from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, Metadata, Problem, Report, Source
 from ..ds.source import DsSource
 from ..handle import Reopened
-from . import companion
+from . import sidecar
 from .columns import DOCUMENT_SCALARS, array_of_documents, describe_document_value, values_for_documents
-from .companion import FILE, create_member, find_member
 from .schema import RecordSchema
+from .sidecar import FILE, create_member, find_member
 from .sink import RecordBlock, RecordSink, RecordsPlan, record_blocks
 from .source import RecordSource
 
@@ -87,7 +87,7 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource | GroupSo
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source | None:
-    """Check all files of a store but companions.
+    """Check all files of a store but sidecar files.
 
     Returns
     -------
@@ -211,11 +211,11 @@ class DocumentRecords:
             self._documents = InOrder(self._store)
             data = place.open(data_name(collection))
             self.size = 0 if data is None else data.size
-            self.companion = find_member(place, collection, len(self._store))
+            self.sidecar = find_member(place, collection, len(self._store))
         except BaseException:
             self._store.close()
             raise
-        names = () if self.companion is None else map(unescape, self.companion.axes)
+        names = () if self.sidecar is None else map(unescape, self.sidecar.axes)
         self._paths = document_paths(name for name in names if name != ID) | {ID: ID_PATH}
 
     def __len__(self) -> int:
@@ -273,8 +273,8 @@ class DocumentRecords:
     def close(self) -> None:
         """Release the files."""
         self._store.close()
-        if self.companion is not None:
-            self.companion.source.close()
+        if self.sidecar is not None:
+            self.sidecar.source.close()
 
 
 class GroupSource(Reopened):
@@ -363,7 +363,7 @@ class DocumentSink(RecordSink):
                 for block in record_blocks(source, plan, OBJECT_SIZE):
                     store.put_many(_documents(block, paths, _checked(block.keys, plan, store)))
                 n = len(store)
-            meta = {**companion.of_written(self.meta, source)}
+            meta = {**sidecar.with_stored_types(self.meta, source)}
             for key in plan.axes:
                 meta[key][".missing"] = source.meta[key].get(".missing", False)
             create_member(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)

@@ -136,7 +136,7 @@ def test_collections_are_groups(tmp_path: Path) -> None:
         assert ds.read(tmp_path / f"b{suffix}")["test/v"].tolist() == [[1.5, 2.5]]
 
 
-def test_companions_of_collections(tmp_path: Path) -> None:
+def test_sidecars_of_collections(tmp_path: Path) -> None:
     ds.write(tmp_path / "b.zds", {"x": [1, 2], "c": 5, ".": {"x": {".dims": ["t"], "units": "K"}, ".": {"title": "T"}}})
     from_zds = ds.read(tmp_path / "b.zds")
     assert from_zds["c"] == 5

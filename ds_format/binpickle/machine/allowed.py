@@ -20,7 +20,7 @@ BUFFERS = (bytes, bytearray, memoryview, pickle.PickleBuffer)
 """Types of what is out of band, and of bytes in the pickle."""
 
 
-class Known(NamedTuple):
+class AllowedName(NamedTuple):
     """What a pickle may name."""
 
     make: Callable[..., Any] | None = None
