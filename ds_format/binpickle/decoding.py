@@ -51,9 +51,9 @@ class CodecStep(NamedTuple):
     """One codec."""
 
     id: str
-    """Of numcodecs, or `FRAMES`."""
+    """Id of numcodecs, or `FRAMES`."""
     config: Mapping[str, Any]
-    """All that the index says about it."""
+    """Its configuration in the index."""
 
 
 def parse(codecs: Any, version: int) -> tuple[CodecStep, ...]:
@@ -68,7 +68,7 @@ def parse(codecs: Any, version: int) -> tuple[CodecStep, ...]:
     Raises
     ------
     FormatError
-        If it is no description of codecs, or one of too many.
+        If it does not describe codecs, or too many of them.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def parse(codecs: Any, version: int) -> tuple[CodecStep, ...]:
 
 def _chain(codecs: Any, depth: int) -> Iterator[CodecStep]:
     if depth > MAX_DEPTH:
-        raise FormatError(f"found more than {MAX_DEPTH} chains inside of one another")
+        raise FormatError(f"found chains nested deeper than {MAX_DEPTH}")
     if type(codecs) is not list:
         raise FormatError(f"found {shown(codecs)}, expected an array of codecs")
     for codec in codecs:
@@ -124,7 +124,7 @@ def _configured(config: Any) -> CodecStep:
 
 
 def shown(value: Any) -> str:
-    """Return a value of msgpack as messages show it: a short one itself, else what it is."""
+    """Return a value of msgpack for messages: a short one itself, else its type."""
     if isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else f"an array of {len(value)}"
     if isinstance(value, bytes):
@@ -134,9 +134,9 @@ def shown(value: Any) -> str:
 
 LIST_IDS = ("json2", "msgpack2")
 LIST_TYPES = re.compile(r"\|b1|[<>|][iu][1248]|[<>]f[248]|\|S\d{1,8}|[<>]U\d{1,8}")
-"""Types whose elements are in a list what they are in an array."""
+"""Types of arrays whose elements come back from a list unchanged."""
 LIST_ELEMENTS: dict[str, set[type]] = {"b": {bool}, "i": {int}, "u": {int}, "f": {float, int}, "S": {bytes}, "U": {str}}
-"""Kind of a type → what stands for its elements. JSON has no byte strings."""
+"""Kind of a type → types of its elements in a list. JSON has no byte strings."""
 MAX_DIMS = 64
 
 
@@ -147,20 +147,20 @@ def check_list_type(dtype: np.dtype[Any]) -> None:
 
 
 def _decode_json(data: Any, limit: int, config: Mapping[str, Any]) -> Any:
-    """Decode what `json2` wrote."""
+    """Decode the output of `json2`."""
     return _array(json.loads(bytes(data)), limit)
 
 
 def _decode_msgpack(data: Any, limit: int, config: Mapping[str, Any]) -> Any:
-    """Decode what `msgpack2` wrote."""
+    """Decode the output of `msgpack2`."""
     end, fault = walk.measure(data, 0)
     if fault or end != len(data):
-        raise FormatError(f"no message of msgpack, at byte {end}")
+        raise FormatError(f"expected a message of msgpack, at byte {end}")
     return _array(unpackb(data), limit)
 
 
 def _array(parsed: Any, limit: int) -> Any:
-    """Return the bytes of an array of which there is a list."""
+    """Return the bytes of an array from its list."""
     if type(parsed) is not list or len(parsed) < 2:
         raise FormatError(f"found {shown(parsed)}, expected an array of elements, type and shape")
     *elements, name, shape = parsed
@@ -177,7 +177,7 @@ def _array(parsed: Any, limit: int) -> Any:
 
 
 def _flat(elements: list[Any], shape: Any) -> list[Any]:
-    """Return elements without the lists that are the dimensions but the first."""
+    """Return elements without the nested lists of dimensions after the first."""
     if type(shape) is not list or len(shape) > MAX_DIMS or not all(type(size) is int for size in shape):
         raise FormatError(f"shape: found {shown(shape)}, expected an array of integers")
     size, *sizes = shape or [1]
@@ -195,7 +195,7 @@ Decoder = Callable[[Any, int, Config], Any]
 """(encoded bytes, limit, configuration) → decoded bytes, at most as many as the limit."""
 
 GROWTH, SLACK = 16, 1 << 16
-"""No encoder makes more than 16 times as many bytes, as one from bytes to complex numbers does, and a header."""
+"""Limit of an encoder: 16 times as many bytes, as from bytes to complex numbers, and a header."""
 LZMA_MEMORY = 1 << 28
 """Bytes for the dictionary of LZMA; its highest preset needs a quarter."""
 
@@ -206,7 +206,7 @@ def decode(steps: Sequence[CodecStep], data: Any, size: int) -> bytearray:
     Parameters
     ----------
     steps : sequence of Step
-        At least one; the last one is undone first.
+        At least one; the last one is decoded first.
     data : bytes-like
         The encoded bytes.
     size : int
@@ -224,7 +224,7 @@ def decode(steps: Sequence[CodecStep], data: Any, size: int) -> bytearray:
     IntegrityError
         If a codec has a checksum of its own, and it differs.
     UnsupportedError
-        If a codec is not known, or its library is not installed.
+        If a codec is not supported, or its library is not installed.
     UnsafeError
         If decoding would run code from the file.
     """
@@ -245,12 +245,12 @@ def _decode(id_: str, data: Any, limit: int, config: Config) -> memoryview:
 
 
 def check(id_: str) -> None:
-    """Raise an UnsupportedError or UnsafeError if what this codec wrote cannot be read."""
+    """Raise an UnsupportedError or UnsafeError if this codec cannot be decoded."""
     if id_ in DECODERS:
         return
     if id_ == "pickle":
-        raise UnsafeError("codec 'pickle': decoding it could run code from the file, and is never done")
-    raise UnsupportedError(f"codec {id_!r:.60}: found no such one, expected one of {', '.join(sorted(DECODERS))}")
+        raise UnsafeError("codec 'pickle': decoding it could run code from the file, and is not supported")
+    raise UnsupportedError(f"codec {id_!r:.60}: not supported, expected one of {', '.join(sorted(DECODERS))}")
 
 
 def _lzma(data: Any, limit: int, config: Config) -> Any:
@@ -279,7 +279,7 @@ def _base64(data: Any, limit: int, config: Config) -> bytes:
 
 
 def _checksum32(sum_: Callable[[Any], int]) -> Decoder:
-    """Return the decoder of a checksum of four bytes that stands before the data, or after them."""
+    """Return the decoder of a checksum of four bytes before or after the data."""
 
     def decode(data: Any, limit: int, config: Config) -> Any:
         place = config.get("location", "start")
@@ -326,7 +326,7 @@ def _delta(data: Any, limit: int, config: Config) -> Any:
 
 
 def _converted(from_: str, to: str) -> Decoder:
-    """Return the decoder of numbers that were stored as another type."""
+    """Return the decoder of numbers stored as another type."""
 
     def decode(data: Any, limit: int, config: Config) -> Any:
         dtype = _type(config, to)

@@ -144,7 +144,7 @@ class SampleRecords:
                 if isinstance(name, str):
                     schema.add(name, value)
                 else:
-                    schema.refuse(repr(name), "found a name that is no text")
+                    schema.refuse(repr(name), "found a name that is not text")
         return schema.metadata(len(self), self.path, KEY if len(self) else None)
 
     def close(self) -> None:
