@@ -41,7 +41,7 @@ from .source import RecordSource
 __all__ = ["check", "create", "open", "publish", "reindex"]
 
 OPTIONAL = (format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5)
-"""Files without which a dataset is read, too."""
+"""Files that a dataset does not need for reading."""
 
 
 def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
@@ -64,12 +64,12 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> RecordSource | None:
-    """Check all files of a dataset but the sidecar file.
+    """Check all files of a dataset except the sidecar file.
 
     Returns
     -------
     RecordSource, optional
-        If its variables are still to be read: this package wrote it, and there was no error.
+        If its variables are still to be checked: this package wrote it, and there was no error.
 
     Raises
     ------
@@ -77,16 +77,16 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         If there is no data file.
     """
     name = path_text(path)
-    told: set[str] = set()
+    reported: set[str] = set()
     has_errors = False
-    for found in verify(name, progress=progress):
-        is_absent = _is_absent(found.file)
-        if is_absent and found.file in told:
+    for flaw in verify(name, progress=progress):
+        is_absent = _is_absent(flaw.file)
+        if is_absent and flaw.file in reported:
             continue
-        told.add(found.file)
-        is_error = not is_absent and found.file != hidden_name(name, JOURNAL)
+        reported.add(flaw.file)
+        is_error = not is_absent and flaw.file != hidden_name(name, JOURNAL)
         has_errors |= is_error
-        report(Problem(found.file, None, found.message, ERROR if is_error else WARNING))
+        report(Problem(flaw.file, None, flaw.message, ERROR if is_error else WARNING))
     if has_errors or not exists(current_name(name, SUFFIX)):
         return None
     return RecordSource(SampleRecords(name), skip_unsupported=True)
@@ -114,7 +114,7 @@ class SampleRecords:
         return len(self._reader)
 
     def take(self, positions: Sequence[int]) -> Iterator[Any]:
-        """Yield samples; those of other programs need not have their keys, which then come from the index."""
+        """Yield samples. Those of other programs may lack their keys, which then come from the index."""
         if self.sidecar is not None:
             yield from map(self._checked, self._reader.take(positions), positions)
             return
@@ -160,7 +160,7 @@ class SampleSink(RecordSink):
     Raises
     ------
     BusyError
-        If somebody else is writing the dataset.
+        If another process is writing the dataset.
     """
 
     KEY = KEY
@@ -180,7 +180,7 @@ class SampleSink(RecordSink):
             if key + MASK in plan.axes:
                 name = unescape(key)
                 raise UnsupportedError(
-                    f'the entry "{name}{MASK}" of a sample says where "{name}" is missing', variable=name + MASK
+                    f'the entry "{name}{MASK}" of a sample is the mask of "{name}"', variable=name + MASK
                 )
 
     def _store(self, source: DsSource) -> None:
@@ -188,7 +188,7 @@ class SampleSink(RecordSink):
         self._writer.close()
 
     def abort(self) -> None:
-        """Leave no trace of what is not finished."""
+        """Remove everything that was not committed."""
         try:
             self._writer.abort()
         finally:
@@ -196,7 +196,7 @@ class SampleSink(RecordSink):
 
 
 class _SampleWriter(FileWriter):
-    """Puts the sidecar file beside the dataset when that is finished."""
+    """Writes samples, and the sidecar file when the dataset is finished."""
 
     def __init__(self, path: str, meta: Metadata, plan: RecordsPlan, durable: bool):
         super().__init__(path, overwrite=True, total=plan.n, durable=durable)
