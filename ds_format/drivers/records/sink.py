@@ -32,8 +32,8 @@ Label = str | int
 class RecordSink(BaseSink):
     """Records being written; see `ds_format.drivers.base.Sink`.
 
-    Variables come one after another, but a record needs all of them. Until `commit` they are in a temporary ds file next
-    to the target.
+    Variables come one after another, but a record needs all of them. Until `commit` they are in a temporary ds file
+    next to the target.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ REFUSED = [
     ([1, 1 << 63, -1], "found values of the types int, expected one type"),
     ([0.5, (1 << 53) + 1], "found values of the types float64, int, expected one type"),
     ([[1, [2]]], "found values of type list of lists of different lengths, which a dataset cannot hold"),
-    ([[{"a": 1}]], "found values of type list of objects, which are none"),
+    ([[{"a": 1}]], "found values of type list of objects, which a dataset cannot hold"),
     ([[1, "a"]], "found values of the types int, unicode, expected one"),
     ([{"a": 1}, 1], "found objects and other values"),
     ([{}, {}], "found empty objects"),
@@ -103,7 +103,7 @@ def test_objects_are_groups(tmp_path: Path) -> None:
     write(tmp_path / "b.zds", [{"b": 1}], "a")
     with ZDSStore.open(tmp_path / "b.zds", mode="a") as store:
         store.put("z", {"a/b": 5})
-    with pytest.raises(ds.UnsupportedError, match='variable "a/b": found a member of an object, and a name with a slash'):
+    with pytest.raises(ds.UnsupportedError, match='variable "a/b": found a member of an object, and a name with'):
         ds.read(tmp_path / "b.zds")
 
 
