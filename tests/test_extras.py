@@ -40,8 +40,8 @@ USES = {
         ("deflate", "h5py"),
         """
 import zlib
-from ds_format.codec.filters import inflater
-print(bytes(inflater()(zlib.compress(b"15.0"), 4)).decode())
+from ds_format.codec.filters import FILTERS
+print(bytes(FILTERS["zlib"].decode(zlib.compress(b"15.0"), 4)).decode())
 """,
         is_free=True,
     ),

@@ -160,12 +160,12 @@ def still_mine(folder: Path) -> None:
         assert (folder / name).read_text() == "mine"
 
 
-def companions(folder: Path) -> None:
+def sidecars(folder: Path) -> None:
     ds.write(folder / "a.msgpack", DATA)
     shutil.copyfile(folder / "a.msgpack", folder / "b.msgpack")
 
 
-def with_companion(folder: Path) -> None:
+def with_sidecar(folder: Path) -> None:
     if not main(["records", "shuffle", "-y", str(folder / "a.msgpack"), str(folder / "b.msgpack")]):
         assert ds.attrs(ds.read(folder / "b.msgpack"), "x") == {"units": "K"}
 
@@ -198,7 +198,7 @@ CASES = {
     "append samples": Case(samples, append, still_samples),
     "new samples": Case(samples, lambda folder: FileWriter(folder / "a.msgpack").close(), still_samples),
     "reindex samples": Case(samples, lambda folder: reindex(folder / "a.msgpack"), still_samples),
-    "copy samples": Case(companions, with_companion, lambda _: None),
+    "copy samples": Case(sidecars, with_sidecar, lambda _: None),
     "documents": Case(documents, add, still_documents),
     "documents in an archive": Case(
         lambda folder: documents(folder, "a.zds"),

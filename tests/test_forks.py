@@ -58,7 +58,7 @@ def directory(folder: Path) -> tuple[Any, Callable[[], bool]]:
 def handlers(folder: Path) -> tuple[Any, Callable[[], bool]]:
     def works() -> bool:
         machine.register("forks", "Forked", dict, override=True)
-        return loading.is_known("forks", "Forked")
+        return loading.is_allowed("forks", "Forked")
 
     return loading, works
 

@@ -1,17 +1,17 @@
-"""BinPickle: one object in a file, its arrays as they are in memory beside a pickle of everything else.
+"""BinPickle: one object in a file, with its arrays as they are in memory, and a pickle of everything else.
 
 From low to high::
 
-    decoding    how the index describes codecs; bounded decoders
-    codecs      encoders, and their words in the index
-    format      header, index and trailer, in the order of the file, checksums, and every check that they allow
-    machine     pickles without unpickling: what they may contain is a table, nothing in them is looked up or called
-    buffers     buffers ↔ the bytes of a file, checksums compared, codecs undone
+    decoding    descriptions of codecs in the index; decoders
+    codecs      encoders, and their descriptions in the index
+    format      header, index and trailer in the order of the file, checksums, and every check that they allow
+    machine     pickles without unpickling: a table has the allowed names, and nothing else is looked up or called
+    buffers     buffers ↔ the bytes of a file, with checksums and codecs
     writer      an object → a file
-    reader      a file → an object, or what is wrong with it
-    inspection  what the header alone says, and the tree of an object without building it
+    reader      a file → an object, or its errors
+    inspection  the content of the header, and the tree of an object without building it
 
-Nothing here knows datasets of this package or its drivers. Names are loaded when they are first used.
+Nothing here knows datasets of this package or its drivers. Names are loaded on first use.
 """
 
 from __future__ import annotations

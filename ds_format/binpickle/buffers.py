@@ -1,7 +1,6 @@
-"""The buffers of a file: read from it, checksums compared and codecs undone; and written to it, at once or in pieces.
+"""The buffers of a file: reading compares checksums and decodes, writing is at once or in pieces.
 
-Buffers of a file that is read are copies, apart from the file and writable. Those of a map are read-only views, which
-keep the map, whatever becomes of the file's name and of who opened it.
+Buffers that are read are writable copies. Those of a mapped file are read-only views, which keep the mapping alive.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from .format import (
 SMALL = 1 << 16
 """Bytes below which buffers are read together with their neighbours."""
 BLOCK = 1 << 18
-"""Bytes that are read at once, and of which the checksum is made while they are in the cache."""
+"""Bytes that are read at once, so that the checksum is computed while they are in the cache."""
 GATHERED = 1 << 18
-"""Bytes to which small buffers are gathered before they are written."""
+"""Bytes of small buffers that are collected before they are written."""
 WRITTEN_BLOCK = 1 << 22
-"""Bytes of large buffers that are written at once, after their checksum was made, which leaves some in the cache."""
+"""Bytes of a large buffer that are written at once, after their checksum, which leaves some of them in the cache."""
 
 
 def decoded(
     source: Body, entries: Sequence[IndexEntry], which: range, version: int, verify: bool | None
 ) -> Iterator[Any]:
-    """Iterate over the decoded bytes of some of the entries of a file; `verify` as `BinPickleFile` takes it.
+    """Iterate over the decoded bytes of some entries of a file; `verify` as for `BinPickleFile`.
 
     Raises
     ------
@@ -81,7 +80,7 @@ def _copies(
 
 
 def _large(source: Body, i: int, entry: IndexEntry, version: int, verify: bool) -> memoryview:
-    """Read an entry in blocks, each of which gets its checksum while it is in the cache."""
+    """Read an entry in blocks, and compute the checksum of each while it is in the cache."""
     data = np.empty(entry.enc_length, np.uint8).data
     if not verify:
         source.read_into(entry.offset, data)
@@ -99,7 +98,7 @@ def _large(source: Body, i: int, entry: IndexEntry, version: int, verify: bool) 
 def _views(
     source: Body, entries: Sequence[IndexEntry], which: range, version: int, verify: bool | None
 ) -> Iterator[Any]:
-    """Iterate over views of entries that are stored as they are, and copies of the others."""
+    """Iterate over views of uncompressed entries, and copies of the others."""
     sum_of = CHECKSUMS[version]
     for i in which:
         offset, size, _, checksum, codec, _ = entry = entries[i]
@@ -138,7 +137,7 @@ def _decoded(i: int, entry: IndexEntry, data: Any) -> bytearray:
 
 
 def _end_of_run(entries: Sequence[IndexEntry], which: range) -> int:
-    """Return where the last of the small entries ends that are read together with the first one."""
+    """Return the end of the last small entry that is read together with the first one."""
     start, end = entries[which[0]].offset, entries[which[0]].end
     for i in which[1:]:
         offset, size = entries[i][:2]
@@ -149,7 +148,7 @@ def _end_of_run(entries: Sequence[IndexEntry], which: range) -> int:
 
 
 class BufferWriter(Opened):
-    """What is between header and trailer of a new file, and these at the end.
+    """Writes the buffers of a new file, and at the end its index, trailer and header.
 
     Parameters
     ----------
@@ -158,14 +157,14 @@ class BufferWriter(Opened):
     file : OutputBody
         An empty file.
     align : bool
-        Begin all buffers at pages.
+        Align all buffers to pages.
     version : int
-        Of the format.
+        Version of the format.
 
     Attributes
     ----------
     entries : list of IndexEntry
-        What the index will say: add an entry with each buffer, in the order of the pickle.
+        The index: add an entry with each buffer, in the order of the pickle.
     """
 
     def __init__(self, path: str, file: OutputBody, *, align: bool, version: int):
@@ -177,7 +176,7 @@ class BufferWriter(Opened):
 
     @property
     def end(self) -> int:
-        """Bytes from the start of the file to where the next buffer could begin, were it not aligned."""
+        """Bytes from the start of the file to the next buffer, without alignment."""
         return self._start + len(self._pending)
 
     def put(self, data: memoryview) -> tuple[int, int | bytes]:
@@ -196,14 +195,14 @@ class BufferWriter(Opened):
         return offset, piecewise.checksum
 
     def begin(self, offset: int, size: int = 0) -> Piecewise:
-        """Return a buffer that comes piece by piece, while others may, too.
+        """Return a buffer to be written piece by piece. Others may be written at the same time.
 
         Parameters
         ----------
         offset : int
-            `end`, or further on.
+            `end`, or more.
         size : int
-            Bytes that it will have, if that is known.
+            Bytes of the whole buffer, if known.
         """
         self._flush()
         if self._align:
@@ -213,12 +212,12 @@ class BufferWriter(Opened):
         return Piecewise(self, offset)
 
     def go_on(self, offset: int) -> None:
-        """Say that all before a byte has been written."""
+        """Continue at an offset, before which everything has been written."""
         self._flush()
         self._start = offset
 
     def finish(self, *, is_mappable: bool) -> None:
-        """Write index, trailer and header, when all buffers and the pickle are there."""
+        """Write index, trailer and header, after all buffers and the pickle."""
         index = encode_index(self.entries)
         trailer = FileTrailer(self.end, len(index), CHECKSUMS[self.version](index))
         self._pending += index
@@ -243,16 +242,16 @@ class Piecewise:
 
     def __init__(self, writer: BufferWriter, offset: int):
         self.offset = self.end = offset
-        """Bytes from the start of the file to its first byte, and to that behind its last one."""
+        """Bytes from the start of the file to its first byte, and to its end."""
         self._writer, self._checksum = writer, new_checksum(writer.version)
 
     @property
     def checksum(self) -> int | bytes:
-        """Of the bytes so far."""
+        """Checksum of the bytes so far."""
         return self._checksum.digest()
 
     def write(self, data: Any) -> int:
-        """Write the next bytes; return how many these are."""
+        """Write the next bytes; return their number."""
         view = memoryview(data).cast("B") if memoryview(data).nbytes else memoryview(b"")
         for start in range(0, len(view), WRITTEN_BLOCK):
             block = view[start : start + WRITTEN_BLOCK]
@@ -262,6 +261,6 @@ class Piecewise:
         return len(view)
 
     def entry(self, info: Any = None) -> IndexEntry:
-        """Return what the index says of it."""
+        """Return its entry of the index."""
         size = self.end - self.offset
         return IndexEntry(self.offset, size, size, self.checksum, None, info)

@@ -1,12 +1,10 @@
-"""Encoding, and the words in which the index says how.
+"""Encoders, and their descriptions in the index.
 
-The classes have the names that they have in BinPickle. They are data, and say how to encode; what they wrote is decoded
-by `decoding`.
+The classes have the names of BinPickle. They are data that describe the encoding. `decoding` decodes.
 """  # noqa: A005 - its name in BinPickle
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,33 +12,34 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..base.messagepack import packb
+from ..codec.filters import ERRORS, FILTERS, numcodecs
 from ..errors import UnsupportedError
 from . import decoding
-from .decoding import CodecStep, compress_blosc, numcodecs, parse
+from .decoding import CodecStep, parse
 
 __all__ = ["CODECS", "GZ", "NC", "Blosc", "Chain", "Codec", "Null", "make_codec"]
 
 Config = dict[str, Any]
 NEVER_EMPTY = frozenset({"blosc", "lz4", "zstd"})
-"""Ids of codecs whose encoding of no bytes the library does not decode."""
+"""Ids of codecs whose encoding of an empty buffer the library cannot decode."""
 MAX_BLOSC_SIZE = (1 << 31) - 17
-"""Bytes that one frame can hold."""
+"""Bytes of the largest frame."""
 
 
 class Codec(Protocol):
-    """How to encode buffers."""
+    """An encoding of buffers."""
 
     @property
-    def NAME(self) -> str: ...  # noqa: D102 - as BinPickle calls it
+    def NAME(self) -> str: ...  # noqa: D102 - its name in BinPickle
 
     def config(self) -> Config:
-        """Return the configuration that the index of version 1 has beside the name."""
+        """Return the configuration for the index of version 1, which also has the name."""
 
     def numcodecs(self) -> list[Config]:
-        """Return what the index of version 2 has: configurations of codecs of numcodecs."""
+        """Return the configurations of codecs of numcodecs for the index of version 2."""
 
     def encode(self, data: Any, version: int = 1) -> Any:
-        """Return the encoded bytes, as a contiguous buffer, of an array of any type in C order, or of bytes."""
+        """Encode an array of any type in C order, or bytes, as a contiguous buffer."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Null:
 
 @dataclass(frozen=True)
 class GZ:
-    """Compresses with zlib, in its own format, not that of gzip.
+    """Compresses with zlib, in the zlib format, not that of gzip.
 
     Parameters
     ----------
@@ -76,16 +75,16 @@ class GZ:
     NAME = "gz"
 
     def config(self) -> Config:
-        """Return the level, which no reader needs."""
+        """Return the level. Readers do not need it."""
         return {"level": self.level}
 
     def numcodecs(self) -> list[Config]:
         """Return the codec zlib."""
         return [{"id": "zlib", "level": self.level}]
 
-    def encode(self, data: Any, version: int = 1) -> bytes:
+    def encode(self, data: Any, version: int = 1) -> Any:
         """Return a zlib stream."""
-        return zlib.compress(data, self.level)
+        return FILTERS["zlib"].encode(data, self.level)
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Blosc:
     level : int
         From 0, fast, to 9, small.
     shuffle : int
-        0: not, 1: bytes, 2: bits.
+        0: none, 1: of bytes, 2: of bits.
     blocksize : int
         Bytes of one frame.
     """
@@ -111,7 +110,7 @@ class Blosc:
     NAME = "blosc"
 
     def config(self) -> Config:
-        """Return the parameters, without the size of frames."""
+        """Return the parameters except the size of frames."""
         return {"name": self.name, "level": self.level, "shuffle": self.shuffle}
 
     def numcodecs(self) -> list[Config]:
@@ -119,12 +118,12 @@ class Blosc:
         return [{"id": "blosc", "cname": self.name, "clevel": self.level, "shuffle": self.shuffle, "blocksize": 0}]
 
     def encode(self, data: Any, version: int = 1) -> bytes:
-        """Return frames, in version 2 one.
+        """Return the encoded frames; in version 2 there is only one.
 
         Raises
         ------
         UnsupportedError
-            If the library is not installed, or one frame cannot hold the bytes.
+            If the library is not installed, or the data are too large for one frame.
         """
         data = data.reshape(-1) if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
         if version == 1:
@@ -137,7 +136,10 @@ class Blosc:
         return self._frame(data)
 
     def _frame(self, data: Any) -> bytes:
-        return compress_blosc(data, self.name, self.level, self.shuffle)
+        try:
+            return bytes(FILTERS["blosc"].encode(data, self.level, {"cname": self.name, "shuffle": self.shuffle}))
+        except UnsupportedError as error:
+            raise UnsupportedError(f"codec 'blosc': {error.message}") from None
 
 
 class NC:
@@ -148,12 +150,12 @@ class NC:
     codec : object or dict, optional
         A codec of numcodecs, or its configuration.
     **config
-        Else the configuration: `id` and whatever this codec wants.
+        The configuration: `id` and the options of the codec.
 
     Raises
     ------
     UnsupportedError
-        If the library is not installed, or has no such codec.
+        If the library is not installed, or does not have the codec.
     """
 
     NAME = "numcodec"
@@ -161,10 +163,9 @@ class NC:
     def __init__(self, codec: Any = None, **config: Any):
         if codec is None or isinstance(codec, Mapping):
             described = dict(codec or config)
-            library = numcodecs("", str(described.get("id")))
             try:
-                codec = library.get_codec(described)
-            except (ValueError, TypeError, KeyError) as error:
+                codec = numcodecs("").get_codec(described)
+            except (UnsupportedError, ValueError, TypeError, KeyError) as error:
                 raise UnsupportedError(f"codec {described.get('id')!r}: {error}") from None
         self.codec = codec
 
@@ -180,24 +181,24 @@ class NC:
         return [self.config()]
 
     def encode(self, data: Any, version: int = 1) -> Any:
-        """Return what the codec makes of the data.
+        """Return the output of the codec.
 
         Raises
         ------
         UnsupportedError
-            If these are data which it cannot encode, or not so that the library decodes them again.
+            If the codec cannot encode the data, or the library could not decode them.
         """
         id_ = self.codec.codec_id
         if id_ in NEVER_EMPTY and not memoryview(data).nbytes:
-            raise UnsupportedError(f"codec {id_!r}: numcodecs does not decode what it makes of no bytes")
+            raise UnsupportedError(f"codec {id_!r}: numcodecs could not decode an empty buffer")
         try:
             return self.codec.encode(_shaped(id_, data) if isinstance(data, np.ndarray) else data)
-        except decoding.ERRORS as error:
+        except ERRORS as error:
             raise UnsupportedError(f"codec {id_!r}: {error}") from error
 
 
 def _shaped(id_: str, array: Any) -> Any:
-    """Return an array in the shape in which a codec takes it: two of them write the shape down."""
+    """Return an array in the shape for a codec: two of them store the shape."""
     if id_ not in decoding.LIST_IDS:
         return array.reshape(-1)
     decoding.check_list_type(array.dtype)
@@ -210,7 +211,7 @@ class Chain:
     Parameters
     ----------
     codecs : sequence
-        Whatever describes a codec.
+        Each as for `make_codec`.
     """
 
     NAME = "chain"
@@ -222,15 +223,15 @@ class Chain:
         return f"Chain({self.codecs!r})"
 
     def config(self) -> Config:
-        """Return name and configuration of each."""
+        """Return the names and configurations of all codecs."""
         return {"codecs": [[codec.NAME, codec.config()] for codec in self.codecs]}
 
     def numcodecs(self) -> list[Config]:
-        """Return the configurations of all."""
+        """Return the configurations of all codecs."""
         return [config for codec in self.codecs for config in codec.numcodecs()]
 
     def encode(self, data: Any, version: int = 1) -> Any:
-        """Return what the last one makes."""
+        """Return the output of the last codec."""
         for codec in self.codecs:
             data = codec.encode(data, version)
         return data
@@ -241,21 +242,21 @@ CODECS: dict[str, Any] = {codec.NAME: codec for codec in (Null, GZ, Blosc, NC, C
 
 
 def make_codec(codec: Any, buffer: Any = None) -> Codec:
-    """Return the codec that something describes.
+    """Return a codec by its description.
 
     Parameters
     ----------
     codec : None, str, tuple, list, dict, codec, or callable
-        None: none; a name (`null`, `gz`, `blosc`) or the id of a codec of numcodecs; a pair of name and configuration;
-        a list of codecs, one after another; a configuration of numcodecs; a codec of this package or of numcodecs; or
-        a function that takes a buffer and returns any of these.
+        None: no encoding. A name (`null`, `gz`, `blosc`) or the id of a codec of numcodecs. A pair of name and
+        configuration. A list of codecs, applied one after another. A configuration of numcodecs. A codec of this
+        package or of numcodecs. Or a function that takes a buffer and returns any of these.
     buffer : PickleBuffer or bytes, optional
-        What is to be encoded.
+        The buffer to be encoded.
 
     Raises
     ------
     UnsupportedError
-        If it describes no codec, or its library is not installed.
+        If it does not describe a codec, or the library is not installed.
 
     Examples
     --------
@@ -293,12 +294,12 @@ def _named(name: str, config: Mapping[str, Any]) -> Codec:
 
 
 def described(codec: Codec, version: int) -> tuple[Any, tuple[CodecStep, ...]]:
-    """Return what the index says about a codec, and the same as steps.
+    """Return the description of a codec for the index, and its steps.
 
     Raises
     ------
     UnsupportedError, UnsafeError
-        If what it encodes could not be read back.
+        If its output could not be read back.
     """
     index = [codec.NAME, codec.config()] if version == 1 else codec.numcodecs()
     steps = parse([index] if version == 1 else index, version)

@@ -2,18 +2,17 @@
 
 ::
 
-    0              header, 16 bytes: who wrote it, and how long it is
-    16             buffers, in the order in which the pickler gave them, then the pickle; padding may be before each
-    index_offset   index: one array of msgpack with a map for each buffer, the pickle last
-    length - T     trailer, T bytes: where the index is, and its checksum
-    length         nothing
+    0              header, 16 bytes: version, flags, and length of the file
+    16             buffers, in the order of the pickler, then the pickle; padding may be before each
+    index_offset   index: an array of msgpack with a map for each buffer, the pickle last
+    length - T     trailer, T bytes: position and checksum of the index
+    length         end of the file
 
-FileHeader and trailer are big-endian. Version 1 has Adler-32 checksums and T = 16. Version 2 has SHA-256 and T = 44, or
-T = 76 as an unreleased writer made it; only the place of the index and its checksum tell which.
+Header and trailer are big-endian. Version 1 has Adler-32 checksums and T = 16. Version 2 has SHA-256 and T = 44, or
+T = 76 in files of an unreleased writer. Only the position of the index and its checksum tell the two apart.
 
-Whatever these functions return has been checked in plain integers against the size of the file, so that nothing that
-comes after it can be led to memory, or places, that the file does not have. The index is checked field by field, which
-is several times as fast as entry by entry.
+All results of these functions have been checked in plain integers against the size of the file, so that later code can
+use them without further checks. The index is checked field by field, which is several times as fast as entry by entry.
 
 Sources: the page of the module `binpickle.format` in the documentation of BinPickle; files of binpickle 0.3.4 and
 0.4.0a5, where that is silent.
@@ -41,20 +40,20 @@ class Checksum(Protocol):
     """A checksum of bytes that come in parts."""
 
     def update(self, data: Any) -> None:
-        """Go on with more bytes."""
+        """Add bytes."""
 
     def digest(self) -> int | bytes:
         """Return the checksum of all bytes."""
 
 
 class Adler32:
-    """That of version 1, an integer of 32 bits. It finds accidents, and no intent."""
+    """The checksum of version 1, an integer of 32 bits. It detects accidents, not attacks."""
 
     def __init__(self) -> None:
         self._value = 1
 
     def update(self, data: Any) -> None:
-        """Go on with more bytes."""
+        """Add bytes."""
         self._value = adler32(data, self._value)
 
     def digest(self) -> int:
@@ -63,7 +62,7 @@ class Adler32:
 
 
 def new_checksum(version: int) -> Checksum:
-    """Return an empty checksum of a version: Adler-32, or SHA-256, which any writer of the file can make, too."""
+    """Return the checksum of no bytes: Adler-32 in version 1, SHA-256 in version 2. Neither protects from attacks."""
     return Adler32() if version == 1 else hashlib.sha256()
 
 
@@ -73,7 +72,7 @@ def sha256(data: Any) -> bytes:
 
 
 CHECKSUMS: dict[int, Callable[[Any], int | bytes]] = {1: adler32, 2: sha256}
-"""Version → what makes the checksum of bytes."""
+"""Version → function from bytes to checksum."""
 
 
 def checksum_text(checksum: int | bytes) -> str:
@@ -81,21 +80,21 @@ def checksum_text(checksum: int | bytes) -> str:
     return f"{checksum:08x}" if isinstance(checksum, int) else checksum.hex()
 
 
-FAULTS = ("", "ends before what it promises", "no msgpack", "nested too deeply", "an array as key of a map")
-"""What `walk.measure` finds."""
+FAULTS = ("", "ends too early", "not msgpack", "nested too deeply", "an array as key of a map")
+"""Messages for the results of `walk.measure`."""
 MAX_ADLER32 = (1 << 32) - 1
 MAX_INTEGER = (1 << 64) - 1
-"""As msgpack can hold it."""
+"""Largest integer of msgpack."""
 SHA256_SIZE = 32
 
 
 def parsed(data: bytes) -> list[Any]:
-    """Return what the bytes of an index say.
+    """Decode the bytes of an index.
 
     Raises
     ------
     FormatError
-        If it is no array of msgpack.
+        If it is not an array of msgpack.
     """
     at, fault = walk.measure(data, 0)
     if fault:
@@ -110,12 +109,12 @@ def parsed(data: bytes) -> list[Any]:
 
 
 def steps(codec: Any, version: int) -> tuple[CodecStep, ...]:
-    """Return the steps of what an entry says of its codec; a tuple, as programs give it, is a list.
+    """Return the steps of the codec that an entry describes. A tuple, as programs pass it, is a list.
 
     Raises
     ------
     FormatError
-        If it describes none.
+        If it does not describe a codec.
     """
     codec = list(codec) if type(codec) is tuple else codec
     return parse([codec] if version == 1 else codec, version)
@@ -127,15 +126,16 @@ def columns(described: Sequence[Any], version: int, start: int, end: int) -> lis
     Parameters
     ----------
     described : sequence
-        What the index says of each entry.
+        The entries as decoded from the index.
     version : int
     start, end : int
-        Between which bytes of the file the buffers lie.
+        Range of bytes of the file in which all buffers must be.
 
     Raises
     ------
     FormatError
-        If buffers do not, or share bytes, those without codecs have two lengths, or anything is of another type.
+        If a buffer is outside of the range or shares bytes with another one, if the lengths of one without a codec
+        differ, or if anything has a wrong type.
     """
     offsets, enc_lengths, dec_lengths, sums, codecs, *rest = _fields(described, version)
     _check_integers(offsets, "offset", start)
@@ -145,7 +145,7 @@ def columns(described: Sequence[Any], version: int, start: int, end: int) -> lis
     if max(ends, default=0) > end:
         i = next(i for i, last in enumerate(ends) if last > end)
         found = f"{enc_lengths[i]} bytes at byte {offsets[i]}"
-        raise FormatError(f"index: entry {i}: {found}: expected that they end before byte {end}")
+        raise FormatError(f"index: entry {i}: {found}, expected that they end before byte {end}")
     if version == 1:
         _check_integers(sums, "checksum", 0, MAX_ADLER32)
         encoded = [codec is not None and _is_encoded(i, "codec", codec, 1) for i, codec in enumerate(codecs)]
@@ -162,7 +162,7 @@ def columns(described: Sequence[Any], version: int, start: int, end: int) -> lis
 
 
 def _distinct(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Make a dict of the pairs of a map."""
+    """Make a dict from the pairs of a map."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a map has a key twice")
@@ -191,7 +191,7 @@ def _fields(described: Sequence[Any], version: int) -> list[tuple[Any, ...]]:
 
 
 def _complete(i: int, entry: Any, version: int) -> dict[str, Any]:
-    """Return an entry with all its fields and no other."""
+    """Return an entry with exactly its fields."""
     if type(entry) is not dict:
         raise FormatError(f"index: entry {i}: found {shown(entry)}, expected a map")
     complete = OPTIONAL[version] | entry
@@ -226,7 +226,7 @@ def _wrong(i: int, field: str, found: Any, expected: str) -> FormatError:
 
 
 def _check_overlap(offsets: Sequence[int], sizes: Sequence[int], start: int) -> None:
-    """Raise a FormatError if two entries share bytes, by which a small file could be made to fill memory."""
+    """Raise a FormatError if two entries share bytes, since a small file could then fill the memory."""
     end, last = start, -1
     for i in sorted(range(len(offsets)), key=offsets.__getitem__):
         offset, size = offsets[i], sizes[i]
@@ -243,7 +243,7 @@ MAGIC = b"BPCK"
 HEADER = struct.Struct(">4sHHq")
 """Magic, version, flags (version 1: reserved, 0), length of the file in bytes."""
 TRAILERS = {1: (struct.Struct(">QII"),), 2: (struct.Struct(">QI32s"), struct.Struct(">QI32s32s"))}
-"""Index offset, index length, checksum of the index, and in the longest one 32 reserved bytes, by version."""
+"""Index offset, index length, checksum of the index, and 32 reserved bytes in the longest one, by version."""
 SIGNATURE = slice(TRAILERS[2][0].size, None)
 """The reserved bytes of a trailer."""
 SIGNED = "trailer: reserved: found a signature, expected zeros"
@@ -256,7 +256,7 @@ UNKNOWN_LENGTH = -1
 """The length while a file is being written."""
 MAX_TRAILER_SIZE = max(trailer.size for trailers in TRAILERS.values() for trailer in trailers)
 MAX_INDEX_SIZE = (1 << 32) - 1
-"""Bytes of the index, as the trailer can say them."""
+"""Bytes of the largest index that the trailer can describe."""
 
 
 class FileHeader(NamedTuple):
@@ -264,7 +264,7 @@ class FileHeader(NamedTuple):
 
     version: int = 1
     length: int = UNKNOWN_LENGTH
-    """Bytes of the whole file; -1 if it is not known."""
+    """Bytes of the whole file; -1 while it is written."""
     flags: int = 0
 
     def encode(self) -> bytes:
@@ -278,14 +278,14 @@ class FileHeader(NamedTuple):
         Parameters
         ----------
         buf : bytes
-            The first 16 bytes of a file, or what there is of them.
+            The first 16 bytes of a file, or fewer if it is shorter.
         verify : bool
-            Check all but the length, for which `check_length` is.
+            Check everything except the length; see `check_length`.
 
         Raises
         ------
         FormatError, TruncatedError, VersionError
-            If it is no BinPickle file, is cut off, or cannot be read by this package.
+            If it is not a BinPickle file, is truncated, or has an unsupported version.
         """
         data = bytes(buf[: HEADER.size])
         if verify and data[: len(MAGIC)] != MAGIC[: len(data)]:
@@ -300,16 +300,16 @@ class FileHeader(NamedTuple):
         if verify and version == 1 and set_flags:
             raise FormatError(f"header: reserved: found {set_flags}, expected 0")
         if verify and set_flags & ~(BIG_ENDIAN | MAPPABLE):
-            raise FormatError(f"header: flags: found {set_flags:#x}, expected none but {BIG_ENDIAN | MAPPABLE:#x}")
+            raise FormatError(f"header: flags: found {set_flags:#x}, expected only bits of {BIG_ENDIAN | MAPPABLE:#x}")
         return cls(version, length, set_flags)
 
     def trailer_pos(self) -> int | None:
-        """Return the byte at which the trailer starts, in version 2 that which was released; None if nobody knows.
+        """Return the offset of the trailer, in version 2 of the released layout; None if the length is not known.
 
         Raises
         ------
         FormatError
-            If the file is too short for one.
+            If the file is too short for a trailer.
         """
         if self.length == UNKNOWN_LENGTH:
             return None
@@ -319,17 +319,17 @@ class FileHeader(NamedTuple):
         return self.length - size
 
     def check_length(self, size: int) -> None:
-        """Refuse a length that a whole file cannot have.
+        """Check the length.
 
         Parameters
         ----------
         size : int
-            Bytes of the file. It may be longer than its header says; what comes after is not looked at.
+            Bytes of the file. Bytes after the length in the header are ignored.
 
         Raises
         ------
         FormatError, TruncatedError
-            If the file is cut off, or its writer did not finish it.
+            If the file is truncated, or its writer did not finish it.
         """
         if self.trailer_pos() is None:
             raise TruncatedError(
@@ -342,7 +342,7 @@ class FileHeader(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """What the index says of one buffer."""
+    """An entry of the index: one buffer."""
 
     offset: int
     """Bytes from the start of the file."""
@@ -351,29 +351,29 @@ class IndexEntry(NamedTuple):
     dec_length: int
     """Bytes after decoding."""
     checksum: int | bytes
-    """Of the bytes in the file: Adler-32 (version 1) or SHA-256 (version 2)."""
+    """Checksum of the bytes in the file: Adler-32 (version 1) or SHA-256 (version 2)."""
     codec: Any = None
-    """How it is encoded, in the words of the index; `steps` has the same for both versions."""
+    """Description of the codec as in the index; `steps` has the same for both versions."""
     info: Any = None
-    """Version 2: None, or `["ndarray", dtype, shape]`; only for people."""
+    """Version 2: None, or `["ndarray", dtype, shape]`, for information only."""
 
     @property
     def end(self) -> int:
-        """Bytes from the start of the file to the first byte behind the buffer."""
+        """Bytes from the start of the file to the end of the buffer."""
         return self.offset + self.enc_length
 
     @property
     def version(self) -> int:
-        """Version of the file, as the kind of checksum tells."""
+        """Version of the file, by the type of the checksum."""
         return 2 if isinstance(self.checksum, bytes) else 1
 
     @property
     def steps(self) -> tuple[CodecStep, ...]:
-        """How it was encoded, first to last; empty if it is stored as it is."""
+        """Steps of encoding, first to last; empty if it is stored without a codec."""
         return () if self.codec is None else steps(self.codec, self.version)
 
     def to_repr(self) -> dict[str, Any]:
-        """Return the map of the index, its keys in their order."""
+        """Return the map for the index, with its keys in order."""
         lengths = {"offset": self.offset, "enc_length": self.enc_length, "dec_length": self.dec_length}
         if self.version == 1:
             return {**lengths, "checksum": self.checksum, "codec": self.codec}
@@ -381,12 +381,12 @@ class IndexEntry(NamedTuple):
 
     @classmethod
     def from_repr(cls, repr: dict[str, Any]) -> Self:  # noqa: A002 - its name in BinPickle
-        """Read the map of the index, of either version.
+        """Read a map from the index, of either version.
 
         Raises
         ------
         FormatError
-            If it is none, or says what no file can have.
+            If it is not an entry, or is impossible.
         """
         version = 2 if "hash" in repr else 1
         return next(map(cls, *columns([repr], version, HEADER.size, MAX_INTEGER)))
@@ -400,10 +400,10 @@ class FileTrailer(NamedTuple):
     length: int
     """Bytes of the index."""
     checksum: int | bytes
-    """Of the index, as that of an entry."""
+    """Checksum of the index, as that of an entry."""
 
     def encode(self) -> bytes:
-        """Return the bytes, of version 2 those of the layout that was released."""
+        """Return the bytes, in version 2 of the released layout."""
         return TRAILERS[2 if isinstance(self.checksum, bytes) else 1][0].pack(*self)
 
     @classmethod
@@ -413,14 +413,14 @@ class FileTrailer(NamedTuple):
         Parameters
         ----------
         buf : bytes
-            All of it: 16 bytes of version 1, 44 or 76 of version 2.
+            The trailer: 16 bytes in version 1, 44 or 76 in version 2.
         verify : bool
-            Check that what is reserved is zero, as this package knows no signatures.
+            Check that reserved bytes are zero. Signatures are not supported.
 
         Raises
         ------
         FormatError, TruncatedError
-            If it is none.
+            If it is not a trailer.
         """
         layouts = {layout.size: layout for version in VERSIONS for layout in TRAILERS[version]}
         if len(buf) not in layouts:
@@ -436,18 +436,18 @@ def flags(*, is_mappable: bool) -> int:
 
 
 def decode_trailers(data: bytes, header: FileHeader) -> list[FileTrailer]:
-    """Return what the trailer may be; of two, that whose checksum the index has.
+    """Return the possible trailers. If there are two, the checksum of the index decides.
 
     Parameters
     ----------
     data : bytes
-        The last `MAX_TRAILER_SIZE` bytes before `header.length`, or all that there are.
+        The last `MAX_TRAILER_SIZE` bytes before `header.length`, or fewer if the file is shorter.
     header : FileHeader
 
     Raises
     ------
     FormatError
-        If the index does not lie between header and trailer, and ends where the trailer starts.
+        Unless the index is between header and trailer, and ends where the trailer starts.
     """
     found, faults = [], []
     for layout in TRAILERS[header.version]:
@@ -459,7 +459,7 @@ def decode_trailers(data: bytes, header: FileHeader) -> list[FileTrailer]:
         if offset < HEADER.size:
             faults.append(f"trailer: index offset: found {offset}, expected {HEADER.size} or more")
         elif offset + length != start:
-            faults.append(f"trailer: index of {length} bytes at byte {offset}: expected that it ends at byte {start}")
+            faults.append(f"trailer: index of {length} bytes at byte {offset}, expected that it ends at byte {start}")
         elif any(data[-layout.size :][SIGNATURE]):
             faults.insert(0, SIGNED)
         else:
@@ -475,7 +475,7 @@ def encode_index(entries: Iterable[IndexEntry]) -> bytes:
     Raises
     ------
     FormatError
-        If the trailer cannot say how long it is.
+        If it is too long for the trailer.
     """
     data: bytes = packb([entry.to_repr() for entry in entries])
     if len(data) > MAX_INDEX_SIZE:
@@ -489,19 +489,19 @@ def decode_index(data: bytes, header: FileHeader, index_offset: int) -> list[Ind
     Parameters
     ----------
     data : bytes
-        All of it.
+        The bytes of the index.
     header : FileHeader
     index_offset : int
-        Where it starts, which is where the last buffer must have ended.
+        Offset of the index, before which the last buffer must end.
 
     Returns
     -------
     list of IndexEntry
-        They lie in the file, do not share bytes, and those without codecs have one length.
+        They are inside of the file and do not share bytes. The lengths of those without a codec are equal.
 
     Raises
     ------
     FormatError
-        If it is anything else; the message says entry and field, what was found and what was expected.
+        Otherwise. The message has entry, field, the value that was found and the expected one.
     """
     return list(map(IndexEntry, *columns(parsed(data), header.version, HEADER.size, index_offset)))

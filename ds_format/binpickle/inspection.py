@@ -1,4 +1,4 @@
-"""What is known of a file without building its object: what its first bytes say, and the tree of the object."""
+"""Facts about a file without building its object: its header, and the tree of the object."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from .reader import BinPickleFile
 
 
 class FileStatus(Enum):
-    """What stands under a name."""
+    """The kind of a path."""
 
     MISSING = "missing"
-    """Nothing."""
+    """There is no file."""
     INVALID = "invalid"
-    """Something else than a whole BinPickle file."""
+    """Not a complete BinPickle file."""
     BINPICKLE = "binpickle"
     """A BinPickle file."""
 
 
 @dataclass(frozen=True)
 class FileInfo:
-    """What `file_info` found."""
+    """The result of `file_info`."""
 
     status: FileStatus
     size: int | None = None
-    """Bytes, as the header says."""
+    """Bytes, from the header."""
     version: int | None = None
     """1 or 2."""
 
@@ -43,7 +43,7 @@ class FileInfo:
 
 
 def file_info(file: Any) -> FileInfo:
-    """Look at the header of a file, and at nothing else.
+    """Read the header of a file.
 
     Parameters
     ----------
@@ -86,30 +86,30 @@ def file_info(file: Any) -> FileInfo:
 
 
 def inspect(file: Any, *, depth: int = DEPTH, width: int = WIDTH, max_size: int | None = None) -> Node:
-    """Return what is in a file: types, keys, dtypes and shapes.
+    """Return the content of a file as a tree: types, keys, dtypes and shapes.
 
-    Only the index and the pickle are read, not the arrays; nothing is built, imported or called, whatever the file has.
+    Only the index and the pickle are read, not the arrays. Nothing is built, imported or called.
 
     Parameters
     ----------
     file : str, bytes or PathLike
     depth, width : int
-        Levels of the tree, at most 16, and children of each node, that are shown.
+        Levels of the tree, at most 16, and children of each node.
     max_size : int, optional
-        Bytes that the pickle may have after decoding, as `load` takes it.
+        Bytes that the pickle may have after decoding, as for `load`.
 
     Returns
     -------
     Node
-        Printed, it is a text of one line for each object; `as_json` has the same as dictionaries and lists. A pickle
-        that cannot be read has the kind "unreadable", and the reason.
+        Printed, it has one line for each object; `as_json` returns dictionaries and lists. A pickle that cannot be read
+        has the kind "unreadable" and the reason.
 
     Raises
     ------
     FormatError, TruncatedError, VersionError, IntegrityError
         If the file is damaged outside of its pickle.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading a file: its object, or what is wrong with it."""
+"""Reading a file: its object, or its errors."""
 
 from __future__ import annotations
 
@@ -28,47 +28,45 @@ from .format import (
     decode_index,
     decode_trailers,
 )
-from .machine.known import Postponed
+from .machine.allowed import Postponed
 from .machine.outline import postponable
 
 RATIO, LEAST = 1100, 1 << 26
-"""What is decoded without being asked for: more than zlib can make of each byte of a file, and 64 MiB."""
+"""Limit of decoding by default: more than zlib can make of each byte of a file, and 64 MiB."""
 
 
 def load(file: Any, *, trusted: bool = False, max_size: int | None = None) -> Any:
     """Load the object of a file.
 
-    All arrays are copies that can be changed, unless they were read-only when they were saved. All checksums are
-    compared.
+    Arrays are writable copies, unless they were read-only when they were saved. All checksums are compared.
 
     Parameters
     ----------
     file : str, bytes or PathLike
     trusted : bool
-        Load whatever the file has, by Python's own pickle, which runs any code that the file names. Only for
-        files of people whose programs you would run. Else only plain values, arrays, and types that
-        are known to this package, or registered, are made.
+        Load by Python's own pickle, which runs any code that the file names. Use it only for files that you trust
+        like a program. By default only plain values, arrays, and supported or registered types are made.
     max_size : int, optional
-        Bytes that all buffers may have together after decoding. Unless said, 64 MiB and 1100 times the size of
-        the file, which zlib cannot reach; other codecs can.
+        Bytes that all buffers may have together after decoding. The default is 64 MiB plus 1100 times the size of
+        the file. zlib cannot exceed it, other codecs can.
 
     Returns
     -------
     object
-        What was saved. A PickleBuffer comes back as `bytearray` or `memoryview`.
+        The saved object. A PickleBuffer becomes a `bytearray` or `memoryview`.
 
     Raises
     ------
     FormatError, TruncatedError, VersionError
-        If it is no such file, or damaged.
+        If it is not a BinPickle file, or is damaged.
     IntegrityError
         If a checksum differs.
     UnsafeError
-        If it has anything that could run code; the message names it.
+        If the file has anything that could run code; the message names it.
     UnsupportedError
-        If it is encoded in a way that is not known, or whose library is not installed.
+        If a codec is not supported, or its library is not installed.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -86,23 +84,22 @@ def load(file: Any, *, trusted: bool = False, max_size: int | None = None) -> An
 class BinPickleFile(Opened):
     """A file that is open for reading.
 
-    Opening reads header, trailer and index, and refuses what does not fit together. Nothing is decoded before `load`
-    or `find_errors`.
+    Opening reads header, trailer and index, and checks that they fit together. Nothing is decoded before `load` or
+    `find_errors`.
 
     Parameters
     ----------
     filename : str, bytes or PathLike
     direct : bool
-        Map the file into memory: arrays that are stored as they are become read-only views of it, which takes no
-        time, whatever their size. They stay valid after `close`, and after the file was replaced as this package
-        replaces files, by renaming. A program that shortens it in place, as BinPickle does when it writes, takes their
-        memory away, and the system ends this process. "nowarn" is the same as True.
+        Map the file into memory: uncompressed arrays become read-only views of it, which takes no time for any size.
+        They stay valid after `close`, and after another file was renamed to this name, as this package writes files.
+        Truncating the mapped file in place, as BinPickle does when it writes, kills the process (SIGBUS). "nowarn" is
+        the same as True.
     verify : bool, optional
-        Compare checksums: of all that is read, which is everything but buffers that are mapped and never looked
-        at (None); of mapped buffers, too, which reads them all (True); of nothing (False).
+        Compare checksums of everything except mapped buffers (None), of everything (True), or of nothing (False).
     trusted : bool
     max_size : int, optional
-        As `load` takes them.
+        As for `load`.
 
     Attributes
     ----------
@@ -115,11 +112,11 @@ class BinPickleFile(Opened):
     Raises
     ------
     FormatError, TruncatedError, VersionError
-        If it is no such file, is cut off, or its index says what cannot be.
+        If it is not a BinPickle file, is truncated, or its index is impossible.
     IntegrityError
         If the checksum of the index differs.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
 
     Examples
     --------
@@ -162,7 +159,7 @@ class BinPickleFile(Opened):
         self._source = source
 
     def _read_index(self, source: Body) -> tuple[FileTrailer, bytes]:
-        """Return the trailer and the index, which are those that fit each other."""
+        """Return the trailer and the index that fit each other."""
         length = self.header.length
         tail = bytes(source.read(max(length - MAX_TRAILER_SIZE, 0), min(length, MAX_TRAILER_SIZE)))
         trailers = decode_trailers(tail, self.header)
@@ -176,7 +173,7 @@ class BinPickleFile(Opened):
 
     @property
     def is_mappable(self) -> bool:
-        """Whether all buffers are stored as they are, so that views of a map can be made of them."""
+        """Whether all buffers are uncompressed, so that they can be views of a mapped file."""
         return not any(entry.steps for entry in self.entries)
 
     @property
@@ -185,17 +182,17 @@ class BinPickleFile(Opened):
         return LEAST + RATIO * self.header.length if self._max_size is None else self._max_size
 
     def load(self) -> Any:
-        """Load the object, each time anew.
+        """Load the object. Each call makes a new one.
 
         Returns
         -------
         object
-            As `binpickle.load` returns it; with `direct`, arrays are read-only unless they were decoded.
+            As from `binpickle.load`. With `direct`, arrays are read-only unless they were decoded.
 
         Raises
         ------
         FormatError, TruncatedError, IntegrityError, UnsafeError, UnsupportedError, OSError
-            As `binpickle.load` raises them.
+            As from `binpickle.load`.
         ValueError
             If the file is closed.
         """
@@ -212,18 +209,18 @@ class BinPickleFile(Opened):
             raise
 
     def load_postponed(self) -> Any:
-        """Load the object without the arrays that are only parts of it, whose bytes stay in the file.
+        """Load the object, but leave arrays in dictionaries and lists in the file.
 
         Returns
         -------
         object
-            As `load` returns it, with a `PostponedArray` or `PostponedMasked` for each array in dictionaries and lists.
-            `read_entry` and `fill` have their bytes.
+            As from `load`, with a `PostponedArray` or `PostponedMasked` for each array in dictionaries and lists.
+            `read_entry` and `fill` read their bytes.
 
         Raises
         ------
         FormatError, TruncatedError, IntegrityError, UnsafeError, UnsupportedError, OSError, ValueError
-            As `load` raises them.
+            As from `load`.
         """
         pickled = self.read_pickle()
         sizes = [entry.dec_length for entry in self.entries[:-1]]
@@ -237,12 +234,12 @@ class BinPickleFile(Opened):
             raise
 
     def read_pickle(self) -> Any:
-        """Return the pickle, decoded, as a buffer, and do nothing with it.
+        """Return the decoded bytes of the pickle, without loading it.
 
         Raises
         ------
         FormatError, TruncatedError, IntegrityError, UnsafeError, UnsupportedError, OSError, ValueError
-            As `load` raises them.
+            As from `load`.
         """
         if not self.entries:
             raise FormatError("index: found no entries, expected a pickle: the file has no object", path=self.filename)
@@ -254,31 +251,31 @@ class BinPickleFile(Opened):
         Parameters
         ----------
         i : int
-            Of `entries`.
+            Index into `entries`.
 
         Raises
         ------
         FormatError, TruncatedError, IntegrityError, UnsupportedError, OSError, ValueError
-            As `load` raises them.
+            As from `load`.
         """
         return self._read(i, self._verify)
 
     @property
     def gap(self) -> int:
-        """How many bytes apart two stretches may lie and still be read as one; ValueError if the file is closed."""
+        """Largest gap, in bytes, between two ranges that are read as one; ValueError if the file is closed."""
         return self._opened().gap
 
     def fill(self, i: int, starts: NDArray[np.int64], size: int, out: Any) -> None:
-        """Fill a buffer with stretches of an entry that is stored as it is; no checksum is compared.
+        """Fill a buffer with ranges of an uncompressed entry. No checksum is compared.
 
         Parameters
         ----------
         i : int
-            Of `entries`.
+            Index into `entries`.
         starts : (n,) int64
-            Where each stretch begins, in bytes from the start of the entry.
+            Start of each range, in bytes from the start of the entry.
         size : int
-            Bytes of each.
+            Bytes of each range.
         out : writable, C-contiguous buffer of n * size bytes
 
         Raises
@@ -286,7 +283,7 @@ class BinPickleFile(Opened):
         TruncatedError
             If the file has become shorter.
         OSError, ValueError
-            As `load` raises them.
+            As from `load`.
         """
         try:
             self._opened().ranges(starts + self.entries[i].offset, np.full(len(starts), size, np.int64), [out])
@@ -315,15 +312,15 @@ class BinPickleFile(Opened):
         size = sum(entry.dec_length for entry in entries)
         if size > self.max_size:
             raise FormatError(
-                f"index: dec_length: {size} bytes in all, expected at most {self.max_size}; if the file is right, give "
-                "max_size"
+                f"index: dec_length: {size} bytes in all, expected at most {self.max_size}; if you trust the file, "
+                "pass a larger max_size"
             )
 
     def find_errors(self, progress: Progress | None = None) -> list[str]:
-        """Look for all that is wrong with the file, without loading it and running nothing.
+        """Find all errors in the file, without loading it or running any code.
 
-        Compares all checksums, and decodes what is encoded, one buffer at a time and never more than the index says
-        and `max_size` allows.
+        Compares all checksums and decodes compressed buffers one at a time, up to the size in the index and
+        `max_size`.
 
         Parameters
         ----------
@@ -333,14 +330,14 @@ class BinPickleFile(Opened):
         Returns
         -------
         list of str
-            One sentence for each; empty if all is well.
+            A sentence for each error.
 
         Raises
         ------
         ValueError
             If the file is closed.
         OSError
-            If it cannot be read.
+            If the file cannot be read.
         """
         source, version, errors = self._opened(), self.header.version, []
         if source.size > self.header.length:
@@ -373,7 +370,7 @@ class BinPickleFile(Opened):
         return self._source
 
     def close(self) -> None:
-        """Let go of the file. Arrays of it stay valid."""
+        """Close the file. Arrays from it stay valid."""
         self._source = None
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Writing a file: buffers as the pickler gives them, the pickle, and what tells of both."""
+"""Writing a file: buffers in the order of the pickler, then the pickle, index and trailer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .codecs import GZ, described, make_codec
 from .format import VERSIONS, IndexEntry
 
 PROTOCOL = 5
-"""Of the pickle: the first one, and as yet the last, that has buffers of their own."""
+"""Protocol of the pickle: so far the only one with out-of-band buffers."""
 
 
 def dump(
@@ -28,23 +28,23 @@ def dump(
     Parameters
     ----------
     obj : object
-        Anything that can be pickled. Arrays, and what is made of arrays, are stored as they are in memory.
+        Anything that can be pickled. Arrays, and objects made of arrays, are stored as they are in memory.
     file : str, bytes or PathLike
-        It appears when it is whole; what stood under the name stays as it is until then, and if this fails.
+        It is written atomically: an existing file stays until the new one is complete, also if this fails.
     mappable : bool
         Align all buffers to pages, so that the file can be mapped into memory, and ignore `codec`.
     codec : None, str, tuple, list, dict, codec or callable
-        How to encode the buffers, as `codecs.make_codec` takes it. Without one nothing is encoded: that is
-        the fastest, and can be mapped. The codec of BinPickle itself, if none is given, is `codecs.GZ()`.
+        Encoding of the buffers; see `codecs.make_codec`. None, the default, encodes nothing: it is the fastest, and
+        the file can be mapped. The default of BinPickle is `codecs.GZ()`.
     version : int
-        Of the file, 1 or 2. BinPickle 0.1 to 0.3 read the first, 0.4 the second.
+        Version of the file format, 1 or 2. BinPickle 0.1 to 0.3 read the first, 0.4 the second.
     durable : bool
         Flush file and folder to the disk.
 
     Raises
     ------
     UnsupportedError
-        If `codec` describes none, its library is not installed, or what it encodes could not be read back.
+        If `codec` is not a codec, its library is not installed, or its output could not be read back.
     VersionError
         If there is no such version.
     OSError
@@ -67,9 +67,7 @@ def dump(
 
 
 class BinPickler:
-    """Saves one object.
-
-    Nothing is opened, and nothing stands under the name, before `dump` has written all of it.
+    """Saves one object. The file appears when `dump` has written all of it.
 
     Parameters
     ----------
@@ -79,7 +77,7 @@ class BinPickler:
     codec : None, str, tuple, list, dict, codec or callable
     version : int
     durable : bool
-        As `dump` takes them.
+        As for `dump`.
 
     Raises
     ------
@@ -113,7 +111,7 @@ class BinPickler:
 
     @classmethod
     def compressed(cls, filename: Any, codec: Any = GZ(), *, version: int = 1, durable: bool = False) -> Self:  # noqa: B008 - it is frozen
-        """Return a writer of a compressed file, if nothing else is said by zlib at its highest level, as BinPickle."""
+        """Return a writer of a compressed file; the default is zlib at its highest level, as in BinPickle."""
         return cls(filename, codec=codec, version=version, durable=durable)
 
     def dump(self, obj: Any) -> None:
@@ -122,14 +120,14 @@ class BinPickler:
         Raises
         ------
         ValueError
-            If this writer has saved one already, or is closed.
+            If this writer has saved an object already, or is closed.
         UnsupportedError
-            If the codec describes none, its library is not installed, or what it encodes could not be read back.
+            If the codec is not one, its library is not installed, or its output could not be read back.
         OSError
-            If the file cannot be written. Whatever goes wrong, the file that stood under the name stays.
+            If the file cannot be written. After any error an existing file is left untouched.
         """
         if self._is_closed:
-            raise ValueError(f"{self.filename}: the writer is closed, or has saved an object: a file holds one")
+            raise ValueError(f"{self.filename}: the writer is closed, or has saved its one object")
         target = Target(self.filename, durable=self.durable)
         try:
             with naming(self.filename):
@@ -155,7 +153,7 @@ class BinPickler:
         body.finish(is_mappable=self.align and (self.codec is None or self.codec == []))
 
     def close(self) -> None:
-        """End it. A writer that has saved nothing makes no file."""
+        """Close the writer. If nothing was saved, no file is made."""
         self._is_closed = True
 
     def __enter__(self) -> Self:
@@ -168,7 +166,7 @@ class BinPickler:
 
 
 class _Buffers:
-    """What a pickler gives, on its way into a file.
+    """Writes the buffers of a pickler into a file.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ class _Buffers:
         self._body, self._codec = body, codec
 
     def add(self, buffer: Any) -> None:
-        """Write a PickleBuffer, or the pickle; the pickler goes on if this returns nothing."""
+        """Write a PickleBuffer, or the pickle. The pickler treats it as out of band because this returns None."""
         raw = buffer.raw() if isinstance(buffer, pickle.PickleBuffer) else memoryview(buffer)
         encoded, codec = (raw, None) if self._codec is None else self._encode(buffer, raw)
         offset, checksum = self._body.put(encoded)
@@ -188,9 +186,9 @@ class _Buffers:
         self._body.entries.append(IndexEntry(offset, encoded.nbytes, raw.nbytes, checksum, codec, info))
 
     def _encode(self, buffer: Any, raw: memoryview) -> tuple[memoryview, Any]:
-        """Return the bytes to be written, and what the index says of their codec.
+        """Return the bytes to be written, and the description of their codec for the index.
 
-        No bytes have none in version 2, and in version 1 none that makes nothing of them that can be read.
+        Empty buffers have no codec in version 2. In version 1 they have none whose output could not be read.
         """
         codec, version = make_codec(self._codec, buffer), self._body.version
         index, steps = described(codec, version)
@@ -205,19 +203,19 @@ class _Buffers:
 
 
 def _exporter(buffer: Any) -> Any:
-    """Return the array that a PickleBuffer was made of, else None."""
+    """Return the array from which a PickleBuffer was made, else None."""
     obj: Any = memoryview(buffer).obj if isinstance(buffer, pickle.PickleBuffer) else None
     return obj if isinstance(obj, np.ndarray) else None
 
 
 def _info(buffer: Any) -> list[Any] | None:
-    """Return what version 2 tells of an array."""
+    """Return the description of an array in version 2."""
     array = _exporter(buffer)
     return None if array is None else ["ndarray", str(array.dtype), array.shape]
 
 
 def _typed(buffer: Any, raw: memoryview) -> Any:
-    """Return the bytes as the array they are from: by its numbers codecs shuffle and take differences."""
+    """Return the bytes as the array they are from, because codecs shuffle its numbers and take differences."""
     array = _exporter(buffer)
     if array is None or not array.dtype.itemsize:
         return np.frombuffer(raw, np.uint8)

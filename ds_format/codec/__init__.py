@@ -2,7 +2,7 @@
 
 From low to high:
 
-filters     how a chunk of HDF5 was written → how its bytes are decoded
+filters     encoded bytes ↔ bytes: one table for chunks of HDF5, BinPickle and ZIP archives
 header      every constant of the format, and the entry of one variable in the header ↔ `VarHeader`
 line        version line and JSON line ↔ all entries and attributes, at once or when they are asked for
 stored      how numbers lie in a file, in one piece or in chunks

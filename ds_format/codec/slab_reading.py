@@ -16,14 +16,11 @@ from ..base import threads
 from ..body.body import Body
 from ..errors import FormatError, TruncatedError
 from ..kernels.hdf5 import chunks
-from .filters import decode
+from .filters import SPARE_SIZE, decode
 from .stored import Stored
 
 SlabReader = Callable[[], NDArray[Any]]
 """Returns a slab, and needs no library for it: in any thread, also after the file was closed."""
-
-SPARE_SIZE = 64 * 1024
-"""Bytes that a chunk may take more than twice those of its values, in whatever way it was compressed."""
 
 PIECE_SIZE = 1024 * 1024
 """Bytes that a thread works on before it looks for others, about; a multiple of all sizes of values."""

@@ -38,7 +38,7 @@ PAUSE = 0.01
 LOCK = ".lock"
 NEW = ".new"
 JOURNAL = ".journal"
-ORDER = ("", format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5, format.COMPANION, format.OFFSETS)
+ORDER = ("", format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5, format.SIDECAR, format.OFFSETS)
 """In which files get their names: the data first, and last the file that readers open first."""
 JOURNAL_SIZE = 4096
 """Bytes of the longest journal that is read."""

@@ -31,7 +31,7 @@ KEY_HASHES = ".key_hashes"
 FILTER = ".filter"
 MD5 = ".md5"
 LEGACY_INDEX = ".index"
-COMPANION = ".meta"
+SIDECAR = ".meta"
 INDEX = (OFFSETS, KEYS, KEY_HASHES, FILTER)
 """Suffixes of the index files."""
 RESERVED = (*INDEX, LEGACY_INDEX)
@@ -81,6 +81,6 @@ def is_part(path: str) -> bool:
     False
     """
     stem, end = os.path.splitext(path)
-    if end not in (*INDEX, MD5, LEGACY_INDEX, COMPANION) or not exists(stem):
+    if end not in (*INDEX, MD5, LEGACY_INDEX, SIDECAR) or not exists(stem):
         return False
     return stem.lower().endswith(SUFFIX) or exists(stem + OFFSETS)

@@ -37,6 +37,8 @@ FREE_SIZE = 1 << 24
 """Bytes up to which a member may be compressed as well as it likes."""
 ENCRYPTED = 0x2041
 """Flags: encrypted, strongly encrypted, local header masked."""
+PATCHED = 0x20
+"""Flag: the data are a patch of other data."""
 UTF8 = 0x800
 """Flag: the name is UTF-8."""
 
@@ -196,9 +198,10 @@ class Archive:
             start = data_start(self._file, member)
         except FormatError as error:
             raise error.at(path=path)
+        file = self._file.section(start, member.info.compress_size)
         if member.info.compress_type == zipfile.ZIP_STORED:
-            return StoredMember(self._file.section(start, member.info.file_size), member.info, path)
-        return DeflatedMember(self._zip, member.info, path)
+            return StoredMember(file, member.info, path)
+        return DeflatedMember(self._zip, member.info, file, path)
 
     def _refusal(self, name: str, info: zipfile.ZipInfo) -> DsError | None:
         """Return why a member cannot be read, as far as the directory knows."""
@@ -206,6 +209,8 @@ class Archive:
             return FormatError("there are two members of this name")
         if info.flag_bits & ENCRYPTED:
             return UnsupportedError("the member is encrypted")
+        if info.flag_bits & PATCHED:
+            return UnsupportedError("the member has patched data")
         if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             return UnsupportedError(f"compression method {info.compress_type}; STORE (0) and DEFLATE (8) are read")
         size, compressed_size = info.file_size, info.compress_size

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from ..base.threads import renew_lock
 from ..body import Opened
 from ..body.body import PIECE_SIZE, Body, FileBody, MemoryBody
+from ..codec.filters import DEFLATE
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
 
 MEMORY_SIZE = 1 << 24
-"""Bytes of the largest member that is kept in memory when it was inflated; a larger one goes into a temporary file."""
+"""Bytes of the largest inflated member that is kept in memory; a larger one goes into a temporary file."""
 
 
 class StoredMember(Opened, Body):
@@ -64,19 +65,22 @@ class StoredMember(Opened, Body):
 
 
 class DeflatedMember(Opened, Body):
-    """A member that is inflated: block by block in sequence, or once and as a whole for `read`.
+    """A compressed member. `blocks` inflates it in sequence; `read` inflates it as a whole, once.
 
     Parameters
     ----------
     archive : ZipFile
     info : ZipInfo
+    file : Body
+        Its compressed bytes.
     name : str
         For messages.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str):
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: Body, name: str):
         self._archive = archive
         self._info = info
+        self._file = file
         self._lock = threading.Lock()
         renew_lock(self, threading.Lock)
         self._whole: bytes | FileBody | None = None
@@ -104,14 +108,22 @@ class DeflatedMember(Opened, Body):
 
     def _inflate(self) -> bytes | FileBody:
         if self.size <= MEMORY_SIZE:
-            return b"".join(self.blocks())
+            return self._inflate_at_once() or b"".join(self.blocks())
         with tempfile.TemporaryFile() as file:
             file.writelines(self.blocks())
             file.flush()
             return FileBody.of(self.name, os.dup(file.fileno()))
 
+    def _inflate_at_once(self) -> bytes | None:
+        """Return all bytes; None if `blocks` has to say what is wrong."""
+        try:
+            whole = bytes(DEFLATE.decode(self._file.read(0, self._file.size), self.size))
+        except FormatError:
+            return None
+        return whole if len(whole) == self.size and zlib.crc32(whole) == self._info.CRC else None
+
     def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
-        """Iterate over bytes, which are inflated for it; zipfile compares the checksum of all."""
+        """Iterate over bytes, inflated on demand. zipfile compares the checksum of all of them."""
         try:
             with self._archive.open(self._info) as stream:
                 done = stream.seek(offset)

@@ -31,7 +31,7 @@ def open_archive(path: str, *, strict: bool | None = False) -> StoreRoot:
     return Archive(path, strict=strict)
 
 
-def open_place(path: str, *, strict: bool | None = False) -> StoreRoot:
+def open_root(path: str, *, strict: bool | None = False) -> StoreRoot:
     """Open a store for reading, in a folder or an archive."""
     return open_archive(path, strict=strict) if is_archive(path) else Folder(path)
 
@@ -68,7 +68,7 @@ def list_collections(path: str | os.PathLike[str]) -> list[str]:
 
 
 def open_store(path: str, *, strict: bool | None) -> StoreRoot:
-    """Open a store that is there for reading; as `open_place`.
+    """Open a store that is there for reading; as `open_root`.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def open_store(path: str, *, strict: bool | None) -> StoreRoot:
         If it is no store.
     """
     os.stat(path)
-    place = open_place(path, strict=strict)
+    place = open_root(path, strict=strict)
     if not place.is_store():
         place.close()
         raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=path)

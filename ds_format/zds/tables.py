@@ -21,7 +21,7 @@ from .documents import Document
 from .format import DEFAULT_COLLECTION, ID, is_name
 from .query import Where, paths_of
 from .store import ZDSStore
-from .store_access import open_place
+from .store_access import open_root
 
 Mode: TypeAlias = Literal["w", "a"]
 SETTINGS = {"enable_external_access": "false", "python_enable_replacements": "false"}
@@ -410,7 +410,7 @@ def _named(names: Sequence[str], query: str) -> list[str]:
 
 def _stores(path: Any, query: str) -> Iterator[tuple[str, ZDSStore]]:
     """Open the collections that a query names. They stay open as long as the relation lives."""
-    place = open_place(os.fspath(path), strict=None)
+    place = open_root(os.fspath(path), strict=None)
     with contextlib.closing(place):
         names = list(filter(is_name, place.collections()))
     for name in _named(names or [DEFAULT_COLLECTION], query):

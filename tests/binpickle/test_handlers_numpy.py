@@ -78,7 +78,7 @@ def test_arrays_of_characters_come_back() -> None:
 
 def test_arrays_of_characters_where_numpy_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     characters_gone(monkeypatch)
-    with pytest.raises(DriverError, match=r"needs numpy\.char\.chararray, which NumPy .* has not"):
+    with pytest.raises(DriverError, match=r"needs numpy\.char\.chararray, which NumPy .* does not have"):
         load(CHARACTERS)
 
 

@@ -147,5 +147,5 @@ def test_a_pickle_that_cannot_be_read_says_why() -> None:
 
 def test_a_pickle_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     binpickle.dump("x" * 1000, tmp_path / "x.bpk")
-    with pytest.raises(FormatError, match="give max_size"):
+    with pytest.raises(FormatError, match="pass a larger max_size"):
         binpickle.inspect(tmp_path / "x.bpk", max_size=100)

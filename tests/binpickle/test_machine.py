@@ -120,8 +120,8 @@ WRONG = {
     "build a list": (whole(LIST + DICT + b"b"), UnsafeError, "gives a state to list"),
     "an unhashable key": (whole(DICT + LIST + NONE + b"s"), FormatError, "unhashable type"),
     "text not UTF-8": (whole(b"\x8c\x01\xff"), FormatError, "not UTF-8"),
-    "no such opcode": (whole(b"\xfe"), FormatError, "the byte 0xfe, which is no opcode"),
-    "a name of numbers": (whole(NONE + NONE + b"\x93"), FormatError, "a name that is no text"),
+    "no such opcode": (whole(b"\xfe"), FormatError, "the byte 0xfe, expected an opcode"),
+    "a name of numbers": (whole(NONE + NONE + b"\x93"), FormatError, "a name that is not text"),
     "buffers missing": (whole(b"\x97"), FormatError, "more buffers than there are"),
     "call of None": (whole(NONE + b")R"), FormatError, "found NoneType, expected the name of a function"),
     "call of a tuple": (whole(b"))R"), FormatError, "found tuple, expected the name of a function"),
@@ -141,7 +141,7 @@ def test_every_opcode_is_known_or_named_in_its_refusal() -> None:
     for op in range(256):
         with pytest.raises(DsError) as caught:
             machine.load(bytes([op]))
-        refused = {**loading.RUN_CODE, **loading.OLD}.get(op, "which is no opcode")
+        refused = {**loading.RUN_CODE, **loading.OLD}.get(op, "expected an opcode")
         assert (refused in str(caught.value)) is (op not in executed)
 
 

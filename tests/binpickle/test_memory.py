@@ -54,7 +54,7 @@ def test_memory_is_that_of_the_file(other: str) -> None:
         call(FROM_BUFFER, made, dtype("i8"), (1, 1), "K", (1, 0)),
         made + READONLY,
     ):
-        with pytest.raises(UnsafeError, match=r"^pickle, byte \d+: .*expected bytes of the file; it would show"):
+        with pytest.raises(UnsafeError, match=r"^pickle, byte \d+: .*expected bytes of the file; it could expose"):
             load(stolen)
 
 

@@ -170,7 +170,7 @@ def test_a_device_is_no_file() -> None:
 def test_a_second_dump_is_refused(tmp_path: Path) -> None:
     with binpickle.BinPickler(tmp_path / "x") as one:
         one.dump([1])
-        with pytest.raises(ValueError, match="has saved an object"):
+        with pytest.raises(ValueError, match="has saved its one object"):
             one.dump([2])
     assert binpickle.load(tmp_path / "x") == [1]
 

@@ -381,7 +381,7 @@ def test_layouts_of_new_stores(ds: Run) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_companion_does_not_belong_to_files(ds: Run, data: str) -> None:
+def test_a_sidecar_does_not_belong_to_files(ds: Run, data: str) -> None:
     assert ds("select", str(SAMPLE), "days.zds", "dim:", "time") == (0, "", "")
     status, _, err = ds("records", "shuffle", "days.zds", "files.zds", "layout:", "docs")
     assert status == 0 and "dataset.ds: attributes and dimensions are not kept" in err

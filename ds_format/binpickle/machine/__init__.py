@@ -2,12 +2,12 @@
 
 From low to high::
 
-    known       a row of the table of what a pickle may name; checks for handlers; what stands for postponed arrays
-    stdlib_, numpy_, pandas_    checked arguments → objects; a table of each
-    loading     pickle and buffers → object: all tables, what users have registered, and what the kernel asks
-    outline     a pickle while nothing is made: which arrays can be read later, and the tree of an object
+    allowed     a row of the tables of allowed names; checks for handlers; placeholders of postponed arrays
+    stdlib_, numpy_, pandas_    checked arguments → objects; a table in each
+    loading     pickle and buffers → object: all tables, the registered handlers, and the questions of the kernel
+    outline     a pickle without making its object: arrays that can be read later, and the tree of the object
 
-The opcodes themselves are read by the kernel `pickle.machine`.
+The kernel `pickle.machine` reads the opcodes.
 """
 
 from .loading import load, register

@@ -1,6 +1,6 @@
-"""Pickle and buffers → object: all that a pickle may name, and what the stack machine asks of its surroundings.
+"""Pickle and buffers → object: all allowed names, and the callbacks of the stack machine.
 
-A pickle may name what is in the tables of the handlers, and what users have registered. Nothing is imported.
+A pickle may contain names from the tables of the handlers, and registered names. Nothing is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...base.threads import renew_lock
 from ...errors import DsError, FormatError, UnsafeError
 from ...kernels.pickle.machine import Global, run
 from . import numpy_, pandas_, stdlib_
-from .known import Known, Postponed, check_buffer, shown, wrong
+from .allowed import AllowedName, Postponed, check_buffer, shown, wrong
 
 RUN_CODE = {
     0x63: "GLOBAL",
@@ -27,7 +27,7 @@ RUN_CODE = {
     0x84: "EXT4",
     0x92: "NEWOBJ_EX",
 }
-"""They import, or call, what the file names; writers of protocol 4 and later use STACK_GLOBAL, REDUCE and NEWOBJ."""
+"""Opcodes that import or call names of the file. Writers since protocol 4 use STACK_GLOBAL, REDUCE and NEWOBJ."""
 OLD = {
     0x46: "FLOAT",
     0x49: "INT",
@@ -41,7 +41,7 @@ OLD = {
     0x6C: "LIST",
     0x70: "PUT",
 }
-"""They belong to protocols 0 and 1."""
+"""Opcodes of protocols 0 and 1."""
 ADVICE = "; load it with trusted=True if you trust who wrote the file"
 
 
@@ -57,50 +57,50 @@ def unknown_opcode(op: int) -> DsError:
         return UnsafeError(f"found the opcode {RUN_CODE[op]}, which runs code that the file names{ADVICE}")
     if op in OLD:
         return UnsafeError(f"found the opcode {OLD[op]} of pickle protocol 0 or 1, which no writer uses{ADVICE}")
-    return FormatError(f"found the byte {op:#04x}, which is no opcode")
+    return FormatError(f"found the byte {op:#04x}, expected an opcode")
 
 
 class Handler(NamedTuple):
-    """What a user has registered."""
+    """The functions that a user registered for a type."""
 
     handler: Callable[..., Any]
     setstate: Callable[[Any, Any], Any] | None
 
 
-TABLE: dict[str, Known] = {
+TABLE: dict[str, AllowedName] = {
     **stdlib_.TABLE,
     **numpy_.TABLE,
     **pandas_.TABLE,
 }
-"""`module:name` → what stands for it."""
+"""`module:name` → its row."""
 
 
-def _symbol(known: Known, module: str, name: str) -> Any:
-    return Global(module, name) if known.value is None else known.value
+def _symbol(row: AllowedName, module: str, name: str) -> Any:
+    return Global(module, name) if row.value is None else row.value
 
 
 SYMBOLS: dict[tuple[str, str], Any] = {
-    (module, name): _symbol(known, module, name)
-    for path, known in TABLE.items()
+    (module, name): _symbol(row, module, name)
+    for path, row in TABLE.items()
     for module, _, name in [path.partition(":")]
 }
-"""Module and name → what comes on the stack: a name to be called, or a class or object that is safe to have."""
+"""Module and name → the object pushed on the stack: a name to be called, or a class or object that is safe to have."""
 CALLS: dict[Any, Callable[..., Any]] = {
-    SYMBOLS[module, name]: known.make
-    for path, known in TABLE.items()
-    if known.make is not None
+    SYMBOLS[module, name]: row.make
+    for path, row in TABLE.items()
+    if row.make is not None
     for module, _, name in [path.partition(":")]
 }
 CALLS[stdlib_.FROM_KEY] = stdlib_.zone_of
-"""What comes on the stack → what is called in its place."""
+"""Object on the stack → the function that is called in its place."""
 
 FETCHED: dict[Any, Callable[[], Any]] = {
-    SYMBOLS[module, name]: known.fetch
-    for path, known in TABLE.items()
-    if known.fetch is not None
+    SYMBOLS[module, name]: row.fetch
+    for path, row in TABLE.items()
+    if row.fetch is not None
     for module, _, name in [path.partition(":")]
 }
-"""What is no name, but stands for an object that a library may not have → what returns that."""
+"""Placeholder of an object that a library may not have → the function that returns the object."""
 
 _lock = threading.Lock()
 renew_lock(sys.modules[__name__], threading.Lock)
@@ -108,7 +108,7 @@ _registered: dict[tuple[str, str], tuple[Global, Handler]] = {}
 
 
 def registered() -> dict[tuple[str, str], tuple[Global, Handler]]:
-    """Return what users have registered; it is never changed, but replaced."""
+    """Return the registered handlers. The dict is never changed, only replaced."""
     return _registered
 
 
@@ -120,20 +120,20 @@ def register(
     setstate: Callable[[Any, Any], Any] | None = None,
     override: bool = False,
 ) -> None:
-    """Say what loads objects of a type of your own, in this process.
+    """Register a handler that loads objects of a type of your own, in this process.
 
-    The handler decides what it makes of its arguments, which come from the file: it should check them.
+    The arguments of the handler come from the file, so it should check them.
 
     Parameters
     ----------
     module, name : str
-        What pickles call the type, or the function that makes it: the error of `load` says it.
+        Name in pickles of the type, or of the function that makes it. The error of `load` shows it.
     handler : callable
-        Called with the arguments that `__reduce__` or `__getnewargs__` of the type had given, often none.
+        Called with the arguments that `__reduce__` or `__getnewargs__` of the type returned, often none.
     setstate : callable, optional
-        Called with the object and its state, if it has one; most often the `__dict__` of the object.
+        Called with the object and its state, if it has one. Usually this is the `__dict__` of the object.
     override : bool
-        Replace what was registered before, or what this package does itself.
+        Replace an earlier handler, or one of this package.
 
     Raises
     ------
@@ -164,13 +164,13 @@ def register(
         _registered = {**_registered, key: (Global(module, name), Handler(handler, setstate))}
 
 
-def is_known(module: str, name: str) -> bool:
-    """Return whether a pickle may name this."""
+def is_allowed(module: str, name: str) -> bool:
+    """Return whether a pickle may contain this name."""
     return (module, name) in SYMBOLS or (module, name) in _registered
 
 
 def refused(module: str, name: str) -> UnsafeError:
-    """Return the error for something that a pickle must not name."""
+    """Return the error for a name that is not allowed in a pickle."""
     return UnsafeError(
         f"{shown(module)}.{shown(name)} is not loaded, since it could run code that the file chooses; "
         "register a handler for it, or load with trusted=True if you trust who wrote the file"
@@ -186,7 +186,7 @@ def _uncalled(function: Any) -> DsError:
 
 
 class Host:
-    """Serves one run that makes objects."""
+    """Callbacks of one run of the machine that makes objects."""
 
     def __init__(self) -> None:
         self._own = registered()
@@ -195,9 +195,9 @@ class Host:
         """Objects that handlers of the user have made, by their identity, and their types."""
 
     def find(self, module: Any, name: Any) -> Any:
-        """Return what stands for a name; nothing is imported."""
+        """Return the object for a name. Nothing is imported."""
         if type(module) is not str or type(name) is not str:
-            raise FormatError("found a name that is no text")
+            raise FormatError("found a name that is not text")
         if self._own and (found := self._own.get((module, name))) is not None:
             return found[0]
         symbol = SYMBOLS.get((module, name))
@@ -207,7 +207,7 @@ class Host:
         return symbol if fetch is None else fetch()
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """Call a handler of the user; what the table knows has been called without this."""
+        """Call a handler of the user. The machine calls those of the table itself."""
         handler = self._handlers.get(function) if type(function) is Global else None
         if handler is None:
             raise _uncalled(function)
@@ -216,7 +216,7 @@ class Host:
         return value
 
     def build(self, target: Any, state: Any) -> Any:
-        """Give a state to an object that a handler of the user has made."""
+        """Set the state of an object that a handler of the user made."""
         if pandas_.has_cache(target):
             return target
         own = self._origin(target, "a state")
@@ -227,24 +227,24 @@ class Host:
         return target
 
     def extend(self, target: Any, items: list[Any]) -> None:
-        """Add items to what is no list."""
+        """Add items to an object that is not a list."""
         if not stdlib_.extend_deque(target, items):
             self._origin(target, "items")
             for item in items:
                 target.append(item)
 
     def update(self, target: Any, items: list[Any]) -> None:
-        """Put keys and values, in turns, into what is no plain dictionary."""
+        """Put alternating keys and values into an object that is not a plain dictionary."""
         if not stdlib_.update_map(target, items):
             self._origin(target, "keys and values")
             for i in range(0, len(items), 2):
                 target[items[i]] = items[i + 1]
 
     def _origin(self, target: Any, what: str) -> Global:
-        """Return the type of an object of the user; nothing else may be changed: classes are shared by all."""
+        """Return the type of an object that a handler of the user made. No other object may be changed."""
         made = self._made.get(id(target))
         if made is None:
-            raise UnsafeError(f"gives {what} to {type(target).__name__}, which would change more than it has made")
+            raise UnsafeError(f"gives {what} to {type(target).__name__}, which the pickle did not make")
         return made[1]
 
     def read_only(self, buffer: Any) -> Any:
@@ -276,22 +276,22 @@ def load(pickle: Any, buffers: Iterable[Any] = (), *, budget: int | None = None)
     pickle : buffer
         The pickle, of protocol 4 or 5.
     buffers : iterable of bytes, bytearray, memoryview, PickleBuffer or Postponed
-        What was out of band, in order. Arrays share memory with them, and are read-only if they are. Of those that
-        `postponable` allows, a stand-in will do, and there will be one for the array.
+        The out-of-band buffers, in order. Arrays share memory with them, and are read-only if they are. A buffer that
+        `postponable` allows may be a placeholder. Its array is then a placeholder, too.
     budget : int, optional
-        Bytes that objects may take, buffers not counted. It is never more than in proportion to the size of the pickle.
+        Bytes that objects may take, without buffers. It is limited in proportion to the size of the pickle.
 
     Returns
     -------
     object
-        What was pickled; arrays that were in band keep the byte order that they had.
+        The pickled object. In-band arrays keep their byte order.
 
     Raises
     ------
     UnsafeError
-        If it has anything that no handler is known for; the message names it, and says how to go on.
+        If anything in it has no handler; the message names it, and the ways to load it.
     FormatError
-        If it is damaged; the message says at which byte.
+        If it is damaged; the message has the offset of the byte.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""NumPy arrays, scalars and dtypes, and SciPy's sparse matrices, made of checked parts.
+"""NumPy arrays, scalars and dtypes, and SciPy's sparse matrices, made from checked parts.
 
-`__setstate__` of a dtype or an array believes what it is given, such as offsets that lead to other memory, so it is
-never called. Each dtype is made by `numpy.dtype` from checked parts, and has to come out as the pickle says. Sparse
-matrices are made by their public constructors. Their unpickling believes the indices, and products with wrong ones
+`__setstate__` of a dtype or an array does not check its arguments, such as offsets into other memory, so it is never
+called. Each dtype is made by `numpy.dtype` from checked parts, and compared with the state in the pickle. Sparse
+matrices are made by their public constructors. Unpickling them does not check the indices, and products with wrong ones
 crash, so every index is checked here.
 
 Sources: `__reduce_ex__` of arrays, masked arrays and scalars in NumPy 1.17 to 2.4; `__getstate__` of `scipy.sparse` in
@@ -21,8 +21,8 @@ import numpy as np
 from ...base.optional import library
 from ...errors import DriverError, FormatError
 from ...kernels.pickle.machine import Pending
-from .known import (
-    Known,
+from .allowed import (
+    AllowedName,
     Postponed,
     PostponedArray,
     PostponedMasked,
@@ -40,11 +40,11 @@ UNIT = re.compile(rb"generic|Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as")
 N_VERSIONS = {3: 8, 4: 9}
 """Items of a state, by the version in its first one."""
 MAX_PARTS = 1000
-"""Dtypes inside of the fields of a dtype; each could hold the one before it twice, and NumPy walks over all of them."""
+"""Limit of dtypes in the fields of a dtype: each could contain another one twice, and NumPy visits all of them."""
 
 
 def dtype(text: Any, align: Any = False, copy: Any = False) -> Pending:
-    """Stand for `numpy.dtype(text, False, True)`, which a state follows."""
+    """Replace `numpy.dtype(text, False, True)`; a state follows."""
     if text is not np.record and (type(text) is not str or not SIMPLE.fullmatch(text)):
         raise wrong("numpy.dtype", text, "a kind and a size")
     return Pending(partial(rebuild, text))
@@ -130,7 +130,7 @@ def _check_parts(parts: list[np.dtype[Any]]) -> None:
 
 
 def _structure(names: Any, fields: Any, size: int, *, is_aligned: bool) -> np.dtype[Any]:
-    """Return a dtype of fields that lie inside of it; NumPy refuses objects that overlap with anything."""
+    """Return a dtype of fields that are inside of it. NumPy refuses objects that overlap with other fields."""
     check("numpy.dtype: names", names, tuple)
     check("numpy.dtype: fields", fields, dict)
     formats, offsets, titles = [], [], []
@@ -159,7 +159,7 @@ def _shown(value: np.dtype[Any]) -> str:
 
 
 def string_dtype(coerce: Any = True, *na_object: Any) -> np.dtype[Any]:
-    """Stand for `numpy._core._internal._convert_to_stringdtype_kwargs`."""
+    """Replace `numpy._core._internal._convert_to_stringdtype_kwargs`."""
     if type(coerce) not in (bool, int):
         raise wrong("numpy.dtypes.StringDType: coerce", coerce, "a flag")
     if len(na_object) > 1 or (na_object and type(na_object[0]) not in (str, float, type(None))):
@@ -170,19 +170,19 @@ def string_dtype(coerce: Any = True, *na_object: Any) -> np.dtype[Any]:
 
 
 SUBCLASSES: set[type[np.ndarray[Any, Any]]] = {np.ndarray, np.matrix, np.recarray, np.memmap}
-"""Of arrays, that a pickle may name; `characters` adds the one that NumPy will not have for ever."""
+"""Classes of arrays that a pickle may name. `characters` adds one that NumPy will remove."""
 MAX_EMPTY_ITEMS = 1 << 16
-"""Items of no bytes each, of which the bytes of an array cannot say how many there may be."""
+"""Limit of items of no bytes each, whose number does not follow from the bytes of an array."""
 ROOM, ROOM_PER_ITEM = 1 << 26, 1 << 10
-"""Bytes of an array of structures with objects, at least and for each, whose other fields the pickle need not fill."""
+"""Limit of the bytes of a structured array with objects, in all and for each item; the pickle may omit other fields."""
 SCALARS = (int, float, complex, bool, str, bytes, type(None), np.generic)
-"""What may stand for a value of NumPy that is no object, in a list."""
+"""Types that can be values, other than objects, of NumPy in a list."""
 
 
 def from_buffer(
     buffer: Any, dtype: Any, shape: Any, order: Any, axes: Any = None
 ) -> np.ndarray[Any, Any] | PostponedArray:
-    """Stand for `numpy._core.numeric._frombuffer`: an array over the bytes of a buffer, which may come later."""
+    """Replace `numpy._core.numeric._frombuffer`: an array over the bytes of a buffer, which may come later."""
     if not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise wrong("array", dtype, "a dtype without objects")
     check_ints("array: shape", shape)
@@ -212,7 +212,7 @@ def _postponed(
 
 
 def reconstruct(kind: Any, shape: Any, typecode: Any) -> Pending:
-    """Stand for `numpy._core.multiarray._reconstruct(type, (0,), b"b")`, which a state follows."""
+    """Replace `numpy._core.multiarray._reconstruct(type, (0,), b"b")`; a state follows."""
     if not isinstance(kind, type) or kind not in SUBCLASSES or shape != (0,) or typecode not in (b"b", "b"):
         raise FormatError("array: found other arguments than a type of array and the shape (0,)")
     return Pending(partial(_finish, kind))
@@ -230,21 +230,20 @@ def _finish(kind: type[np.ndarray[Any, Any]], state: Any) -> np.ndarray[Any, Any
 
 
 def in_band(shape: Any, dtype: Any, is_fortran: Any, values: Any) -> np.ndarray[Any, Any]:
-    """Return an array of a copy of its values, which are in the pickle.
+    """Return an array with a copy of its values, which are in the pickle.
 
     Parameters
     ----------
     shape : tuple of int
-        Of any array.
     dtype : numpy.dtype
-        Byte order included; it is kept, where NumPy would change it to the native one.
+        Its byte order is kept. NumPy would change it to the native one.
     is_fortran : bool
         The order of the bytes, and of the array.
     values : bytes or list
         All bytes of the array; or its items, in C order, if they are objects or texts.
     """
     if not isinstance(dtype, np.dtype) or dtype.subdtype is not None:
-        raise wrong("array", dtype, "a dtype that is no subarray")
+        raise wrong("array", dtype, "a dtype that is not a subarray")
     order: Any = "F" if is_fortran is True or is_fortran == 1 else "C"
     n = _count(shape, dtype)
     if dtype.hasobject:
@@ -268,7 +267,7 @@ def _count(shape: Any, dtype: np.dtype[Any]) -> int:
 
 
 def _of_items(items: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return the array of N dimensions whose items these are, without a look into those that are objects."""
+    """Return the array of N dimensions with these items, without inspecting objects."""
     if dtype.type is np.object_:
         return np.fromiter(items, object, len(items))
     if isinstance(dtype, np.dtypes.StringDType):
@@ -284,7 +283,7 @@ def _of_items(items: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 def _check_item(item: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse what NumPy would have to walk over, or convert, to make a value of this dtype."""
+    """Refuse items that NumPy would have to traverse or convert to make a value of this dtype."""
     if dtype.names is not None:
         if type(item) is not tuple or len(item) != len(dtype.names):
             raise wrong("array: item", item, f"a tuple of {len(dtype.names)}")
@@ -301,14 +300,14 @@ def _check_item(item: Any, dtype: np.dtype[Any]) -> None:
 
 
 def scalar(dtype: Any, raw: Any = None) -> Any:
-    """Stand for `numpy._core.multiarray.scalar`."""
+    """Replace `numpy._core.multiarray.scalar`."""
     if not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise wrong("scalar", dtype, "a dtype without objects")
     return in_band((), dtype, False, raw)[()]
 
 
 def masked_reconstruct(kind: Any, base: Any, shape: Any, typecode: Any) -> Pending:
-    """Stand for `numpy.ma.core._mareconstruct`, which a state follows."""
+    """Replace `numpy.ma.core._mareconstruct`; a state follows."""
     if kind is not np.ma.MaskedArray or base is not np.ndarray or shape != (0,) or typecode not in (b"b", "b"):
         raise FormatError("masked array: found other arguments than its type and the shape (0,)")
     return Pending(_finish_masked)
@@ -328,7 +327,7 @@ def _finish_masked(state: Any) -> np.ma.MaskedArray[Any, Any]:
 
 
 def masked_array(data: Any, mask: Any) -> np.ma.MaskedArray[Any, Any] | PostponedMasked:
-    """Stand for `numpy.ma.MaskedArray(data, mask)`, by which a pickle can have both out of band."""
+    """Replace `numpy.ma.MaskedArray(data, mask)`, by which a pickle can have both out of band."""
     is_postponed = type(data) is PostponedArray and type(mask) is PostponedArray
     for what, part in (("masked array: data", data), ("masked array: mask", mask)):
         if type(part) is not np.ndarray and not is_postponed:
@@ -341,12 +340,12 @@ def masked_array(data: Any, mask: Any) -> np.ma.MaskedArray[Any, Any] | Postpone
 
 
 def masked() -> Any:
-    """Stand for `numpy.ma.core.MaskedConstant`."""
+    """Replace `numpy.ma.core.MaskedConstant`."""
     return np.ma.masked
 
 
 def characters() -> Any:
-    """Return NumPy's class of arrays of characters, which NumPy 2.5 warns of when somebody asks for it.
+    """Return NumPy's class of arrays of characters. Importing it is a warning in NumPy 2.5.
 
     Raises
     ------
@@ -355,35 +354,39 @@ def characters() -> Any:
     """
     kind = getattr(np.char, "chararray", None)
     if kind is None:
-        raise DriverError(f"an array of characters needs numpy.char.chararray, which NumPy {np.__version__} has not")
+        raise DriverError(
+            f"an array of characters needs numpy.char.chararray, which NumPy {np.__version__} does not have"
+        )
     SUBCLASSES.add(kind)
     return kind
 
 
 def both(name: str) -> list[str]:
-    """Return the names that something has had in NumPy 2 and in NumPy 1."""
+    """Return the names of an object in NumPy 2 and in NumPy 1."""
     return [f"numpy._core.{name}", f"numpy.core.{name}"]
 
 
-TABLE: dict[str, Known] = {
-    **dict.fromkeys(both("numeric:_frombuffer"), Known(from_buffer)),
-    **dict.fromkeys(both("multiarray:_reconstruct"), Known(reconstruct)),
-    **dict.fromkeys(both("multiarray:scalar"), Known(scalar)),
-    **dict.fromkeys(both("_internal:_convert_to_stringdtype_kwargs"), Known(string_dtype)),
-    "numpy:dtype": Known(dtype, np.dtype),
-    "numpy:ndarray": Known(value=np.ndarray),
-    "numpy:matrix": Known(value=np.matrix),
-    "numpy:memmap": Known(value=np.memmap),
-    "numpy:record": Known(value=np.record),
-    **dict.fromkeys(["numpy.rec:recarray", "numpy:recarray"], Known(value=np.recarray)),
-    **dict.fromkeys(["numpy.char:chararray", "numpy:chararray"], Known(fetch=characters)),
-    "numpy.ma.core:_mareconstruct": Known(masked_reconstruct),
-    **dict.fromkeys(["numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"], Known(masked_array, np.ma.MaskedArray)),
-    "numpy.ma.core:MaskedConstant": Known(masked),
-    **{f"numpy:{kind.__name__}": Known(value=kind) for kind in np.sctypeDict.values()},
-    "numpy:bool_": Known(value=np.bool),
+TABLE: dict[str, AllowedName] = {
+    **dict.fromkeys(both("numeric:_frombuffer"), AllowedName(from_buffer)),
+    **dict.fromkeys(both("multiarray:_reconstruct"), AllowedName(reconstruct)),
+    **dict.fromkeys(both("multiarray:scalar"), AllowedName(scalar)),
+    **dict.fromkeys(both("_internal:_convert_to_stringdtype_kwargs"), AllowedName(string_dtype)),
+    "numpy:dtype": AllowedName(dtype, np.dtype),
+    "numpy:ndarray": AllowedName(value=np.ndarray),
+    "numpy:matrix": AllowedName(value=np.matrix),
+    "numpy:memmap": AllowedName(value=np.memmap),
+    "numpy:record": AllowedName(value=np.record),
+    **dict.fromkeys(["numpy.rec:recarray", "numpy:recarray"], AllowedName(value=np.recarray)),
+    **dict.fromkeys(["numpy.char:chararray", "numpy:chararray"], AllowedName(fetch=characters)),
+    "numpy.ma.core:_mareconstruct": AllowedName(masked_reconstruct),
+    **dict.fromkeys(
+        ["numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"], AllowedName(masked_array, np.ma.MaskedArray)
+    ),
+    "numpy.ma.core:MaskedConstant": AllowedName(masked),
+    **{f"numpy:{kind.__name__}": AllowedName(value=kind) for kind in np.sctypeDict.values()},
+    "numpy:bool_": AllowedName(value=np.bool),
 }
-"""What pickles of arrays name."""
+"""Names in pickles of arrays."""
 
 
 COMPRESSED = ("csr", "csc", "bsr")
@@ -396,7 +399,7 @@ NEEDED = {
     "lil": ("_shape", "dtype", "rows", "data"),
 }
 FLAGS = ("_has_sorted_indices", "_has_canonical_format", "has_canonical_format", "_blocksize")
-"""What can be found out from the values, and is."""
+"""Keys that are ignored, because they follow from the values."""
 
 
 def _scipy() -> Any:
@@ -404,7 +407,7 @@ def _scipy() -> Any:
 
 
 def make(kind: str, layout: str) -> Pending:
-    """Stand for a type of `scipy.sparse`, which a state follows."""
+    """Replace a type of `scipy.sparse`; a state follows."""
     return Pending(partial(_finish_sparse, kind, layout))
 
 
@@ -442,7 +445,7 @@ def _indices(kind: str, array: Any) -> Any:
 
 
 def _offsets(kind: str, array: Any, shape: tuple[int, ...]) -> Any:
-    """Return which diagonals these are; SciPy adds them to the shape, unchecked, in 32 bits."""
+    """Return the offsets of diagonals. SciPy adds them to the shape, unchecked, in 32 bits."""
     offsets = _indices(kind, array)
     if len(shape) != 2 or (offsets.size and not -shape[0] < int(offsets.min()) <= int(offsets.max()) < shape[1]):
         raise FormatError(f"{kind}: found a diagonal that the shape {shape} does not have")
@@ -450,7 +453,7 @@ def _offsets(kind: str, array: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _check_room(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> None:
-    """Refuse a shape before the constructor could allocate for it; and pointers, which it believes if the last is 0."""
+    """Check a shape before the constructor allocates memory, and pointers, which it does not check if the last is 0."""
     pointers = _indices(kind, parts["indptr"])
     if len(pointers) - 1 > max(shape, default=0) or len(shape) not in (1, 2):
         raise FormatError(f"{kind}: found {len(pointers)} index pointers for the shape {shape}")
@@ -478,9 +481,9 @@ def _lists(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> Any:
             raise FormatError(f"{kind}: found {len(items)} values for {len(row)} columns")
         pointers.append(len(columns))
     if not all(isinstance(column, (int, np.integer)) for column in columns):
-        raise FormatError(f"{kind}: found a column that is no integer")
+        raise FormatError(f"{kind}: found a column that is not an integer")
     if not all(isinstance(value, (bool, int, float, complex, np.number, np.bool)) for value in values):
-        raise FormatError(f"{kind}: found a value that is no number")
+        raise FormatError(f"{kind}: found a value that is not a number")
     scipy = _scipy()
     compressed = getattr(scipy, kind.replace("lil", "csr"))
     made = compressed((np.array(values, dtype), np.array(columns, np.int64), np.array(pointers, np.int64)), shape=shape)
@@ -488,15 +491,15 @@ def _lists(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> Any:
     return made.tolil()
 
 
-def _rows() -> dict[str, Known]:
+def _rows() -> dict[str, AllowedName]:
     """Return the table: since SciPy 1.8 the modules have an underscore."""
-    table: dict[str, Known] = {}
+    table: dict[str, AllowedName] = {}
     for layout in NEEDED:
         for kind in (f"{layout}_matrix", f"{layout}_array"):
-            known = Known(partial(make, kind, layout))
+            known = AllowedName(partial(make, kind, layout))
             table |= dict.fromkeys((f"scipy.sparse._{layout}:{kind}", f"scipy.sparse.{layout}:{kind}"), known)
     return table
 
 
 TABLE.update(_rows())
-"""What pickles of sparse matrices name."""
+"""Names in pickles of sparse matrices."""

@@ -1,10 +1,10 @@
-"""A pickle while nothing is made: calls are written down. From them, which arrays can be read later, and a tree.
+"""A pickle as a record of its calls, without making objects: the arrays that can be read later, and a tree.
 
-Lists, tuples, dictionaries, sets and plain values are made as they are, since the kernel bounds them. An array need not
-be read if it is only a part of containers: whatever looks into an array while the object is made gets the array itself.
+Lists, tuples, dictionaries, sets and plain values are made, because the kernel limits them. An array can be read later
+if it is only a part of containers. If a call uses it, the array is read first.
 
-The tree of an object has dtypes and shapes, but no data. Its size is bounded, however large the object is and however
-often its parts share each other.
+The tree of an object has dtypes and shapes, but no data. Its size is limited, however large the object is and however
+often its parts are shared.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from typing import Any, NamedTuple
 from ...errors import DsError, FormatError
 from ...kernels.pickle.machine import Global, run
 from . import loading, numpy_
-from .known import shown
+from .allowed import shown
 from .loading import LEAST, PER_BYTE
 from .numpy_ import both
 
 
 class Name:
-    """What a pickle names."""
+    """A name in a pickle."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
 
     @property
     def path(self) -> str:
-        """Module and name with a colon, as tables have them."""
+        """Module and name with a colon, as in the tables."""
         return f"{self.module}:{self.name}"
 
     @property
-    def is_known(self) -> bool:
+    def is_allowed(self) -> bool:
         """Whether `load` may use it."""
-        return loading.is_known(self.module, self.name)
+        return loading.is_allowed(self.module, self.name)
 
 
 class Call:
-    """What a pickle calls, or what it gives a state or items though nothing is known of it."""
+    """A call in a pickle, with the state and the items that follow it."""
 
     def __init__(self, function: Any, args: tuple[Any, ...] = ()) -> None:
         self.function, self.args = function, args
         self.state: Any = None
         self.items: list[Any] = []
-        """Of a list, or keys and values in turns."""
+        """Items of a list, or alternating keys and values."""
         self.is_map = False
 
 
@@ -56,31 +56,31 @@ class Buffer:
 
 
 class Outline:
-    """Serves one run that makes nothing."""
+    """Callbacks of one run of the machine that only records."""
 
     def find(self, module: Any, name: Any) -> Name:
-        """Return what stands for a name."""
+        """Return the record of a name."""
         if type(module) is not str or type(name) is not str:
-            raise FormatError("found a name that is no text")
+            raise FormatError("found a name that is not text")
         return Name(module, name)
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Call:
-        """Write down a call."""
+        """Record a call."""
         return Call(function, args)
 
     def build(self, target: Any, state: Any) -> Call:
-        """Write down a state."""
+        """Record a state."""
         call = target if type(target) is Call and target.state is None else Call(target)
         call.state = state
         return call
 
     def extend(self, target: Any, items: list[Any]) -> None:
-        """Write down items."""
+        """Record items."""
         if type(target) is Call:
             target.items += items
 
     def update(self, target: Any, items: list[Any]) -> None:
-        """Write down keys and values, in turns."""
+        """Record alternating keys and values."""
         self.extend(target, items)
         if type(target) is Call:
             target.is_map = True
@@ -90,7 +90,7 @@ class Outline:
         return buffer
 
     def refused(self, value: Global) -> DsError:
-        """Return the error for a name in a wrong place; there is none here, where names are plain objects."""
+        """Return the error for a name in a wrong position. It does not happen here, where names are plain objects."""
         return FormatError(f"found {value}")
 
     def unknown(self, op: int) -> DsError:
@@ -99,7 +99,7 @@ class Outline:
 
 
 def outline(pickle: Any, sizes: Iterable[int]) -> Any:
-    """Return what a pickle says, made of plain containers and values, and the types of this module.
+    """Return the content of a pickle as plain containers and values, and the types of this module.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def outline(pickle: Any, sizes: Iterable[int]) -> Any:
 
 
 KINDS = frozenset("biufcSUV")
-"""Kinds of dtypes whose values say nothing that has to be known beforehand."""
+"""Kinds of dtypes whose arrays can be read later."""
 FROM_BUFFER = frozenset(both("numeric:_frombuffer"))
 MASKED = frozenset({"numpy.ma:MaskedArray", "numpy.ma.core:MaskedArray"})
 METADATA = "."
@@ -130,18 +130,18 @@ WALKED = WALKED_CONTAINERS | {Buffer}
 
 
 def postponable(pickle: Any, sizes: Iterable[int]) -> set[int]:
-    """Return which buffers are nothing but arrays in dictionaries and lists, whose values need not be read.
+    """Return the numbers of buffers that are only arrays in dictionaries and lists, so that they can be read later.
 
     Parameters
     ----------
     pickle : buffer
     sizes : iterable of int
-        Bytes of each buffer; those of none are not among the result.
+        Bytes of each buffer. Empty buffers are not in the result.
 
     Raises
     ------
     FormatError, UnsafeError
-        As `outline` raises them.
+        As from `outline`.
     """
     sizes = list(sizes)
     if not sizes:
@@ -172,7 +172,7 @@ def postponable(pickle: Any, sizes: Iterable[int]) -> set[int]:
 
 
 def _numbers(call: Call) -> list[int]:
-    """Return the buffers of a call that makes an array, or a masked one; none if it makes something else."""
+    """Return the buffers of a call that makes an array or a masked array, else an empty list."""
     path = call.function.path if type(call.function) is Name else ""
     if call.state is not None or call.items:
         return []
@@ -185,7 +185,7 @@ def _numbers(call: Call) -> list[int]:
 
 
 def _kind(dtype: Any) -> str:
-    """Return the kind of a dtype, nothing if it is none."""
+    """Return the kind of a dtype, or an empty string if it is not one."""
     if type(dtype) is not Call or type(dtype.function) is not Name or dtype.function.path != "numpy:dtype":
         return ""
     text = dtype.args[0] if dtype.args else ""
@@ -203,18 +203,18 @@ PARENTS = (*CONTAINERS, Name, Call, Buffer)
 
 
 class Node(NamedTuple):
-    """An object, and what is in it."""
+    """An object and its parts."""
 
     kind: str
-    """Its type; `module.name` if that is not one of Python's own or of NumPy's arrays."""
+    """Its type; `module.name` unless it is a builtin type or an array."""
     text: str = ""
-    """Its value, or dtype, shape and where the values are."""
+    """Its value, or its dtype, shape, and the position of its values."""
     children: tuple[tuple[str, Node], ...] = ()
     """Names, keys or numbers, and objects."""
     n: int = 0
-    """How many children there are, of which those shown are the first."""
+    """Number of all children, of which `children` has the first ones."""
     refused: bool = False
-    """Whether `load` refuses it unless it is registered, or the file trusted."""
+    """Whether `load` refuses it, unless it is registered or the file is trusted."""
 
     def lines(self, label: str = "", indent: str = "") -> Iterator[str]:
         """Iterate over the lines of the tree as text."""
@@ -230,33 +230,33 @@ class Node(NamedTuple):
         return "\n".join(self.lines())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tree as plain dictionaries and lists; what is empty is left out."""
+        """Return the tree as plain dictionaries and lists, without empty entries."""
         children = [[name, child.as_json()] for name, child in self.children]
         parts = {"kind": self.kind, "text": self.text, "n": self.n, "refused": self.refused, "children": children}
         return {key: value for key, value in parts.items() if value}
 
     def refusals(self) -> list[str]:
-        """Return what `load` refuses, in the part of the tree that is there, without repeating any."""
+        """Return the distinct names in this tree that `load` refuses."""
         own = [self.kind] if self.refused else []
         return list(dict.fromkeys(own + [kind for _, child in self.children for kind in child.refusals()]))
 
 
 def tree(pickle: Any, entries: Iterable[Any] = (), *, depth: int = DEPTH, width: int = WIDTH) -> Node:
-    """Return the tree of the object of a pickle; nothing of it is built, imported or called.
+    """Return the tree of the object of a pickle. Nothing is built, imported or called.
 
     Parameters
     ----------
     pickle : buffer
         The pickle.
     entries : iterable
-        What the index says of the buffers; only `dec_length` is used, their bytes.
+        Entries of the index for the buffers. Only `dec_length` is used.
     depth, width : int
-        Levels of the tree, and children of each node, that are shown.
+        Levels of the tree, and children of each node.
 
     Returns
     -------
     Node
-        At most 2000 of them.
+        The root of at most 2000 nodes.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def tree(pickle: Any, entries: Iterable[Any] = (), *, depth: int = DEPTH, width:
 
 
 class _Describer:
-    """Makes the nodes of one tree."""
+    """Builds the nodes of one tree."""
 
     def __init__(self, depth: int, width: int) -> None:
         self.depth, self.width, self.left = min(depth, DEPTH), width, MOST
@@ -290,7 +290,7 @@ class _Describer:
         """Return the node of anything in an outline."""
         self.left -= 1
         if type(value) is Name:
-            return Node(_name(value), refused=not value.is_known)
+            return Node(_name(value), refused=not value.is_allowed)
         if type(value) is Buffer:
             return Node("buffer", _place(value))
         if type(value) is Call:
@@ -314,12 +314,12 @@ class _Describer:
             node = Node(_name(function), f"({', '.join(map(_value, call.args))})")
         else:
             node = self._parent(call, _name(function), "", _parts(call), n, level)
-        return node._replace(refused=not function.is_known)
+        return node._replace(refused=not function.is_allowed)
 
     def _parent(
         self, value: Any, kind: str, text: str, children: Iterator[tuple[str, Any]], n: int, level: int
     ) -> Node:
-        """Return a node with as many of its children as the bounds allow, or none if they are shown elsewhere."""
+        """Return a node with as many children as the limits allow, or none if they are shown elsewhere."""
         if n and id(value) in self.seen:
             return Node(kind, f"{text} (as above)".strip())
         self.seen.add(id(value))
@@ -339,7 +339,7 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(call: Call) -> Iterator[tuple[str, Any]]:
-    """Iterate over all that is known of a call."""
+    """Iterate over the parts of a call, with labels."""
     yield from ((f"argument {i}", arg) for i, arg in enumerate(call.args))
     if type(call.state) is dict:
         yield from _children(call.state)
@@ -366,7 +366,7 @@ def _label(key: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a plain value as text, cut if it is long; a number of thousands of digits would take long."""
+    """Return a plain value as text, truncated if it is long. Huge numbers would take long."""
     if type(value) is int and value.bit_length() > 256:
         return f"of {value.bit_length()} bits"
     if isinstance(value, (str, bytes, bytearray)) and len(value) > TEXT:
@@ -385,7 +385,7 @@ SCALAR = set(both("multiarray:scalar"))
 
 
 def _array(call: Call) -> tuple[str, str] | None:
-    """Return kind and text of an array, a scalar or a dtype; None if it is none, or in no form that NumPy writes."""
+    """Return kind and text of an array, a scalar or a dtype; None if it is none of these, or not as NumPy writes it."""
     path, args, state = call.function.path, call.args, call.state
     if path in FROM_BUFFER and len(args) >= 4:
         return _array_text("ndarray", args[1], args[2], args[0])
@@ -409,7 +409,7 @@ def _array_text(kind: str, dtype: Any, shape: Any, values: Any) -> tuple[str, st
 
 
 def _dtype(call: Any, level: int = 0) -> str:
-    """Return a dtype as text, of structures the first names."""
+    """Return a dtype as text, with the first names of a structure."""
     path = call.function.path if type(call) is Call and type(call.function) is Name else ""
     if path in both("_internal:_convert_to_stringdtype_kwargs"):
         return "StringDType"

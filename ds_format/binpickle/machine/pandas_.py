@@ -1,10 +1,10 @@
-"""DataFrame, Series and Index of pandas, from the blocks in which it keeps them, with its arrays, dtypes and values.
+"""DataFrame, Series and Index of pandas, from their blocks, with its arrays, dtypes and values.
 
-All are made by public constructors, which check their arguments; but objects of the file are checked first, since
-pandas would convert them to text, or hash them, however large they are.
+All are made by public constructors, which check their arguments. Objects of the file are checked first, because pandas
+would convert them to text, or hash them, even if they are huge.
 
-Sources: `__reduce__` of these types in pandas 1.3 to 3.1; the block managers of pandas 1.1 to 3.1, as they are pickled;
-files of pandas 2.3.3 and 3.1.1.
+Sources: `__reduce__` of these types in pandas 1.3 to 3.1; pickled block managers of pandas 1.1 to 3.1; files of pandas
+2.3.3 and 3.1.1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from ...base.optional import library
 from ...errors import FormatError
 from ...kernels.pickle.machine import Global, Pending
-from .known import Known, check, check_buffer, check_ints, check_state, wrong
+from .allowed import AllowedName, check, check_buffer, check_ints, check_state, wrong
 
 PERIOD = re.compile(r"period\[[A-Za-z0-9-]{1,40}\]")
 UNITS = {7: "s", 8: "ms", 9: "us", 10: "ns"}
@@ -39,9 +39,9 @@ OFFSETS = (
 TIMES = (datetime.date, datetime.time, datetime.timedelta)
 LABELS = (str, bytes, int, float, complex, bool, type(None), decimal.Decimal, np.generic, *TIMES)
 MAX_EMPTY_ROWS = 1 << 12
-"""Columns of a block without rows, of which its bytes cannot say how many there may be."""
+"""Limit of columns of a block without rows, whose number does not follow from its bytes."""
 MAX_LABEL_DEPTH = 4
-"""Tuples inside of one another, in a label."""
+"""Limit of nested tuples in a label."""
 
 
 class Rows(NamedTuple):
@@ -66,7 +66,7 @@ def _is_ours(value: Any) -> bool:
 
 
 def check_labels(values: Any) -> None:
-    """Refuse objects that pandas would have to hash although this could take forever: tuples in tuples in tuples."""
+    """Refuse objects that pandas would hash for a very long time: deeply nested tuples."""
     if getattr(values, "dtype", None) != np.dtype(object):
         return
     todo = [(value, 0) for value in np.asarray(values)]
@@ -79,10 +79,10 @@ def check_labels(values: Any) -> None:
 
 
 def backed(kind: Any, checksum: Any, state: Any) -> Pending:
-    """Stand for `pandas._libs.arrays.__pyx_unpickle_NDArrayBacked`, which a state follows."""
+    """Replace `pandas._libs.arrays.__pyx_unpickle_NDArrayBacked`; a state follows."""
     make = BACKED.get(kind.name) if isinstance(kind, Global) else None
     if make is None or state is not None:
-        raise wrong("pandas: array", kind, "a known type of array")
+        raise wrong("pandas: array", kind, "a supported type of array")
     return Pending(partial(_finish_backed, make))
 
 
@@ -143,7 +143,7 @@ BACKED = {
 
 
 def masked(name: str) -> Pending:
-    """Stand for a type of array with a mask, which a state follows."""
+    """Replace a type of array with a mask; a state follows."""
     return Pending(partial(_finish_masked, name))
 
 
@@ -158,17 +158,17 @@ def _finish_masked(name: str, state: Any) -> Any:
 
 
 def plain_dtype(name: str) -> Any:
-    """Stand for a dtype that has no parameters."""
+    """Replace a dtype that has no parameters."""
     return getattr(pandas(), name)()
 
 
 def has_cache(value: Any) -> bool:
-    """Return whether a value is a dtype without parameters: its state is only what it has remembered."""
+    """Return whether a value is a dtype without parameters, whose state is only a cache."""
     return _is_ours(value) and type(value).__name__.removesuffix("Dtype") in PLAIN
 
 
 def string_dtype(*args: Any) -> Any:
-    """Stand for `pandas.StringDtype(storage, na_value)`."""
+    """Replace `pandas.StringDtype(storage, na_value)`."""
     if args and args[0] == "pyarrow":
         pyarrow()
     if len(args) > 2 or (args and args[0] not in (None, "python", "pyarrow")):
@@ -179,14 +179,14 @@ def string_dtype(*args: Any) -> Any:
 
 
 def period_dtype(freq: Any) -> Any:
-    """Stand for `pandas.PeriodDtype`."""
+    """Replace `pandas.PeriodDtype`."""
     if not PERIOD.fullmatch(check("PeriodDtype", freq, str)):
         raise wrong("PeriodDtype", freq, "a frequency")
     return pandas().PeriodDtype(freq[7:-1])
 
 
 def categorical_dtype() -> Pending:
-    """Stand for `pandas.CategoricalDtype`, which a state follows."""
+    """Replace `pandas.CategoricalDtype`; a state follows."""
     return Pending(_finish_categorical)
 
 
@@ -201,7 +201,7 @@ def _finish_categorical(state: Any) -> Any:
 
 
 def zoned_dtype() -> Pending:
-    """Stand for `pandas.DatetimeTZDtype`, which a state follows."""
+    """Replace `pandas.DatetimeTZDtype`; a state follows."""
     return Pending(_finish_zoned)
 
 
@@ -213,7 +213,7 @@ def _finish_zoned(state: Any) -> Any:
 
 
 def timestamp(value: Any, _freq: Any, zone: Any, unit: Any = 10) -> Any:
-    """Stand for `_unpickle_timestamp`."""
+    """Replace `_unpickle_timestamp`."""
     time = pandas().Timestamp(np.array(check("Timestamp", value, int)).astype(f"M8[{UNITS[unit]}]")[()])
     if zone is None:
         return time
@@ -223,17 +223,17 @@ def timestamp(value: Any, _freq: Any, zone: Any, unit: Any = 10) -> Any:
 
 
 def timedelta(value: Any, unit: Any = 10) -> Any:
-    """Stand for `_timedelta_unpickle`."""
+    """Replace `_timedelta_unpickle`."""
     return pandas().Timedelta(np.array(check("Timedelta", value, int)).astype(f"m8[{UNITS[unit]}]")[()])
 
 
 def not_a_time(_: Any = None) -> Any:
-    """Stand for `_nat_unpickle`."""
+    """Replace `_nat_unpickle`."""
     return pandas().NaT
 
 
 def offset(name: str, *args: Any) -> Any:
-    """Stand for a step of time, with its count, whether it starts at midnight, and often a month."""
+    """Replace a step of time, with its count, whether it starts at midnight, and often a month."""
     if not 1 <= len(args) <= 3 or type(args[-1 if len(args) == 1 else 1]) not in (bool, int):
         raise wrong(name, args, "a count")
     check_ints(name, (args[0], *args[2:]))
@@ -241,19 +241,19 @@ def offset(name: str, *args: Any) -> Any:
 
 
 def arrow_type(name: Any) -> Any:
-    """Stand for `pyarrow.lib.type_for_alias`, for texts."""
+    """Replace `pyarrow.lib.type_for_alias`, for texts."""
     if name not in ("string", "large_string"):
         raise wrong("pyarrow: type", name, "string or large_string")
     return getattr(pyarrow(), name)()
 
 
 def arrow_buffer(buffer: Any) -> Any:
-    """Stand for `pyarrow.lib.py_buffer`."""
+    """Replace `pyarrow.lib.py_buffer`."""
     return pyarrow().py_buffer(memoryview(check_buffer("pyarrow: buffer", buffer)))
 
 
 def arrow_array(data: Any) -> Any:
-    """Stand for `pyarrow.lib._restore_array`, for texts; every offset and character is checked."""
+    """Replace `pyarrow.lib._restore_array`, for texts; every offset and character is checked."""
     kind, n, _, start, buffers, children, dictionary = check("pyarrow: array", data, tuple)
     check_ints("pyarrow: array", (n, start), 2)
     arrow = pyarrow()
@@ -267,7 +267,7 @@ def arrow_array(data: Any) -> Any:
 
 
 def arrow_texts() -> Pending:
-    """Stand for `pandas.arrays.ArrowStringArray`, which a state follows."""
+    """Replace `pandas.arrays.ArrowStringArray`; a state follows."""
     return Pending(_finish_arrow_texts)
 
 
@@ -280,54 +280,54 @@ def _finish_arrow_texts(state: Any) -> Any:
 
 
 def _names(old: str, name: str, new: str = "pandas.arrays") -> tuple[str, str]:
-    """Return what a type is called in pandas 3, and was before."""
+    """Return the names of a type in pandas 3 and before."""
     return f"{new}:{name}", f"pandas.core.{old}:{name}"
 
 
-NA = Known(fetch=lambda: pandas().NA)
+NA = AllowedName(fetch=lambda: pandas().NA)
 OLD_MASKED = {"IntegerArray": "integer", "FloatingArray": "floating", "BooleanArray": "boolean"}
-ARRAY_TABLE: dict[str, Known] = {
-    "pandas._libs.arrays:__pyx_unpickle_NDArrayBacked": Known(backed),
-    **dict.fromkeys(_names("arrays.datetimes", "DatetimeArray"), Known()),
-    **dict.fromkeys(_names("arrays.timedeltas", "TimedeltaArray"), Known()),
-    **dict.fromkeys(_names("arrays.period", "PeriodArray"), Known()),
-    **dict.fromkeys(_names("arrays.categorical", "Categorical", "pandas"), Known()),
-    **dict.fromkeys(_names("arrays.string_", "StringArray"), Known()),
-    **dict.fromkeys(_names("arrays.string_arrow", "ArrowStringArray"), Known(arrow_texts)),
+ARRAY_TABLE: dict[str, AllowedName] = {
+    "pandas._libs.arrays:__pyx_unpickle_NDArrayBacked": AllowedName(backed),
+    **dict.fromkeys(_names("arrays.datetimes", "DatetimeArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.timedeltas", "TimedeltaArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.period", "PeriodArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.categorical", "Categorical", "pandas"), AllowedName()),
+    **dict.fromkeys(_names("arrays.string_", "StringArray"), AllowedName()),
+    **dict.fromkeys(_names("arrays.string_arrow", "ArrowStringArray"), AllowedName(arrow_texts)),
     **{
-        path: Known(partial(masked, name))
+        path: AllowedName(partial(masked, name))
         for name, module in OLD_MASKED.items()
         for path in _names(f"arrays.{module}", name)
     },
     **{
-        path: Known(partial(plain_dtype, f"{name}Dtype"))
+        path: AllowedName(partial(plain_dtype, f"{name}Dtype"))
         for name in sorted(PLAIN)
         for module in ("integer" if "Int" in name else "floating" if "Float" in name else "boolean",)
         for path in _names(f"arrays.{module}", f"{name}Dtype", "pandas")
     },
-    **dict.fromkeys(_names("arrays.string_", "StringDtype", "pandas"), Known(string_dtype)),
-    **dict.fromkeys(_names("dtypes.dtypes", "CategoricalDtype", "pandas"), Known(categorical_dtype)),
-    **dict.fromkeys(_names("dtypes.dtypes", "DatetimeTZDtype", "pandas"), Known(zoned_dtype)),
-    **dict.fromkeys(_names("dtypes.dtypes", "PeriodDtype", "pandas"), Known(period_dtype)),
+    **dict.fromkeys(_names("arrays.string_", "StringDtype", "pandas"), AllowedName(string_dtype)),
+    **dict.fromkeys(_names("dtypes.dtypes", "CategoricalDtype", "pandas"), AllowedName(categorical_dtype)),
+    **dict.fromkeys(_names("dtypes.dtypes", "DatetimeTZDtype", "pandas"), AllowedName(zoned_dtype)),
+    **dict.fromkeys(_names("dtypes.dtypes", "PeriodDtype", "pandas"), AllowedName(period_dtype)),
     **dict.fromkeys(("pandas:NA", "pandas._libs.missing:NA"), NA),
-    "pandas._libs.tslibs.timestamps:_unpickle_timestamp": Known(timestamp),
-    "pandas._libs.tslibs.timedeltas:_timedelta_unpickle": Known(timedelta),
-    "pandas._libs.tslibs.nattype:_nat_unpickle": Known(not_a_time),
-    "pandas._libs.tslibs.nattype:__nat_unpickle": Known(not_a_time),
-    **{f"pandas._libs.tslibs.offsets:{name}": Known(partial(offset, name)) for name in OFFSETS},
-    "pyarrow.lib:type_for_alias": Known(arrow_type),
-    "pyarrow.lib:py_buffer": Known(arrow_buffer),
-    "pyarrow.lib:_restore_array": Known(arrow_array),
+    "pandas._libs.tslibs.timestamps:_unpickle_timestamp": AllowedName(timestamp),
+    "pandas._libs.tslibs.timedeltas:_timedelta_unpickle": AllowedName(timedelta),
+    "pandas._libs.tslibs.nattype:_nat_unpickle": AllowedName(not_a_time),
+    "pandas._libs.tslibs.nattype:__nat_unpickle": AllowedName(not_a_time),
+    **{f"pandas._libs.tslibs.offsets:{name}": AllowedName(partial(offset, name)) for name in OFFSETS},
+    "pyarrow.lib:type_for_alias": AllowedName(arrow_type),
+    "pyarrow.lib:py_buffer": AllowedName(arrow_buffer),
+    "pyarrow.lib:_restore_array": AllowedName(arrow_array),
 }
-"""What pickles of these name."""
+"""Names in pickles of these types."""
 
 
 MAX_COLUMNS = 1 << 20
-"""Columns of a frame; those of no rows need no bytes."""
+"""Limit of columns of a frame, which need no bytes without rows."""
 FRAME = ("_mgr", "_typ", "_metadata", "attrs", "_flags", "_name", "name")
 """Keys that the state of a frame or a series may have."""
 OLD_VERSION = "0.14.1"
-"""Where the state of a block manager has what counts; the rest of it repeats that."""
+"""Key of the relevant part of the state of a block manager; other parts repeat it."""
 
 
 class FrameBlock(NamedTuple):
@@ -340,7 +340,7 @@ class FrameBlock(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What a frame or series consists of."""
+    """The parts of a frame or series."""
 
     blocks: tuple[FrameBlock, ...]
     axes: list[Any]
@@ -348,12 +348,12 @@ class Blocks(NamedTuple):
 
 
 def block(values: Any, placement: Any, ndim: Any = 2) -> FrameBlock:
-    """Stand for `pandas._libs.internals._unpickle_block`."""
+    """Replace `pandas._libs.internals._unpickle_block`."""
     return FrameBlock(values, placement)
 
 
 def manager(*args: Any) -> Blocks | Pending:
-    """Stand for `BlockManager` and `SingleBlockManager`, which a state follows if they have no arguments."""
+    """Replace `BlockManager` and `SingleBlockManager`; a state follows if they have no arguments."""
     if not args:
         return Pending(_finish_manager)
     blocks, axes = args
@@ -376,15 +376,15 @@ def _finish_manager(state: Any) -> Blocks:
 
 def _check_axes(axes: Any) -> list[Any]:
     if not all(isinstance(axis, pandas().Index) for axis in check("pandas: axes", axes, list)):
-        raise FormatError("pandas: found an axis that is no index")
+        raise FormatError("pandas: found an axis that is not an index")
     return list(axes)
 
 
 def new_index(kind: Any, parts: Any) -> Any:
-    """Stand for `_new_Index` and its like: the type of an index, and its parts."""
+    """Replace `_new_Index` and its like: the type of an index, and its parts."""
     make = INDEXES.get(kind.name) if isinstance(kind, Global) else None
     if make is None:
-        raise wrong("pandas: index", kind, "a known type of index")
+        raise wrong("pandas: index", kind, "a supported type of index")
     return make(check("pandas: index", parts, dict))
 
 
@@ -452,7 +452,7 @@ def _column(values: Any) -> Any:
 
 
 def series() -> Pending:
-    """Stand for `pandas.Series`, which a state follows."""
+    """Replace `pandas.Series`; a state follows."""
     return Pending(_finish_series)
 
 
@@ -469,7 +469,7 @@ def _finish_series(state: Any) -> Any:
 
 
 def frame() -> Pending:
-    """Stand for `pandas.DataFrame`, which a state follows."""
+    """Replace `pandas.DataFrame`; a state follows."""
     return Pending(_finish_frame)
 
 
@@ -524,7 +524,7 @@ def _assembled(parts: list[tuple[Any, Any]], columns: Any, index: Any) -> Any:
 
 
 def _finished(made: Any, state: dict[str, Any]) -> Any:
-    """Add what users have said of a frame or a series."""
+    """Set attributes and flags of a frame or a series."""
     made.attrs = check("pandas: attrs", state.get("attrs", {}), dict)
     flags = check_state("pandas: flags", state.get("_flags", {}), ("allows_duplicate_labels",))
     if flags.get("allows_duplicate_labels") is False:
@@ -544,22 +544,22 @@ NAMES = {
     "multi": ("MultiIndex",),
     "numeric": ("Int64Index", "UInt64Index", "Float64Index"),
 }
-"""Types of index, by the modules that they have been in before pandas 3."""
-TABLE: dict[str, Known] = {
+"""Types of index, by their modules before pandas 3."""
+TABLE: dict[str, AllowedName] = {
     **ARRAY_TABLE,
-    **dict.fromkeys(("pandas:DataFrame", "pandas.core.frame:DataFrame"), Known(frame)),
-    **dict.fromkeys(("pandas:Series", "pandas.core.series:Series"), Known(series)),
-    "pandas.core.internals.managers:BlockManager": Known(manager),
-    "pandas.core.internals.managers:SingleBlockManager": Known(manager),
-    "pandas._libs.internals:_unpickle_block": Known(block),
-    "pandas.core.indexes.base:_new_Index": Known(new_index),
-    "pandas.core.indexes.datetimes:_new_DatetimeIndex": Known(new_index),
-    "pandas.core.indexes.timedeltas:_new_TimedeltaIndex": Known(new_index),
+    **dict.fromkeys(("pandas:DataFrame", "pandas.core.frame:DataFrame"), AllowedName(frame)),
+    **dict.fromkeys(("pandas:Series", "pandas.core.series:Series"), AllowedName(series)),
+    "pandas.core.internals.managers:BlockManager": AllowedName(manager),
+    "pandas.core.internals.managers:SingleBlockManager": AllowedName(manager),
+    "pandas._libs.internals:_unpickle_block": AllowedName(block),
+    "pandas.core.indexes.base:_new_Index": AllowedName(new_index),
+    "pandas.core.indexes.datetimes:_new_DatetimeIndex": AllowedName(new_index),
+    "pandas.core.indexes.timedeltas:_new_TimedeltaIndex": AllowedName(new_index),
     **{
-        path: Known()
+        path: AllowedName()
         for module, names in NAMES.items()
         for name in names
         for path in (f"pandas:{name}", f"pandas.core.indexes.{module}:{name}")
     },
 }
-"""What pickles of these name."""
+"""Names in pickles of these types."""

@@ -1,6 +1,7 @@
 """Values of the standard library: times, numbers, identifiers, paths, ranges, and the containers of `collections`.
 
-A pickle makes these containers empty and then fills them. Lists, tuples, dictionaries and sets have own opcodes.
+A pickle makes these containers empty and then fills them. Lists, tuples, dictionaries and sets have opcodes of their
+own.
 
 Sources: `__reduce__` of each in Python 3.8 to 3.13.
 """
@@ -20,35 +21,35 @@ from typing import Any
 
 from ...errors import FormatError
 from ...kernels.pickle.machine import Global, Pending
-from .known import Known, check, check_ints, check_state, wrong
+from .allowed import AllowedName, check, check_ints, check_state, wrong
 
 FACTORIES = (
     bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
     collections.OrderedDict, collections.Counter, collections.deque,
 )  # fmt: skip
-"""What may make the missing values of a defaultdict."""
+"""Factories that a defaultdict may have."""
 MAPS = {collections.OrderedDict, collections.defaultdict, collections.Counter}
 
 
 def empty_dataset() -> dict[str, Any]:
-    """Stand for a dataset of this package, which is a dictionary."""
+    """Replace a dataset of this package, which is a dictionary."""
     return {}
 
 
 def ordered_dict() -> collections.OrderedDict[Any, Any]:
-    """Stand for `collections.OrderedDict`."""
+    """Replace `collections.OrderedDict`."""
     return collections.OrderedDict()
 
 
 def default_dict(*factory: Any) -> collections.defaultdict[Any, Any]:
-    """Stand for `collections.defaultdict`."""
+    """Replace `collections.defaultdict`."""
     if len(factory) > 1 or (factory and not any(factory[0] is allowed for allowed in (None, *FACTORIES))):
         raise wrong("defaultdict", factory, "a factory that is a plain type")
     return collections.defaultdict(*factory)
 
 
 def counter(*counts: Any) -> collections.Counter[Any]:
-    """Stand for `collections.Counter`."""
+    """Replace `collections.Counter`."""
     made: collections.Counter[Any] = collections.Counter()
     if len(counts) > 1:
         raise wrong("Counter", counts, "a dictionary")
@@ -58,7 +59,7 @@ def counter(*counts: Any) -> collections.Counter[Any]:
 
 
 def deque(items: Any = (), *length: Any) -> collections.deque[Any]:
-    """Stand for `collections.deque`."""
+    """Replace `collections.deque`."""
     if type(items) not in (tuple, list) or items or len(length) > 1:
         raise wrong("deque", items, "no items and a length")
     lengths = [n if n is None else check("deque: length", n, int) for n in length]
@@ -74,7 +75,7 @@ def extend_deque(target: Any, items: list[Any]) -> bool:
 
 
 def update_map(target: Any, items: list[Any]) -> bool:
-    """Put keys and values, in turns, into a dictionary of `collections`; return whether it is one."""
+    """Put alternating keys and values into a dictionary of `collections`; return whether it is one."""
     if type(target) not in MAPS:
         return False
     for i in range(0, len(items), 2):
@@ -82,14 +83,14 @@ def update_map(target: Any, items: list[Any]) -> bool:
     return True
 
 
-CONTAINER_TABLE: dict[str, Known] = {
-    "collections:OrderedDict": Known(ordered_dict, collections.OrderedDict),
-    "collections:defaultdict": Known(default_dict, collections.defaultdict),
-    "collections:Counter": Known(counter, collections.Counter),
-    "collections:deque": Known(deque, collections.deque),
-    "ds_format.dataset:Dataset": Known(empty_dataset),
+CONTAINER_TABLE: dict[str, AllowedName] = {
+    "collections:OrderedDict": AllowedName(ordered_dict, collections.OrderedDict),
+    "collections:defaultdict": AllowedName(default_dict, collections.defaultdict),
+    "collections:Counter": AllowedName(counter, collections.Counter),
+    "collections:deque": AllowedName(deque, collections.deque),
+    "ds_format.dataset:Dataset": AllowedName(empty_dataset),
 }
-"""What pickles of these containers name."""
+"""Names in pickles of these containers."""
 
 
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
@@ -113,7 +114,7 @@ def _zone(zone: tuple[Any, ...]) -> datetime.tzinfo | None:
 
 
 def datetime_(packed: Any, *zone: Any) -> datetime.datetime:
-    """Stand for `datetime.datetime`; bit 7 of the month is the fold."""
+    """Replace `datetime.datetime`; bit 7 of the month is the fold."""
     high, low, month, day, hour, minute, second, *micro = _bytes("datetime", packed, 10)
     return datetime.datetime(
         high << 8 | low, month & 0x7F, day, hour, minute, second, int.from_bytes(micro), _zone(zone), fold=month >> 7
@@ -121,38 +122,38 @@ def datetime_(packed: Any, *zone: Any) -> datetime.datetime:
 
 
 def date(packed: Any) -> datetime.date:
-    """Stand for `datetime.date`."""
+    """Replace `datetime.date`."""
     high, low, month, day = _bytes("date", packed, 4)
     return datetime.date(high << 8 | low, month, day)
 
 
 def time(packed: Any, *zone: Any) -> datetime.time:
-    """Stand for `datetime.time`; bit 7 of the hour is the fold."""
+    """Replace `datetime.time`; bit 7 of the hour is the fold."""
     hour, minute, second, *micro = _bytes("time", packed, 6)
     return datetime.time(hour & 0x7F, minute, second, int.from_bytes(micro), _zone(zone), fold=hour >> 7)
 
 
 def timedelta(*parts: Any) -> datetime.timedelta:
-    """Stand for `datetime.timedelta`."""
+    """Replace `datetime.timedelta`."""
     return datetime.timedelta(*check_ints("timedelta", parts, 3))
 
 
 def timezone(offset: Any, *name: Any) -> datetime.timezone:
-    """Stand for `datetime.timezone`."""
+    """Replace `datetime.timezone`."""
     return datetime.timezone(check("timezone", offset, datetime.timedelta), *[check("timezone", n, str) for n in name])
 
 
 def getattr_(owner: Any, name: Any) -> Global:
-    """Stand for `getattr` in the one way in which time zones are pickled, and in no other."""
+    """Replace `getattr` as it is used in pickles of time zones, and refuse any other use."""
     if owner is not zoneinfo.ZoneInfo or name != "_unpickle":
         raise FormatError("builtins.getattr: found other arguments than ZoneInfo and its _unpickle")
     return FROM_KEY
 
 
 def zone_of(key: Any, from_cache: Any) -> zoneinfo.ZoneInfo:
-    """Stand for `zoneinfo.ZoneInfo._unpickle`."""
+    """Replace `zoneinfo.ZoneInfo._unpickle`."""
     if not ZONE.fullmatch(check("ZoneInfo", key, str)):
-        raise FormatError("ZoneInfo: found a key that is none of the time zone database")
+        raise FormatError("ZoneInfo: found a key that is not in the time zone database")
     try:
         return zoneinfo.ZoneInfo(key) if from_cache else zoneinfo.ZoneInfo.no_cache(key)
     except zoneinfo.ZoneInfoNotFoundError:
@@ -160,12 +161,12 @@ def zone_of(key: Any, from_cache: Any) -> zoneinfo.ZoneInfo:
 
 
 def decimal_(text: Any) -> decimal.Decimal:
-    """Stand for `decimal.Decimal`."""
+    """Replace `decimal.Decimal`."""
     return decimal.Decimal(check("Decimal", text, str))
 
 
 def fraction(*parts: Any) -> fractions.Fraction:
-    """Stand for `fractions.Fraction`, of a text until Python 3.11, of two numbers since."""
+    """Replace `fractions.Fraction`, of a text until Python 3.11, of two numbers since."""
     if len(parts) == 2:
         return fractions.Fraction(*check_ints("Fraction", parts, 2))
     if len(parts) != 1 or not FRACTION.fullmatch(check("Fraction", parts[0], str)):
@@ -174,7 +175,7 @@ def fraction(*parts: Any) -> fractions.Fraction:
 
 
 def uuid_() -> Pending:
-    """Stand for `uuid.UUID`."""
+    """Replace `uuid.UUID`."""
     return Pending(_finish_uuid)
 
 
@@ -189,60 +190,60 @@ def _path(kind: type[pathlib.PurePath], *parts: Any) -> pathlib.PurePath:
     return kind(*[check("path", part, str) for part in parts])
 
 
-def _local(kind: type[pathlib.PurePath], plain: type[pathlib.PurePath]) -> Known:
-    """Return a row for paths of one system, that become plain ones on the other."""
+def _local(kind: type[pathlib.PurePath], plain: type[pathlib.PurePath]) -> AllowedName:
+    """Return a row for paths of one operating system, which become pure paths on another."""
     is_ours = isinstance(pathlib.Path(), kind)
-    return Known(partial(_path, kind if is_ours else plain), kind)
+    return AllowedName(partial(_path, kind if is_ours else plain), kind)
 
 
 PATHS = {
-    "PurePosixPath": Known(partial(_path, pathlib.PurePosixPath), pathlib.PurePosixPath),
-    "PureWindowsPath": Known(partial(_path, pathlib.PureWindowsPath), pathlib.PureWindowsPath),
+    "PurePosixPath": AllowedName(partial(_path, pathlib.PurePosixPath), pathlib.PurePosixPath),
+    "PureWindowsPath": AllowedName(partial(_path, pathlib.PureWindowsPath), pathlib.PureWindowsPath),
     "PosixPath": _local(pathlib.PosixPath, pathlib.PurePosixPath),
     "WindowsPath": _local(pathlib.WindowsPath, pathlib.PureWindowsPath),
 }
 
 
 def complex_(real: Any, imaginary: Any) -> complex:
-    """Stand for `complex`."""
+    """Replace `complex`."""
     return complex(check("complex", real, float), check("complex", imaginary, float))
 
 
 def range_(*parts: Any) -> range:
-    """Stand for `range`."""
+    """Replace `range`."""
     return range(*check_ints("range", parts, 3))
 
 
 def slice_(start: Any, stop: Any, step: Any) -> slice:
-    """Stand for `slice`."""
+    """Replace `slice`."""
     return slice(start, stop, step)
 
 
 def list_() -> list[Any]:
-    """Stand for `list` without arguments, which items follow: so picklers write one whose items come one by one."""
+    """Replace `list` without arguments; items follow. Picklers write lists like this if items come one by one."""
     return []
 
 
-TABLE: dict[str, Known] = {
+TABLE: dict[str, AllowedName] = {
     **CONTAINER_TABLE,
-    "builtins:complex": Known(complex_, complex),
-    "builtins:list": Known(list_, list),
-    "builtins:range": Known(range_, range),
-    "builtins:slice": Known(slice_, slice),
-    "builtins:getattr": Known(getattr_),
-    "builtins:Ellipsis": Known(value=Ellipsis),
-    "builtins:NotImplemented": Known(value=NotImplemented),
-    **{f"builtins:{kind.__name__}": Known(value=kind) for kind in (bool, int, float, str, bytes, bytearray)},
-    **{f"builtins:{kind.__name__}": Known(value=kind) for kind in (tuple, dict, set, frozenset, object)},
-    "datetime:datetime": Known(datetime_, datetime.datetime),
-    "datetime:date": Known(date, datetime.date),
-    "datetime:time": Known(time, datetime.time),
-    "datetime:timedelta": Known(timedelta, datetime.timedelta),
-    "datetime:timezone": Known(timezone, datetime.timezone),
-    "zoneinfo:ZoneInfo": Known(value=zoneinfo.ZoneInfo),
-    "decimal:Decimal": Known(decimal_, decimal.Decimal),
-    "fractions:Fraction": Known(fraction, fractions.Fraction),
-    "uuid:UUID": Known(uuid_, uuid.UUID),
+    "builtins:complex": AllowedName(complex_, complex),
+    "builtins:list": AllowedName(list_, list),
+    "builtins:range": AllowedName(range_, range),
+    "builtins:slice": AllowedName(slice_, slice),
+    "builtins:getattr": AllowedName(getattr_),
+    "builtins:Ellipsis": AllowedName(value=Ellipsis),
+    "builtins:NotImplemented": AllowedName(value=NotImplemented),
+    **{f"builtins:{kind.__name__}": AllowedName(value=kind) for kind in (bool, int, float, str, bytes, bytearray)},
+    **{f"builtins:{kind.__name__}": AllowedName(value=kind) for kind in (tuple, dict, set, frozenset, object)},
+    "datetime:datetime": AllowedName(datetime_, datetime.datetime),
+    "datetime:date": AllowedName(date, datetime.date),
+    "datetime:time": AllowedName(time, datetime.time),
+    "datetime:timedelta": AllowedName(timedelta, datetime.timedelta),
+    "datetime:timezone": AllowedName(timezone, datetime.timezone),
+    "zoneinfo:ZoneInfo": AllowedName(value=zoneinfo.ZoneInfo),
+    "decimal:Decimal": AllowedName(decimal_, decimal.Decimal),
+    "fractions:Fraction": AllowedName(fraction, fractions.Fraction),
+    "uuid:UUID": AllowedName(uuid_, uuid.UUID),
     **{f"{module}:{name}": known for module in ("pathlib", "pathlib._local") for name, known in PATHS.items()},
 }
-"""What pickles of these values name."""
+"""Names in pickles of these values."""

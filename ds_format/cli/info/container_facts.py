@@ -11,7 +11,7 @@ from ... import binpickle
 from ...datadings import format as datadings_format
 from ...datadings.reader import MsgpackReader
 from ...drivers.binpickle_.source import BinPickleSource
-from ...drivers.records import companion
+from ...drivers.records import sidecar
 from ...errors import DsError
 from ...kernels.files.names import exists
 from ...zds.format import index_name, is_name
@@ -36,7 +36,7 @@ def _samples(path: str) -> ContainerFacts:
             "first": {"key": reader.find_key(0), "entries": _entries(reader.get(0))} if n else None,
             "index": [suffix for suffix in datadings_format.INDEX if exists(path + suffix)],
         }
-    return found, exists(path + companion.SUFFIX)
+    return found, exists(path + sidecar.SUFFIX)
 
 
 def _entries(record: Any) -> Any:
@@ -54,8 +54,8 @@ def _documents(path: str) -> ContainerFacts:
             "size": _size_of_all(path),
             "collections": {name: _collection(path, place, name) for name in names},
         }
-        has_companion = any(size_in(place, companion.member_name(name)) is not None for name in names)
-    return found, has_companion
+        has_sidecar = any(size_in(place, sidecar.member_name(name)) is not None for name in names)
+    return found, has_sidecar
 
 
 def _collection(path: str, place: StoreRoot, name: str) -> dict[str, Any]:

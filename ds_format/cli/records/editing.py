@@ -213,7 +213,7 @@ def merge(request: Request) -> Iterable[Any]:
 
 
 def _warn_of_loss(readers: list[Any]) -> None:
-    for path in [reader.companion_path for reader in readers]:
+    for path in [reader.sidecar_path for reader in readers]:
         if path is not None:
             message = f"{path}: attributes and dimensions are not kept; `ds merge` keeps them"
             warnings.warn(on_one_line(message), LossWarning, stacklevel=3)

@@ -17,7 +17,7 @@ from ...datadings.reader import MsgpackReader
 from ...datadings.sample_index import SampleIndex
 from ...datadings.writer import RawWriter
 from ...drivers.base import LossWarning
-from ...drivers.records import companion
+from ...drivers.records import sidecar
 from ...drivers.records.zds import InOrder, packed
 from ...errors import DriverError, MissingError, UnsupportedError
 from ...kernels.files.names import exists, is_folder
@@ -61,9 +61,9 @@ class SampleReader(MsgpackReader):
         super().__init__(path, **options)
 
     @property
-    def companion_path(self) -> str | None:
+    def sidecar_path(self) -> str | None:
         """The file with attributes and dimensions, if there is one."""
-        path = self.path + companion.SUFFIX
+        path = self.path + sidecar.SUFFIX
         return path if exists(path) else None
 
     def lines(self) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ class SampleReader(MsgpackReader):
             *datadings_format.INDEX,
             datadings_format.MD5,
             datadings_format.LEGACY_INDEX,
-            companion.SUFFIX,
+            sidecar.SUFFIX,
         )
         paths = [self.path + suffix for suffix in suffixes]
         return {os.path.basename(path): os.path.getsize(path) for path in paths if exists(path)}
@@ -121,11 +121,11 @@ class SampleReader(MsgpackReader):
         """
         if layout is not None:
             raise ArgumentError(f"{path}: layout is not possible with this format")
-        found = companion.find_file(self.path, len(self), self.data_size) if is_whole else None
+        found = sidecar.find_file(self.path, len(self), self.data_size) if is_whole else None
         with contextlib.ExitStack() as stack:
             if found is not None:
                 stack.enter_context(contextlib.closing(found.source))
-            yield stack.enter_context(companion.CarryingWriter(path, found))
+            yield stack.enter_context(sidecar.SidecarWriter(path, found))
 
 
 def collection_of(path: str, name: str | None, *, is_made: bool = False) -> str:
@@ -221,9 +221,9 @@ class DocumentReader(Reader):
         return document_size(self.root, self.collection)
 
     @property
-    def companion_path(self) -> str | None:
+    def sidecar_path(self) -> str | None:
         """The file with attributes and dimensions, if there is one."""
-        name = companion.member_name(self.collection)
+        name = sidecar.member_name(self.collection)
         return None if size_in(self.root, name) is None else f"{self.path}/{name}"
 
     def lines(self) -> Iterator[bytes]:
@@ -260,9 +260,9 @@ class DocumentReader(Reader):
                 lines.flush()
                 n = len(store)
             if is_whole and layout == LINES:
-                companion.carry(self.root, self.collection, len(self), folder, n)
-            elif is_whole and self.companion_path is not None:
-                message = on_one_line(f"{self.companion_path}: attributes and dimensions are not kept")
+                sidecar.copy_member(self.root, self.collection, len(self), folder, n)
+            elif is_whole and self.sidecar_path is not None:
+                message = on_one_line(f"{self.sidecar_path}: attributes and dimensions are not kept")
                 warnings.warn(message, LossWarning, stacklevel=3)
 
     def close(self) -> None:

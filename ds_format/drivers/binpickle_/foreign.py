@@ -1,10 +1,11 @@
 """Objects → variables.
 
-A dictionary with metadata under `"."` is a dataset as this package writes it. Otherwise dictionaries, and lists of
-what is no plain value, are groups; whatever can be an array is a variable. Frames of pandas are groups of columns;
-pandas is not imported: a program that has such an object has it.
+A dictionary with metadata under `"."` is a dataset written by this package. Otherwise dictionaries, and lists of
+objects that are not plain values, are groups. Objects that can be arrays are variables. Data frames of pandas are
+groups of columns. pandas is not imported here, because a program with such an object has imported it.
 
-How much an object holds is counted, since a small pickle can have one list in another ten times, and that in the next.
+The values of an object are counted, because a small pickle can have a list ten times in another one, that one ten times
+in the next, and so on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from ...base.dtypes import TYPES
 from ...base.text import escape, unescape
-from ...binpickle.machine.known import PostponedArray, PostponedMasked
+from ...binpickle.machine.allowed import PostponedArray, PostponedMasked
 from ...codec.attributes import from_json, to_json
 from ...codec.encode import properties_of, type_of
 from ...codec.header import CONTAINERS, DEPTH, PRIVATE, check_dims
@@ -27,28 +28,28 @@ from ..base import Metadata
 from ..strings import check_kind
 
 REPEATED = 1 << 20
-"""Values that may come of repeated parts, in all."""
+"""Limit of the values of repeated parts, in all."""
 TIMES = 16
-"""How often each part may be there, where that makes more."""
+"""Limit of repetitions of each part, above that limit."""
 POSTPONED = (PostponedArray, PostponedMasked)
 PLAIN = (str, bytes, bool, int, float, type(None), np.generic)
 
 
 class Measure:
-    """Counts what is made of an object: lists and values each time that they are in it, and also only once."""
+    """Counts the lists and values of an object: with repetitions, and without."""
 
     def __init__(self) -> None:
         self._sizes: dict[tuple[int, bool], int | str] = {}
-        """Of lists, by identity, and whether arrays may be in them; or what is wrong with them."""
+        """Sizes of lists, by identity and whether arrays may be in them; or an error message."""
         self._arrays: dict[int, int] = {}
-        """Values of arrays, by address; of those that are not in memory by the complement of their number."""
+        """Sizes of arrays, by address, or by the complement of their number if they are not in memory."""
         self._held: list[Any] = []
-        """What must not go, since others would get its identity."""
+        """Objects that stay alive, because others would get their identities."""
         self._n = self._total = 0
         """Lists and values, without repetitions and with them."""
 
     def check(self, value: Any, *, arrays: bool) -> None:
-        """Refuse nested lists that would become far more than they are, alone or with all that was checked before.
+        """Refuse nested lists that would take far more memory than in the file, alone or with earlier ones.
 
         Parameters
         ----------
@@ -72,13 +73,13 @@ class Measure:
         self._total = total
 
     def check_array(self, number: int, size: int) -> None:
-        """Count an array of `size` values that is buffer `number` of the file, and not in memory; as `check`."""
+        """Count an array of `size` values, buffer `number` of the file, that is not in memory; see `check`."""
         total = self._total + self._known(~number, size)
         self._compare(total)
         self._total = total
 
     def _known(self, place: int, size: int) -> int:
-        """Return the size of an array at some place, after it was counted there."""
+        """Count an array at an address, and return its size."""
         known = self._arrays.get(place, 0)
         if size > known:
             self._arrays[place] = size
@@ -93,7 +94,7 @@ class Measure:
         key = id(value), arrays
         if key not in self._sizes:
             if depth > DEPTH:
-                raise UnsupportedError(f"found more than {DEPTH} lists inside of one another")
+                raise UnsupportedError(f"found lists nested deeper than {DEPTH}")
             self._sizes[key] = "found a list that contains itself"
             self._held.append(value)
             self._n += 1
@@ -124,7 +125,7 @@ class Measure:
         return self._size_of_array(item) if isinstance(item, np.ndarray) else 1
 
     def _size_of_array(self, array: Any) -> int:
-        """Return how many values an array has; of objects, with those that are inside of them."""
+        """Return the number of values of an array, including those inside of objects."""
         size = self._known(array.ctypes.data, array.size)
         self._held.append(array)
         if array.dtype.kind == "O":
@@ -134,9 +135,9 @@ class Measure:
 
 
 INDEX = "index"
-"""What an index without a name is called."""
+"""Name of an index without a name."""
 VALUES = "data"
-"""What values without a name are called."""
+"""Name of values without a name."""
 
 
 class FrameColumn(NamedTuple):
@@ -155,7 +156,7 @@ def is_frame(value: Any) -> bool:
 
 
 def columns(value: Any) -> Iterator[FrameColumn]:
-    """Iterate over what a frame, a series or an index consists of: its index, unless that only counts, and columns."""
+    """Iterate over the columns of a frame, a series or an index, and its index, unless it only numbers the rows."""
     pandas: Any = sys.modules["pandas"]
     index = value if isinstance(value, pandas.Index) else value.index
     dim = INDEX if index.name is None else str(index.name)
@@ -200,19 +201,19 @@ EPOCH = "1970-01-01"
 
 
 class Variables(NamedTuple):
-    """What an object consists of."""
+    """The variables of an object."""
 
     arrays: dict[str, Any]
-    """Key → array, one that is postponed, or None without data."""
+    """Key → array, postponed array, or None without data."""
     meta: Metadata
     faults: dict[str, UnsupportedError]
-    """Key of each part that is no variable → why not."""
+    """Key of each part that cannot be a variable → the reason."""
     is_own: bool
-    """Whether the object has metadata as datasets have them."""
+    """Whether the object has metadata of a dataset."""
 
 
 class _Found(NamedTuple):
-    """What was found so far."""
+    """The variables so far."""
 
     arrays: dict[str, Any]
     meta: Metadata
@@ -226,7 +227,7 @@ def variables(root: Any) -> Variables:
     Raises
     ------
     UnsupportedError, FormatError
-        If it has metadata that do not fit a dataset, or two parts of one name.
+        If its metadata do not fit a dataset, or two parts have the same name.
     """
     given = root.get(META) if type(root) is dict else None
     found = _Found({}, {}, {}, Measure())
@@ -267,13 +268,13 @@ def _take_dataset(root: dict[Any, Any], given: dict[Any, Any], found: _Found) ->
 def _attributes(entry: dict[Any, Any], measure: Measure) -> dict[str, Any]:
     for key in entry:
         if type(key) is not str:
-            raise UnsupportedError(f"attribute {key!r:.60}: found a name that is no text")
+            raise UnsupportedError(f"attribute {key!r:.60}: found a name that is not text")
     measure.check(entry, arrays=True)
     return from_json(to_json(entry, PRIVATE))
 
 
 def _walk(value: Any, prefix: str, found: _Found, seen: set[int]) -> None:
-    """Take what is in a group; none is gone through twice, since objects may contain themselves."""
+    """Add the variables of a group. Each group is visited once, because objects may contain themselves."""
     seen.add(id(value))
     if is_frame(value):
         for column in columns(value):
@@ -292,14 +293,14 @@ def _walk(value: Any, prefix: str, found: _Found, seen: set[int]) -> None:
 
 
 def _is_group(item: Any) -> bool:
-    """Whether this has parts: a dictionary, a frame, or a list of more than values."""
+    """Whether an item is a group: a dictionary, a frame, or a list of other objects than values."""
     if type(item) in (list, tuple):
         return any(isinstance(part, (np.ndarray, *POSTPONED)) or type(part) is dict or is_frame(part) for part in item)
     return type(item) is dict or is_frame(item)
 
 
 def _label(key: Any, measure: Measure) -> str:
-    """Return what a key is called, if that is not far longer than the key."""
+    """Return the text of a key, unless it is far longer than the key."""
     if type(key) is frozenset:
         raise UnsupportedError("found a frozenset as key, expected text")
     measure.check(key, arrays=False)
@@ -344,7 +345,7 @@ def _refuse(name: str, error: UnsupportedError, found: _Found) -> None:
 
 
 def _array(value: Any, hint: str | None, measure: Measure) -> tuple[Any, dict[str, Any]]:
-    """Return data as an array, strings as objects, and the attributes that dates need."""
+    """Return data as an array, with strings as objects, and attributes of dates."""
     if isinstance(value, POSTPONED):
         for part in value if isinstance(value, PostponedMasked) else [value]:
             measure.check_array(part.number, part.size)

@@ -1,6 +1,6 @@
-"""Writing: a dataset as an object, arrays first, piece by piece, and their pickle at the end.
+"""Writing: a dataset as an object, with arrays first, piece by piece, and the pickle at the end.
 
-Arrays are in the file when the pickle is made. Texts wait in a file without a name: the pickle has them.
+When the pickle is made, arrays are in the file already. Texts are part of the pickle, and wait in a temporary file.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from ..strings import as_objects, as_text, check_kind
 
 
 class Texts:
-    """Stands for an array of strings, which come one by one.
+    """Placeholder of an array of strings, which come one by one.
 
     Parameters
     ----------
     shape : tuple of int
     blocks : iterable of ndarray
-        Of objects, together as many as the shape says.
+        Arrays of objects, with as many values in all as the shape has.
     """
 
     def __init__(self, shape: tuple[int, ...], blocks: Iterable[Any]):
@@ -49,14 +49,14 @@ class Texts:
 
 
 class MaskedParts:
-    """Stands for a masked array, of an array or `Texts` and of an array of booleans."""
+    """Placeholder of a masked array: an array or `Texts`, and an array of booleans."""
 
     def __init__(self, data: Any, mask: Any):
         self.data, self.mask = data, mask
 
 
 class _Items:
-    """Stands for the list of the items of blocks."""
+    """Placeholder of a list with the items of blocks."""
 
     def __init__(self, blocks: Iterable[Any]):
         self.blocks = blocks
@@ -68,11 +68,11 @@ def dump_parts(obj: Any, file: Any, is_in_band: Callable[[pickle.PickleBuffer], 
     Parameters
     ----------
     obj : object
-        Of plain containers and values, arrays, `Texts` and `Masked`.
+        Plain containers and values, arrays, `Texts` and `MaskedParts`.
     file : object
-        With `write`.
+        With a method `write`.
     is_in_band : callable
-        Takes each buffer, in order, and says whether it is to be in the pickle.
+        Called with each buffer, in order; returns whether it becomes a part of the pickle.
     """
     pickler = _Pickler(file, PROTOCOL, buffer_callback=is_in_band)
     pickler.fast = True  # else it would remember each string
@@ -93,12 +93,12 @@ class _Pickler(pickle.Pickler):
 
 
 class BlockPool:
-    """Blocks of many variables to go through later: in memory while they are small, then in a file without a name.
+    """Blocks of many variables for later: in memory while they are small, then in a temporary file.
 
     Parameters
     ----------
     path : str
-        The file that the blocks are for: the other one is in its folder, and errors have its name.
+        The output file. The temporary file is in its folder, and errors have its name.
     """
 
     def __init__(self, path: str):
@@ -116,7 +116,7 @@ class BlockPool:
         return PooledBlocks(self._file, start, n)
 
     def close(self) -> None:
-        """Give back memory and file."""
+        """Release memory and file."""
         self._file.close()
 
 
@@ -136,7 +136,7 @@ class PooledBlocks(Opened):
 
 
 STORED = PRIVATE | {".size", ".type"}
-"""Properties that are made anew from the data."""
+"""Properties that follow from the data."""
 
 
 class WrittenArray(NamedTuple):
@@ -159,9 +159,9 @@ class BinPickleSink(FileSink):
     mappable : bool
         Align all arrays to pages.
     version : int
-        Of the format, 1 or 2.
+        Version of the format, 1 or 2.
     atomic, durable : bool
-        As `target.Target`.
+        As for `target.Target`.
 
     Raises
     ------
@@ -170,7 +170,7 @@ class BinPickleSink(FileSink):
     VersionError
         If there is no such version.
     UnsupportedError
-        If an attribute is of a type that a dataset cannot hold.
+        If an attribute has a type that a dataset cannot hold.
     """
 
     def __init__(
@@ -292,14 +292,14 @@ class BinPickleSink(FileSink):
 
 
 class _Views:
-    """Arrays that are in the file already: their pickle needs their places, and nobody reads them."""
+    """Arrays that are in the file already. The pickle needs their positions only, not their values."""
 
     def __init__(self, file: Body):
         self._map = mapped(file).memory
         self._entries: dict[int, IndexEntry] = {}
 
     def of(self, made: Any) -> Any:
-        """Return what a variable is in the object."""
+        """Return the value of a variable in the object."""
         if isinstance(made, MaskedParts):
             return MaskedParts(self.of(made.data), self.of(made.mask))
         if not isinstance(made, WrittenArray):
@@ -318,7 +318,7 @@ class _Views:
 
 
 class _Arrays:
-    """The blocks of a variable as arrays, of which all are of the type of the first one, and as many as expected."""
+    """The blocks of a variable as arrays, checked to have the type of the first one and the expected size."""
 
     def __init__(self, shape: tuple[int, ...], hint: str | None, blocks: Iterable[Any]):
         self.shape, self._hint, self._rest = shape, hint, iter(blocks)
@@ -345,7 +345,7 @@ class _Arrays:
 
 
 class _Mask:
-    """Which values are missing; nothing is written before the first one is."""
+    """The mask of missing values. It is not written before the first one is missing."""
 
     def __init__(self, writer: BufferWriter, offset: int):
         self.stored: Piecewise | None = None
@@ -353,11 +353,11 @@ class _Mask:
 
     @property
     def end(self) -> int:
-        """Bytes from the start of the file to what is behind it."""
+        """Bytes from the start of the file to its end."""
         return self._offset if self.stored is None else self.stored.end
 
     def add(self, array: Any) -> Any:
-        """Take the next values into account; return which of them are missing, None if none is."""
+        """Add the next values; return the mask of those that are missing, None if none is."""
         flags: Any = np.ma.getmask(array)
         is_any = flags is not np.ma.nomask and bool(flags.any())
         if is_any and self.stored is None:
@@ -372,7 +372,7 @@ class _Mask:
 
 
 def _filled(arrays: _Arrays, mask: _Mask) -> Iterator[Any]:
-    """Yield strings as objects, empty where one is missing."""
+    """Yield strings as objects; missing ones are empty."""
     is_text = arrays.type.name == "unicode"
     for array in arrays:
         flags = mask.add(array)

@@ -1,4 +1,4 @@
-"""Reading: the object of a file as a Source, whose arrays stay in the file until they are read; and checking a file."""
+"""Reading: the object of a file as a Source, with arrays read on demand; and checking a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...base.progress import Progress
 from ...base.text import unescape
 from ...binpickle import format
-from ...binpickle.machine.known import PostponedArray, PostponedMasked
+from ...binpickle.machine.allowed import PostponedArray, PostponedMasked
 from ...binpickle.reader import BinPickleFile
 from ...body import path_text
 from ...body.body import PIECE_SIZE
@@ -42,7 +42,7 @@ from .foreign import POSTPONED, variables
 class Arrays:
     """The arrays of an open file.
 
-    What is encoded is decoded when it is wanted first, and stays in memory.
+    Compressed arrays are decoded on first access, and stay in memory.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class Arrays:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
         self._decoded = {}
 
     def whole(self, array: PostponedArray) -> NDArray[Any]:
-        """Return an array that may be changed, its checksum compared.
+        """Return a writable array, after comparing its checksum.
 
         Raises
         ------
@@ -72,19 +72,19 @@ class Arrays:
         return array.over(self._file.read_entry(array.number))
 
     def _decode(self, array: PostponedArray) -> NDArray[Any]:
-        """Return an array of what is decoded, which others have, too."""
+        """Return a decoded array, which shares memory with other results."""
         with self._lock:
             if array.number not in self._decoded:
                 self._decoded[array.number] = self._file.read_entry(array.number)
             return array.over(self._decoded[array.number])
 
     def part(self, array: PostponedArray, index: Sequence[Any]) -> NDArray[Any]:
-        """Return the part of an array that a normalized index selects, which may be changed; all of it as `whole`.
+        """Return a writable part of an array by a normalized index; all of it as `whole`.
 
         Raises
         ------
         IntegrityError, TruncatedError, FormatError
-            As `whole`; a checksum is compared only if all is read.
+            As from `whole`. The checksum is compared only if all values are read.
         """
         if is_whole(index, array.shape):
             return self.whole(array)
@@ -98,14 +98,14 @@ class Arrays:
         return found.transpose(np.argsort(np.argsort(kept)))
 
     def blocks(self, array: PostponedArray, item_size: int, budget: int) -> Iterator[NDArray[Any]]:
-        """Yield an array in blocks that may be changed, as `block_slices` says.
+        """Yield an array in writable blocks, cut by `block_slices`.
 
         Raises
         ------
         IntegrityError
             At the end, if its checksum differs.
         TruncatedError, FormatError
-            As `whole`.
+            As from `whole`.
         """
         entry = self._file.entries[array.number]
         is_in_order = not entry.steps and array.axes == tuple(range(len(array.axes)))
@@ -126,7 +126,7 @@ class Arrays:
         return self._slab(array, stored).transpose(array.axes)
 
     def _slab(self, array: PostponedArray, slices: Slices) -> NDArray[Any]:
-        """Return a slab of the array as it is stored, in C order: slices of step 1, one for each dimension."""
+        """Return a slab of the stored array, in C order: slices of step 1, one for each dimension."""
         shape, dtype = array.stored, array.dtype
         out: NDArray[Any] = np.empty([part.stop - part.start for part in slices], dtype)
         if not out.size:
@@ -152,7 +152,7 @@ class Arrays:
 
 
 def _pieces(starts: NDArray[np.int64], item: range, inner: int) -> Iterator[tuple[slice, slice, NDArray[np.int64]]]:
-    """Cut what is read into pieces: which stretches, which positions of each, and where they begin in bytes."""
+    """Cut ranges into pieces: the rows, the positions in each, and their starts in bytes."""
     step = max(1, min(len(item), PIECE_SIZE // inner))
     batch = max(1, PIECE_SIZE // (inner * len(item))) if step == len(item) else 1
     for i in range(0, len(starts), batch):
@@ -164,27 +164,27 @@ def _pieces(starts: NDArray[np.int64], item: range, inner: int) -> Iterator[tupl
 class BinPickleSource(Reopened):
     """A BinPickle file; see `ds_format.drivers.base.Source`.
 
-    Arrays in dictionaries and lists are read when they are wanted, and then only the part that is; what they are parts
-    of, texts, and what pandas needs, is in memory. The checksum of an array is compared when all of it is read.
-    Nothing is mapped: a file that somebody shortens meanwhile is an error.
+    Arrays in dictionaries and lists are read on demand, and only the requested part. Everything else, such as texts
+    and data of pandas, is in memory. The checksum of an array is compared when all of it is read. Nothing is mapped, so
+    that truncating the file is an error.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     skip_unsupported : bool
-        Leave out parts of the object that are no variables, with a `LossWarning`. Else they are listed, and reading
+        Omit parts of the object that cannot be variables, with a `LossWarning`. By default they are listed, and reading
         them is an error.
 
     Raises
     ------
     OSError
-        As `open` would.
+        As from `open`.
     FormatError, IntegrityError
-        If it is no BinPickle file, or damaged.
+        If it is not a BinPickle file, or is damaged.
     UnsafeError
         If it has anything that could run code.
     UnsupportedError
-        If its object has metadata that no dataset can have.
+        If its object has metadata that do not fit a dataset.
     """
 
     meta: Metadata
@@ -279,12 +279,12 @@ class BinPickleSource(Reopened):
         return self._arrays[name]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._stored.close()
 
 
 def _native(array: Any, *, copy: bool) -> Any:
-    """Return values in native byte order and in C order, strings as objects; a copy if that is needed, or wanted."""
+    """Return values in native byte order and C order, with strings as objects; a copy if necessary or requested."""
     if array.dtype.kind in "SU":
         return (np.asarray(array) if isinstance(array, np.generic) else array).astype(object)
     native = array.astype(array.dtype.newbyteorder("="), order="C", copy=copy)
@@ -292,13 +292,13 @@ def _native(array: Any, *, copy: bool) -> Any:
 
 
 TRUSTED = "trusted=True"
-"""In the message of an `UnsafeError` about what is loaded with this option."""
+"""Part of the message of an `UnsafeError` if this option would load the object."""
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> BinPickleSource | None:
-    """Compare all checksums, decode what is encoded, and make the object, without running code.
+    """Compare all checksums, decode compressed buffers, and make the object, without running code.
 
-    A sound file that loads with `trusted=True` only has a warning.
+    A correct file that only `trusted=True` loads is a warning.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     Raises
     ------
     DsError, OSError
-        If it is no BinPickle file, or cannot be read.
+        If it is not a BinPickle file, or cannot be read.
     """
     name = path_text(path)
     with BinPickleFile(name) as file:

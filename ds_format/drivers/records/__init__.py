@@ -1,11 +1,11 @@
 """Records: a dataset as samples or documents, one for each position along one dimension, and back.
 
-What is the same for all records stands in a companion, a ds file of the whole dataset in which that one dimension has
-the size 0: variables without the dimension, all attributes, types, names and order. So the data are plain for other
-programs, and nothing is lost here. The companion knows the data that it belongs to; without it, or beside other data,
-the variables are inferred from the records, as with data of other programs. Shared by all containers::
+Everything that is the same for all records is in a sidecar file: a ds file of the whole dataset in which that one
+dimension has the size 0. It has the variables without the dimension, all attributes, types, names and the order. So
+the data are plain for other programs, and nothing is lost here. The sidecar file identifies its data. Without it, or
+next to other data, variables are inferred from the records, as with data of other programs. Shared by all containers::
 
-    companion.py   what is the same for all records
+    sidecar.py     everything that is the same for all records
     schema.py      records of other programs → variables
     columns.py     arrays ↔ values of records
     sink.py  source.py

@@ -1,13 +1,13 @@
-"""Arrays of n records ↔ lists of n values: of samples, which have arrays of their own, and of documents of JSON.
+"""Arrays of n records ↔ lists of n values: for samples, which can have arrays, and for documents of JSON.
 
-In documents, numbers and text are what they are in JSON, with these additions. The type of a variable
-tells them apart from text:
+In documents, numbers and text are those of JSON, with these additions. The type of the variable distinguishes them
+from text:
 
 =====================  ===================================================================================
 missing                null
 NaN, infinity          "NaN", "-NaN", "Infinity", "-Infinity"; "NaN(7ff8000000000001)" is a NaN by its bits
-float32                the shortest number that is read as this one
-str (bytes)            text of one character, U+0000 to U+00FF, for each byte
+float32                the shortest number that identifies it
+str (bytes)            text with one character, U+0000 to U+00FF, for each byte
 =====================  ===================================================================================
 """
 
@@ -30,25 +30,25 @@ from ..strings import as_objects
 from .schema import INTEGER, UNKNOWN, WORD, Description
 
 MASK = ".mask"
-"""What the name of an entry ends with that says which values of an array are missing."""
+"""Suffix of the entry with the mask of missing values of an array."""
 PLAIN = ("int64", "float64", "bool")
-"""Types whose numbers msgpack has, too."""
+"""Types of numbers that msgpack has."""
 SAMPLE_SCALARS = {int: INTEGER, float: "float64", bool: "bool", str: "unicode", bytes: "str"}
-"""What msgpack has; each integer in its smallest form."""
+"""Types of msgpack; each integer has its smallest form."""
 DOCUMENT_SCALARS = {int: INTEGER, float: "float64", bool: "bool"}
-"""What JSON has; text may be a word that stands for a number."""
+"""Types of JSON; text may be a word for a number."""
 WORDS = {"NaN": math.nan, "-NaN": -math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""Numbers that JSON does not know."""
+"""Words for numbers that JSON does not have."""
 SINGLE = 1 << 24
-"""Up to here float32 has all integers."""
+"""Limit up to which float32 holds all integers."""
 BITS = re.compile(r"NaN\(([0-9a-f]{8}|[0-9a-f]{16})\)")
 KINDS: dict[str, set[type]] = {"f": {int, float, str}, "i": {int}, "u": {int}, "?": {bool}, "O": {str}}
-"""First letter of a type's code → what values of JSON may stand for its values."""
+"""First letter of a type code → types of its values in JSON."""
 _TEXT, _WORD = Description(("unicode",)), Description((WORD,))
 
 
 def values_for_samples(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]:
-    """Return an array as entries of samples.
+    """Convert an array to entries of samples.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def values_for_samples(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]
     Returns
     -------
     list
-        n values: None where a single one is missing; arrays of numbers, which are 0 where one is missing; nested lists
-        of strings, None where one is missing.
+        n values. Scalars, or None where missing; arrays of numbers, 0 where missing; nested lists of strings, None
+        where missing.
     ndarray or None
-        (n, ...) bool: which values are missing of arrays of numbers, that have any.
+        (n, ...) bool: mask of missing values for arrays of numbers, if any is missing.
     """
     if array.dtype.kind in "OSUT":
         values, mask = as_objects(array)
@@ -87,20 +87,20 @@ def values_for_samples(array: Any) -> tuple[list[Any], NDArray[np.bool_] | None]
 def array_of_samples(
     values: Sequence[Any], masks: Sequence[Any] | None, type_name: str, shape: tuple[int, ...], numbers: Sequence[int]
 ) -> Any:
-    """Return entries of samples as an array.
+    """Convert entries of samples to an array.
 
     Parameters
     ----------
     values : sequence
-        n values, as `values_for_samples` makes them.
+        n values, as from `values_for_samples`.
     masks : sequence, optional
-        n masks, of those samples that have one.
+        n masks, or None for samples without one.
     type_name : str
         The ds type.
     shape : tuple of int
-        Of one value.
+        Shape of one value.
     numbers : sequence of int
-        Of the samples, for messages.
+        Numbers of the samples, for messages.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def array_of_samples(
     Raises
     ------
     FormatError
-        If a value is not of this type and shape; the message names the sample.
+        If a value has another type or shape; the message names the sample.
     """
     ds_type = TYPES[type_name]
     gone = np.zeros((len(values), *shape), np.bool_)
@@ -126,7 +126,7 @@ def array_of_samples(
 
 
 def _arrays(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return arrays as one, and note in `gone` which values are missing."""
+    """Join arrays, and set the mask `gone` of missing values."""
     out = np.zeros(gone.shape, ds_type.code)
     shape = out.shape[1:]
     if ds_type.is_string:
@@ -142,7 +142,7 @@ def _arrays(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbe
 
 
 def _one(value: Any, type_name: str, dtype: np.dtype[Any], shape: tuple[int, ...], i: int) -> tuple[Any, Any]:
-    """Return values and mask of one array, which may be nested lists."""
+    """Return values and mask of an array or nested lists."""
     try:
         array = as_array(value)
     except UnsupportedError as error:
@@ -172,7 +172,7 @@ def _kind(ds_type: Type) -> type[str] | type[bytes]:
 
 
 def _strings(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return strings as an array, and note in `gone` which are missing."""
+    """Convert strings to an array, and set the mask `gone` of missing values."""
     kind = _kind(ds_type)
     if {*map(type, values)} != {kind}:
         for i, value in enumerate(values):
@@ -186,7 +186,7 @@ def _strings(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numb
 
 
 def _scalars(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return numbers as an array, and note in `gone` which are missing."""
+    """Convert numbers to an array, and set the mask `gone` of missing values."""
     dtype = np.dtype(ds_type.code)
     out = np.zeros(len(values), dtype)
     gone[:] = [value is None for value in values]
@@ -204,7 +204,7 @@ def _scalars(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numb
 
 
 def _wrong_number(values: Sequence[Any], ds_type: Type, numbers: Sequence[int]) -> FormatError:
-    """Return the error that names the first value that is no number of a type."""
+    """Return the error that names the first value of another type."""
     for i, value in enumerate(values):
         alone = np.asarray(value)
         if value is not None and (alone.shape or alone.dtype.newbyteorder("=") != np.dtype(ds_type.code)):
@@ -214,7 +214,7 @@ def _wrong_number(values: Sequence[Any], ds_type: Type, numbers: Sequence[int]) 
 
 
 def describe_sample_value(value: Any) -> Description:
-    """Return type and shape of anything but a number or string of msgpack."""
+    """Return type and shape of a value that is not a scalar of msgpack."""
     kind = type(value).__name__
     if isinstance(value, (list, np.ndarray, np.generic)):
         try:
@@ -226,7 +226,7 @@ def describe_sample_value(value: Any) -> Description:
 
 
 def values_for_documents(array: Any) -> list[Any]:
-    """Return an array as values of documents.
+    """Convert an array to values of documents.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def values_for_documents(array: Any) -> list[Any]:
     Returns
     -------
     list
-        n values, or nested lists of these.
+        n values, or nested lists.
     """
     mask: Any
     if array.dtype.kind in "OSUT":
@@ -259,7 +259,7 @@ def values_for_documents(array: Any) -> list[Any]:
 
 
 def _texts(objects: NDArray[Any]) -> NDArray[Any]:
-    """Return byte strings as text of a character for each byte, and text as it is."""
+    """Convert byte strings to text with a character for each byte. Text stays as it is."""
     values = objects.ravel().tolist()
     if bytes not in {*map(type, values)}:
         return objects
@@ -268,14 +268,14 @@ def _texts(objects: NDArray[Any]) -> NDArray[Any]:
 
 
 def _shortest(data: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return float64 whose decimals are those of float32."""
+    """Convert float32 to float64 with the same shortest decimals."""
     with np.errstate(invalid="ignore", over="ignore"):
         found: NDArray[np.float64] = data.astype("U32").astype(np.float64)
         return np.where(found.astype(np.float32) == data, found, data.astype(np.float64))
 
 
 def _word(value: np.floating[Any]) -> str:
-    """Return what stands for a number that JSON does not know."""
+    """Return the word for a number that JSON does not have."""
     if np.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     bits = value.view(f"u{value.itemsize}")
@@ -286,7 +286,7 @@ def _word(value: np.floating[Any]) -> str:
 
 
 def number(word: str, dtype: np.dtype[Any]) -> Any:
-    """Return the number that a word stands for, or None."""
+    """Return the number of a word, or None."""
     if word in WORDS:
         return dtype.type(WORDS[word])
     if not word.startswith("NaN("):
@@ -302,18 +302,18 @@ def number(word: str, dtype: np.dtype[Any]) -> Any:
 def array_of_documents(
     values: Sequence[Any], type_name: str, shape: tuple[int, ...], named: Callable[[int], str]
 ) -> Any:
-    """Return values of documents as an array.
+    """Convert values of documents to an array.
 
     Parameters
     ----------
     values : sequence
-        n values, as `values_for_documents` makes them; None for whole ones that are missing.
+        n values, as from `values_for_documents`; None if a whole one is missing.
     type_name : str
         The ds type.
     shape : tuple of int
-        Of one value.
+        Shape of one value.
     named : callable
-        What the document of value i is called, for messages.
+        Returns the name of the document of value i, for messages.
 
     Returns
     -------
@@ -322,7 +322,7 @@ def array_of_documents(
     Raises
     ------
     FormatError
-        If a value is not of this type and shape; the message names the document.
+        If a value has another type or shape; the message names the document.
     """
     ds_type = TYPES[type_name]
     if 0 in (len(values), *shape):
@@ -330,12 +330,12 @@ def array_of_documents(
     out = _document_array(values, ds_type, shape)
     if out is None:
         i = next(i for i, value in enumerate(values) if _document_array([value], ds_type, shape) is None)
-        raise FormatError(f"{named(i)}: found {_told(values[i])}, expected {_expected(ds_type, shape)}")
+        raise FormatError(f"{named(i)}: found {_shown(values[i])}, expected {_expected(ds_type, shape)}")
     return out
 
 
 def _document_array(values: Sequence[Any], ds_type: Type, shape: tuple[int, ...]) -> Any:
-    """Return values as an array, or None if one is not of this type and shape."""
+    """Convert values to an array; None if one has another type or shape."""
     objects = _objects(values, shape)
     if objects is None:
         return None
@@ -353,7 +353,7 @@ def _document_array(values: Sequence[Any], ds_type: Type, shape: tuple[int, ...]
 
 
 def _objects(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
-    """Return values as objects, or None if one has not this shape."""
+    """Convert values to an array of objects; None if one has another shape."""
     if not shape:
         return np.fromiter(values, object, len(values))
     nothing = np.full(shape, None, object).tolist()
@@ -365,12 +365,12 @@ def _objects(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any] | No
 
 
 def _typed(objects: NDArray[Any], kinds: set[type], ds_type: Type) -> NDArray[Any] | None:
-    """Return objects of the right kinds as an array of a type, or None if it cannot hold them.
+    """Convert objects of the right kinds to an array of a type; None if it cannot hold them.
 
     Raises
     ------
     OverflowError, UnicodeEncodeError
-        Likewise.
+        Also if it cannot hold them.
     """
     if ds_type.name == "str":
         strings = [text.encode("latin-1") for text in objects.flat]
@@ -385,7 +385,7 @@ def _typed(objects: NDArray[Any], kinds: set[type], ds_type: Type) -> NDArray[An
 
 
 def _floats(objects: NDArray[Any], kinds: set[type], dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """Return numbers, and words that stand for some, as floats; None if there is another word, or a digit is lost."""
+    """Convert numbers, and words for numbers, to floats; None if there is another word, or a digit would be lost."""
     values = objects.tolist() if kinds & {int, str} else []
     words = {i: number(value, dtype) for i, value in enumerate(values) if type(value) is str}
     if any(found is None for found in words.values()):
@@ -404,7 +404,7 @@ def _floats(objects: NDArray[Any], kinds: set[type], dtype: np.dtype[Any]) -> ND
     return out
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return {dict: "an object", list: "a list", NoneType: "null"}.get(type(value)) or f"{value!r:.60}"
 
 
@@ -413,7 +413,7 @@ def _expected(ds_type: Type, shape: tuple[int, ...]) -> str:
 
 
 def describe_document_value(value: Any) -> Description:
-    """Return type and shape of a text or list of JSON."""
+    """Return type and shape of a string or list of JSON."""
     if type(value) is str:
         return _WORD if number(value, np.dtype(np.float64)) is not None else _TEXT
     try:

@@ -4,10 +4,10 @@ A sample has the entry `key`, and one for each variable that has the dimension, 
 
     {"key": "0", "time": 6.0, "pressure": array of (lat, lon), "pressure.mask": array of bool, "name": "Brno"}
 
-Numbers are NumPy scalars of their type; int64, float64 and booleans are those of msgpack; text and byte strings are
-what they are, in lists where a record has several. A missing value is nil; for arrays of numbers the entry with
-`.mask` says which values are missing, in all samples of a variable that has any. The companion is the file `D.meta` of
-the data file D.
+Numbers are NumPy scalars of their type, except int64, float64 and booleans, which are those of msgpack. Text and byte
+strings stay as they are, in lists where a record has several. A missing value is nil. For arrays of numbers the entry
+with `.mask` marks the missing values, in all samples of a variable that has any. The sidecar file of the data file D is
+`D.meta`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from ...errors import FormatError, UnsupportedError
 from ...kernels.files.names import exists
 from ..base import ERROR, WARNING, Metadata, Problem, Report
 from ..ds.source import DsSource
-from . import companion
+from . import sidecar
 from .columns import MASK, SAMPLE_SCALARS, array_of_samples, describe_sample_value, values_for_samples
-from .companion import SUFFIX, find_file, prepare
 from .schema import RecordSchema
+from .sidecar import SUFFIX, find_file, prepare_file
 from .sink import RecordBlock, RecordSink, RecordsPlan, record_blocks
 from .source import RecordSource
 
 __all__ = ["check", "create", "open", "publish", "reindex"]
 
 OPTIONAL = (format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5)
-"""Files without which a dataset is read, too."""
+"""Files that a dataset does not need for reading."""
 
 
 def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
@@ -64,12 +64,12 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource:
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> RecordSource | None:
-    """Check all files of a dataset but the companion.
+    """Check all files of a dataset except the sidecar file.
 
     Returns
     -------
     RecordSource, optional
-        If its variables are still to be read: this package wrote it, and there was no error.
+        If its variables are still to be checked: this package wrote it, and there was no error.
 
     Raises
     ------
@@ -77,16 +77,16 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
         If there is no data file.
     """
     name = path_text(path)
-    told: set[str] = set()
+    reported: set[str] = set()
     has_errors = False
-    for found in verify(name, progress=progress):
-        is_absent = _is_absent(found.file)
-        if is_absent and found.file in told:
+    for flaw in verify(name, progress=progress):
+        is_absent = _is_absent(flaw.file)
+        if is_absent and flaw.file in reported:
             continue
-        told.add(found.file)
-        is_error = not is_absent and found.file != hidden_name(name, JOURNAL)
+        reported.add(flaw.file)
+        is_error = not is_absent and flaw.file != hidden_name(name, JOURNAL)
         has_errors |= is_error
-        report(Problem(found.file, None, found.message, ERROR if is_error else WARNING))
+        report(Problem(flaw.file, None, flaw.message, ERROR if is_error else WARNING))
     if has_errors or not exists(current_name(name, SUFFIX)):
         return None
     return RecordSource(SampleRecords(name), skip_unsupported=True)
@@ -108,14 +108,14 @@ class SampleRecords:
         self.path = path_text(path)
         self._reader = MsgpackReader(self.path)
         self.size = self._reader.data_size
-        self.companion = find_file(self.path, len(self._reader), self.size)
+        self.sidecar = find_file(self.path, len(self._reader), self.size)
 
     def __len__(self) -> int:
         return len(self._reader)
 
     def take(self, positions: Sequence[int]) -> Iterator[Any]:
-        """Yield samples; those of other programs need not have their keys, which then come from the index."""
-        if self.companion is not None:
+        """Yield samples. Those of other programs may lack their keys, which then come from the index."""
+        if self.sidecar is not None:
             yield from map(self._checked, self._reader.take(positions), positions)
             return
         for number, (key, sample) in zip(positions, self._reader.take(positions, yield_key=True), strict=True):
@@ -132,7 +132,7 @@ class SampleRecords:
         """Return a variable of some samples; see `Records.column`."""
         text = unescape(name)
         values = [sample.get(text) for sample in records]
-        is_masked = shape and self.companion is not None
+        is_masked = shape and self.sidecar is not None
         masks = [sample.get(text + MASK) for sample in records] if is_masked else None
         return array_of_samples(values, masks, type_name, shape, numbers)
 
@@ -144,14 +144,14 @@ class SampleRecords:
                 if isinstance(name, str):
                     schema.add(name, value)
                 else:
-                    schema.refuse(repr(name), "found a name that is no text")
+                    schema.refuse(repr(name), "found a name that is not text")
         return schema.metadata(len(self), self.path, KEY if len(self) else None)
 
     def close(self) -> None:
         """Release the files."""
         self._reader.close()
-        if self.companion is not None:
-            self.companion.source.close()
+        if self.sidecar is not None:
+            self.sidecar.source.close()
 
 
 class SampleSink(RecordSink):
@@ -180,7 +180,7 @@ class SampleSink(RecordSink):
             if key + MASK in plan.axes:
                 name = unescape(key)
                 raise UnsupportedError(
-                    f'the entry "{name}{MASK}" of a sample says where "{name}" is missing', variable=name + MASK
+                    f'the entry "{name}{MASK}" of a sample is the mask of "{name}"', variable=name + MASK
                 )
 
     def _store(self, source: DsSource) -> None:
@@ -188,7 +188,7 @@ class SampleSink(RecordSink):
         self._writer.close()
 
     def abort(self) -> None:
-        """Leave no trace of what is not finished."""
+        """Remove everything that was not committed."""
         try:
             self._writer.abort()
         finally:
@@ -196,7 +196,7 @@ class SampleSink(RecordSink):
 
 
 class _SampleWriter(FileWriter):
-    """Puts the companion beside the dataset when that is finished."""
+    """Writes samples, and the sidecar file when the dataset is finished."""
 
     def __init__(self, path: str, meta: Metadata, plan: RecordsPlan, durable: bool):
         super().__init__(path, overwrite=True, total=plan.n, durable=durable)
@@ -214,10 +214,10 @@ class _SampleWriter(FileWriter):
                     raise error if name is None else error.at(variable=unescape(name))
 
     def _prepare_others(self, claim: Claim) -> None:
-        meta = companion.of_written(self._meta, self._source)
+        meta = sidecar.with_stored_types(self._meta, self._source)
         digest = self._digest.hexdigest()
-        of_data = companion.record(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
-        prepare(claim, meta, of_data, self._source)
+        of_data = sidecar.records_property(self._plan.axes, len(self), self._end, self._source.meta, md5=digest)
+        prepare_file(claim, meta, of_data, self._source)
 
 
 def _samples(block: RecordBlock, meta: Metadata) -> Iterator[dict[str, Any]]:

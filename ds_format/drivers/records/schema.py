@@ -1,6 +1,6 @@
 """Records of other programs → variables along one dimension.
 
-An entry that has the same type and shape in all records is a variable; where it is absent or null, it is missing.
+An entry with one type and shape in all records is a variable. Values that are absent or null are missing.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from ..base import Metadata
 DIM = "n"
 """The dimension of the records."""
 INTEGER = "int"
-"""Type of integers that are of no type of a dataset yet: that which holds all of them is theirs."""
+"""Type of integers before the smallest ds type that holds all of them is chosen."""
 WORD = "word"
-"""Type of a text that may stand for a number: it does where all others are numbers."""
+"""Type of a string for NaN or infinity: it is a number if all other values are numbers."""
 UNKNOWN = "values of type "
-"""What the names of types begin with that no dataset has."""
+"""Prefix of the names of types that a dataset cannot hold."""
 SHOWN = 4
-"""Shapes or types that a message tells."""
+"""Limit of shapes or types in a message."""
 EXACT = 1 << 53
-"""Up to here float64 has all integers."""
+"""Limit up to which float64 holds all integers."""
 
 
 class Description(NamedTuple):
-    """What is known of one value."""
+    """Type, shape and bounds of a value."""
 
     types: tuple[str, ...]
-    """ds types, `INTEGER`, `WORD`, or `UNKNOWN` and a name; none if there is nothing in an array."""
+    """ds types, `INTEGER`, `WORD`, or `UNKNOWN` and a name; empty for an empty array."""
     shape: tuple[int, ...] = ()
     is_masked: bool = False
-    """Whether something in an array is missing."""
+    """Whether a value in an array is missing."""
     low: int = 0
     high: int = 0
     """Bounds of the integers."""
@@ -53,19 +53,19 @@ class _Values:
         self.reason: str | None = None
 
     def add(self, found: Description) -> None:
-        """Take one more value into account."""
+        """Add a value."""
         self.low, self.high = min(self.low, found.low), max(self.high, found.high)
         self.is_masked |= found.is_masked
         self.types.update(dict.fromkeys(found.types))
         self.shapes[found.shape] = None
 
     def fault(self) -> str | None:
-        """Return why this is no variable, or None."""
+        """Return the reason if this cannot be a variable, else None."""
         if self.reason is not None:
             return self.reason
         unknown = [name for name in self.types if name.startswith(UNKNOWN)]
         if unknown:
-            return f"found {unknown[0]}, which are none of a dataset"
+            return f"found {unknown[0]}, which a dataset cannot hold"
         if len(self.shapes) > 1:
             shapes = [str(list(shape)) for shape in self.shapes]
             return f"found the shapes {', '.join(shapes[:SHOWN])}{', ...' * (len(shapes) > SHOWN)}, expected one"
@@ -92,14 +92,14 @@ class _Values:
 
 
 class RecordSchema:
-    """What is in records.
+    """The entries of records.
 
     Parameters
     ----------
     scalars : mapping
-        Types of Python whose values are single ones → the names of their types.
+        Python types of scalars → the names of their types.
     describe : callable
-        Describes all other values but None.
+        Returns the description of any other value except None.
     """
 
     def __init__(self, scalars: Mapping[type, str], describe: Callable[[Any], Description]):
@@ -107,15 +107,15 @@ class RecordSchema:
         self._entries: dict[str, _Values] = {}
 
     def n(self, name: str) -> int:
-        """Return how many values an entry has."""
+        """Return the number of values of an entry."""
         return self._entries[name].n if name in self._entries else 0
 
     def forget(self, name: str) -> None:
-        """Take out an entry, if there is one."""
+        """Remove an entry, if there is one."""
         self._entries.pop(name, None)
 
     def add(self, name: str, value: Any) -> None:
-        """Take one more entry of a record into account."""
+        """Add an entry of a record."""
         entry = self._entries.get(name)
         if entry is None:
             entry = self._entries[name] = _Values()
@@ -132,7 +132,7 @@ class RecordSchema:
             entry.low, entry.high = min(entry.low, value), max(entry.high, value)
 
     def refuse(self, name: str, reason: str) -> None:
-        """Take note that an entry is no variable."""
+        """Mark an entry that cannot be a variable."""
         self._entries.setdefault(name, _Values()).reason = reason
 
     def metadata(self, n: int, path: str, key: str | None) -> tuple[Metadata, dict[str, UnsupportedError]]:
@@ -144,14 +144,14 @@ class RecordSchema:
         path : str
             For messages.
         key : str, optional
-            The entry that is text in all records; it comes first.
+            An entry that is text in all records; it comes first.
 
         Returns
         -------
         Metadata
-            Entries that are no variables have no `.size` and no `.type`.
+            Entries that cannot be variables have no `.size` and no `.type`.
         dict
-            Key of each such entry → why it is none.
+            Key of each such entry → the error.
         """
         meta: Metadata = {}
         faults: dict[str, UnsupportedError] = {}

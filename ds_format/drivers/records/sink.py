@@ -1,4 +1,4 @@
-"""Writing: a dataset as a Sink that makes records of it; which variables become records, and what their keys are."""
+"""Writing: a Sink that converts a dataset to records, and the plan: the variables in the records, and their keys."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ..sink import BaseSink
 from ..strings import as_objects
 
 Label = str | int
-"""A dimension by its name, or the first one of variables whose dimensions have no names by its size."""
+"""Name of a dimension, or size of the first dimension if dimensions have no names."""
 
 
 class RecordSink(BaseSink):
     """Records being written; see `ds_format.drivers.base.Sink`.
 
-    Variables come one after another, records need all of them: until `commit` they are in a ds file under a temporary
-    name beside the target.
+    Variables come one after another, but a record needs all of them. Until `commit` they are in a temporary ds file
+    next to the target.
 
     Parameters
     ----------
@@ -41,11 +41,10 @@ class RecordSink(BaseSink):
     meta : Metadata
         Each variable with `.size`.
     dim : str, optional
-        The dimension whose positions become records. By default an unlimited one; else that which is the first one of
-        most variables.
+        The dimension of the records. The default is an unlimited one, else the one that is first in most variables.
     key : str, optional
-        The variable whose values become the keys of the records, as text. By default the text variable of the name that
-        the container has for keys, or else their numbers are.
+        The variable whose values become the keys, as text. The default is the text variable with the name that the
+        container has for keys, else records are numbered.
     durable : bool
         Flush the files to the disk.
 
@@ -88,7 +87,7 @@ class RecordSink(BaseSink):
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """Give errors about the temporary file the name that the user knows."""
+        """Put the path of the target into errors about the temporary file."""
         try:
             yield
         except DsError as error:
@@ -104,7 +103,7 @@ class RecordSink(BaseSink):
             self._sink.write(name, blocks)
 
     def commit(self) -> None:
-        """Write all records, and give them their name."""
+        """Write all records atomically."""
         with self._named():
             self._sink.commit()
             self._source = DsSource(self._written)
@@ -112,7 +111,7 @@ class RecordSink(BaseSink):
         self.abort()
 
     def abort(self) -> None:
-        """Leave no trace of what is not finished."""
+        """Remove everything that was not committed."""
         if self._source is not None:
             self._source.close()
         self._sink.abort()
@@ -132,7 +131,7 @@ class RecordBlock(NamedTuple):
 
     keys: list[str]
     arrays: dict[str, Any]
-    """(n, ...) each, by the keys of the variables."""
+    """Key of a variable → (n, ...) array."""
 
 
 def record_blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> Iterator[RecordBlock]:
@@ -143,7 +142,7 @@ def record_blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> I
     source : DsSource
     plan : RecordsPlan
     value_size : int
-        Bytes of memory that a value takes in the form that is made of it, if that is more than its own ones.
+        Bytes of memory of a value in a record, if that is more than in an array.
     """
     size = sum(_record_size(source.meta[key], axis, value_size) for key, axis in plan.axes.items())
     step = max(BLOCK_SIZE // max(size, 1), 1)
@@ -152,7 +151,7 @@ def record_blocks(source: DsSource, plan: RecordsPlan, value_size: int = 0) -> I
 
 
 def _record_size(entry: dict[str, Any], axis: int, value_size: int) -> int:
-    """Return about the bytes of memory that a variable takes in one record."""
+    """Return the approximate bytes of memory of a variable in one record."""
     ds_type = TYPES[entry[".type"]]
     inner: int = math.prod(n for i, n in enumerate(entry[".size"]) if i != axis)
     return inner * (STRING_SIZE if ds_type.is_string else max(ds_type.size, value_size, 1)) + OBJECT_SIZE
@@ -175,7 +174,7 @@ def _keys(name: str, array: Any, start: int) -> list[str]:
     values, mask = as_objects(array)
     if mask is not None:
         raise UnsupportedError(f"record {start + int(mask.argmax())}: no value, expected a key", variable=name)
-    is_single = array.dtype.name == "float32"  # which has fewer digits than what Python makes of it
+    is_single = array.dtype.name == "float32"  # it has fewer digits than a float of Python
     plain = list(np.ma.getdata(array)) if is_single else values.tolist()
     try:
         return [value.decode() if isinstance(value, bytes) else str(value) for value in plain]
@@ -184,27 +183,27 @@ def _keys(name: str, array: Any, start: int) -> list[str]:
 
 
 class RecordsPlan(NamedTuple):
-    """How a dataset becomes records."""
+    """A plan for converting a dataset to records."""
 
     axes: dict[str, int]
-    """Variables that become entries, by their keys in the dataset → the axis that becomes the records."""
+    """Key of each variable in the records → its axis along the records."""
     n: int
-    """Records."""
+    """Number of records."""
     key: str | None
-    """The variable whose values are the keys of the records; None: their numbers are."""
+    """The variable whose values are the keys of the records; None: records are numbered."""
 
 
 def plan_of(meta: Metadata, dim: str | None, key: str | None, own: str) -> RecordsPlan:
-    """Return how a dataset becomes records.
+    """Return the plan for converting a dataset to records.
 
     Parameters
     ----------
     meta : Metadata
         Each variable with `.size`.
     dim : str, optional
-        The dimension. By default an unlimited one; else that which is the first one of most variables.
+        The dimension. The default is an unlimited one, else the one that is first in most variables.
     key : str, optional
-        Name of the variable whose values become keys. By default that one called as `own`, if there is one.
+        Name of the variable whose values become keys. The default is the one named `own`, if there is one.
     own : str
         Name of the entry of a record that is its key.
 

@@ -18,12 +18,12 @@ from ...model.index import Index, take
 from ..base import BLOCK_SIZE, STRING_SIZE, LossWarning, Metadata, block_slices, check_faults
 from ..ds.source import DsSource
 from ..handle import Reopened
-from .companion import Companion
+from .sidecar import Sidecar
 
-HELD_SIZE = 64 * 1024 * 1024
-"""Bytes of variables that are read together, since decoding a record decodes all of it."""
+CACHE_SIZE = 64 * 1024 * 1024
+"""Bytes of variables that are read together, because decoding a record decodes all of it."""
 STEP = 1024
-"""Most records that are held at once."""
+"""Limit of records in memory at once."""
 
 
 class Records(Protocol):
@@ -32,8 +32,8 @@ class Records(Protocol):
     path: str
     size: int
     """Bytes of the data."""
-    companion: Companion | None
-    """None: another program wrote them."""
+    sidecar: Sidecar | None
+    """None: another program wrote the records."""
 
     def __len__(self) -> int: ...
 
@@ -57,7 +57,7 @@ class Records(Protocol):
         type_name : str
             The ds type.
         shape : tuple of int
-            Of one record.
+            Shape in one record.
 
         Returns
         -------
@@ -66,12 +66,12 @@ class Records(Protocol):
         Raises
         ------
         FormatError
-            If a record has something else; the message says which.
+            If a record has another type or shape; the message names it.
         """
         ...
 
     def infer(self) -> tuple[Metadata, dict[str, UnsupportedError]]:
-        """Return the metadata of records without a companion, and why some entries are no variables."""
+        """Return the metadata of records without a sidecar file, and errors for entries that cannot be variables."""
         ...
 
     def close(self) -> None:
@@ -82,15 +82,15 @@ class Records(Protocol):
 class RecordSource(Reopened):
     """Records of a container; see `ds_format.drivers.base.Source`.
 
-    Beside the companion that this package writes it opens at once. Of data of other programs all records are decoded to
-    learn what is in them: entries of one type and shape are variables along the dimension `n`.
+    Data with the sidecar file that this package writes open at once. Otherwise all records are decoded to infer the
+    variables: entries of one type and shape are variables along the dimension `n`.
 
     Parameters
     ----------
     records : Records
         Closed with the source.
     skip_unsupported : bool
-        Leave out entries that are no variables, with a `LossWarning`. Else they are listed, and reading them is an
+        Omit entries that cannot be variables, with a `LossWarning`. By default they are listed, and reading one is an
         error.
 
     Raises
@@ -106,10 +106,10 @@ class RecordSource(Reopened):
         self.path = records.path
         self._records = records
         self._step = min(max(BLOCK_SIZE * len(records) // max(records.size, 1), 1), STEP)
-        self._held: dict[str, Any] = {}
+        self._cached: dict[str, Any] = {}
         self._constants: DsSource | None = None
-        if records.companion is not None:
-            self._constants, self.meta, self._axes = records.companion
+        if records.sidecar is not None:
+            self._constants, self.meta, self._axes = records.sidecar
             self.faults = self._constants.faults
             return
         try:
@@ -131,9 +131,9 @@ class RecordSource(Reopened):
         Raises
         ------
         FormatError
-            If a record is damaged, or has something else than the companion says.
+            If a record is damaged, or does not match the sidecar file.
         UnsupportedError
-            If an entry is no variable.
+            If an entry cannot be a variable.
         """
         if name not in self.meta or name == META:
             raise MissingError("variable not found", path=self.path, variable=unescape(name))
@@ -155,7 +155,7 @@ class RecordSource(Reopened):
                 yield from self._constants.blocks(name, budget)
             return
         size = self.meta[name][".size"]
-        whole = self._column(name) if self._size(name) <= HELD_SIZE else None
+        whole = self._column(name) if self._size(name) <= CACHE_SIZE else None
         for slices in block_slices(size, _item_size(self.meta[name]), budget):
             if whole is not None:
                 yield whole[slices]
@@ -164,30 +164,28 @@ class RecordSource(Reopened):
 
     def close(self) -> None:
         """Release the files."""
-        self._held = {}
+        self._cached = {}
         self._records.close()
-        if self._constants is not None:
-            self._constants.close()
 
     def _size(self, name: str) -> int:
         entry = self.meta[name]
         return int(np.prod(entry[".size"], dtype=object)) * _item_size(entry)
 
     def _column(self, name: str) -> Any:
-        """Return a whole variable, and keep those behind it, as long as they are small, for who wants them next."""
-        if name not in self._held:
+        """Return a whole variable, and cache the variables after it, as long as they are small."""
+        if name not in self._cached:
             every = list(self._axes)
             group, size = [name], self._size(name)
             for other in every[every.index(name) + 1 :]:
                 size += self._size(other)
-                if size > HELD_SIZE:
+                if size > CACHE_SIZE:
                     break
                 group.append(other)
-            self._held = self._gather(group)
-        return self._held.pop(name)
+            self._cached = self._gather(group)
+        return self._cached.pop(name)
 
     def _part(self, name: str, index: tuple[Index, ...]) -> Any:
-        """Read a part of a variable, holding no more than that and a block of records."""
+        """Read a part of a variable, with only that and a block of records in memory."""
         axis = self._axes[name]
         item = index[axis]
         positions = _positions(item)
@@ -236,14 +234,14 @@ class RecordSource(Reopened):
 
 
 def _positions(item: Index) -> Sequence[int]:
-    """Return what one item of an index selects."""
+    """Return the positions that an item of an index selects."""
     if isinstance(item, int):
         return [item]
     return item if isinstance(item, range) else item.tolist()
 
 
 def _steps(positions: Sequence[int], step: int) -> Iterator[Sequence[int]]:
-    """Cut positions into pieces, of which there is at least one."""
+    """Cut positions into pieces, at least one."""
     for start in range(0, max(len(positions), 1), step):
         yield positions[start : start + step]
 

@@ -1,12 +1,12 @@
 """Records in a ZDS archive or folder: documents of JSON.
 
-A document has an `_id`, and a member for each variable that has the dimension, without that dimension; variables of
+A document has an `_id`, and a member for each variable that has the dimension, without that dimension. Variables of
 groups are in objects::
 
     {"_id": "0", "time": 6.0, "pressure": [[1000.0, null], [999.5, "NaN"]], "name": "Brno", "wind": {"speed": 2.5}}
 
-The companion is the file `collections/NAME/meta/dataset.ds`. Archives are written, with one collection; archives and
-folders are read, and several collections are groups.
+The sidecar file is `collections/NAME/meta/dataset.ds`. Archives are written with one collection. Archives and folders
+are read, and several collections are groups.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from ...zds.validation import validate
 from ..base import BLOCK_SIZE, ERROR, OBJECT_SIZE, Metadata, Problem, Report, Source
 from ..ds.source import DsSource
 from ..handle import Reopened
-from . import companion
+from . import sidecar
 from .columns import DOCUMENT_SCALARS, array_of_documents, describe_document_value, values_for_documents
-from .companion import FILE, create_member, find_member
 from .schema import RecordSchema
+from .sidecar import FILE, create_member, find_member
 from .sink import RecordBlock, RecordSink, RecordsPlan, record_blocks
 from .source import RecordSource
 
 __all__ = ["check", "create", "open", "reindex"]
 
 SEPARATOR = "/"
-"""Between the names of groups and of what is in them."""
+"""Separator of the names of groups and variables."""
 MAX_DEPTH = 64
-"""Names of more groups are not taken apart."""
+"""Limit of nested groups; names with more are not split."""
 Path = tuple[str, ...]
 ID_PATH: Path = (ID,)
 
@@ -87,12 +87,12 @@ def open(path: Any, *, skip_unsupported: bool = False) -> RecordSource | GroupSo
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> Source | None:
-    """Check all files of a store but companions.
+    """Check all files of a store except sidecar files.
 
     Returns
     -------
     Source, optional
-        If its variables are still to be read: this package wrote them, and there was no error.
+        If its variables are still to be checked: this package wrote them, and there was no error.
 
     Raises
     ------
@@ -102,9 +102,9 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
     name = path_text(path)
     os.stat(name)
     has_errors = False
-    for found in validate(name, progress=progress):
-        has_errors |= found.severity == ERROR
-        report(Problem(found.path, None, message_at(found.message, found.line, found.offset), found.severity))
+    for finding in validate(name, progress=progress):
+        has_errors |= finding.severity == ERROR
+        report(Problem(finding.path, None, message_at(finding.message, finding.line, finding.offset), finding.severity))
     if has_errors:
         return None
     place = open_store(name, strict=None)
@@ -114,13 +114,13 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
 
 
 def reindex(path: Any, *, cut: bool = False, binary: bool = False, progress: Progress | None = None) -> int:
-    """Make the indices of all collections of a folder anew; return the number of documents.
+    """Rebuild the indices of all collections of a folder; return the number of documents.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     cut : bool
-        Put a torn last line aside.
+        Move a torn last line to another file.
     binary : bool
         Write the binary form of the index.
     progress : callable, optional
@@ -131,7 +131,7 @@ def reindex(path: Any, *, cut: bool = False, binary: bool = False, progress: Pro
     OSError
         If a file cannot be read or written.
     DsError
-        If there is no store, or a torn line and no `cut`.
+        If there is no store, or a torn line without `cut`.
     """
     return sum(reindexing.reindex(path_text(path), cut=cut, binary=binary, progress=progress).values())
 
@@ -139,19 +139,19 @@ def reindex(path: Any, *, cut: bool = False, binary: bool = False, progress: Pro
 class InOrder:
     """The documents of a collection by their positions in the file.
 
-    What is asked for in a row is read in a row, and all else by id.
+    Consecutive documents are read in one scan, others by their ids.
 
     Parameters
     ----------
     store : ZDSStore
-        Open to read; it stays so.
+        Open for reading; it stays open.
     """
 
     def __init__(self, store: ZDSStore):
         self._store = store
         self._ids: list[str] | None = None
-        self._left: list[tuple[Iterator[dict[str, Any]], int]] = []
-        """A scan, and the position where it goes on, while no thread uses it."""
+        self._paused: list[tuple[Iterator[dict[str, Any]], int]] = []
+        """A scan that no thread uses, and its position."""
 
     @property
     def ids(self) -> list[str]:
@@ -166,29 +166,29 @@ class InOrder:
         Raises
         ------
         FormatError
-            If there are fewer than the index says.
+            If there are fewer than in the index.
         """
         run = positions if isinstance(positions, range) and positions.step == 1 else None
-        rest = None if run is None else self._scan_from(run)
-        if run is None or rest is None:
+        scan = None if run is None else self._scan_from(run)
+        if run is None or scan is None:
             yield from (self._store[self.ids[i]] for i in positions)
             return
-        place = run.start
-        for document in islice(rest, len(run)):
-            place += 1
+        position = run.start
+        for document in islice(scan, len(run)):
+            position += 1
             yield document
-        if place < run.stop:
-            raise FormatError(f"found {place} documents, expected {len(self._store)} as the index says")
-        self._left = [(rest, place)]
+        if position < run.stop:
+            raise FormatError(f"found {position} documents, expected {len(self._store)} as the index says")
+        self._paused = [(scan, position)]
 
     def _scan_from(self, run: range) -> Iterator[dict[str, Any]] | None:
-        """Return a scan that goes on where a run begins, if that is to be had."""
+        """Return a scan that continues at the start of a run, if there is one."""
         try:
-            rest, place = self._left.pop()
+            scan, position = self._paused.pop()
         except IndexError:
-            place = -1
-        if place == run.start:
-            return rest
+            position = -1
+        if position == run.start:
+            return scan
         return None if run.start else self._store.scan()
 
 
@@ -198,9 +198,9 @@ class DocumentRecords:
     Parameters
     ----------
     path : str
-        Of the store, for messages.
+        The store, for messages.
     place : StoreRoot
-        Of the store; it stays open.
+        The store; it stays open.
     collection : str
     """
 
@@ -211,11 +211,11 @@ class DocumentRecords:
             self._documents = InOrder(self._store)
             data = place.open(data_name(collection))
             self.size = 0 if data is None else data.size
-            self.companion = find_member(place, collection, len(self._store))
+            self.sidecar = find_member(place, collection, len(self._store))
         except BaseException:
             self._store.close()
             raise
-        names = () if self.companion is None else map(unescape, self.companion.axes)
+        names = () if self.sidecar is None else map(unescape, self.sidecar.axes)
         self._paths = document_paths(name for name in names if name != ID) | {ID: ID_PATH}
 
     def __len__(self) -> int:
@@ -239,7 +239,7 @@ class DocumentRecords:
     def infer(self) -> tuple[Metadata, dict[str, UnsupportedError]]:
         """Return the metadata of documents of other programs.
 
-        What is in objects has their names and a slash before its own. `_id` is left out where it only numbers them.
+        Members of objects have names with a slash. `_id` is omitted if it only numbers the documents.
         """
         schema = RecordSchema(DOCUMENT_SCALARS, describe_document_value)
         objects: set[Path] = set()
@@ -261,33 +261,33 @@ class DocumentRecords:
             elif path in objects:
                 schema.forget(name)
             else:
-                schema.refuse(name, "found objects without members, which are none of a dataset")
+                schema.refuse(name, "found empty objects, which a dataset cannot hold")
         return schema.metadata(len(self), self.path, None if is_numbered else ID)
 
     def _note(self, schema: RecordSchema, path: Path, value: Any) -> None:
         name = SEPARATOR.join(path)
         schema.add(name, value)
         if self._paths.setdefault(name, path) != path:
-            schema.refuse(name, "found it in an object, and as a name with a slash")
+            schema.refuse(name, "found a member of an object, and a name with a slash")
 
     def close(self) -> None:
         """Release the files."""
         self._store.close()
-        if self.companion is not None:
-            self.companion.source.close()
+        if self.sidecar is not None:
+            self.sidecar.source.close()
 
 
 class GroupSource(Reopened):
-    """Collections by their names; see `ds_format.drivers.base.Source`.
+    """Collections as groups; see `ds_format.drivers.base.Source`.
 
-    Variables, dimensions and attributes of each have its name and a slash before theirs.
+    Names of variables, dimensions and attributes begin with the name of the collection and a slash.
 
     Parameters
     ----------
     path : str
-        Of the store.
+        The store.
     collections : mapping
-        Name → source; all are closed with this one.
+        Name → source. All are closed with this one.
     """
 
     meta: Metadata
@@ -343,7 +343,7 @@ class GroupSource(Reopened):
 
 
 def _within(group: str, key: str) -> str:
-    """Return the key of a variable or attribute of a group; properties have no groups."""
+    """Return the key of a variable or attribute of a group. Properties have no groups."""
     return key if key.startswith(".") else escape(group + SEPARATOR + unescape(key))
 
 
@@ -363,7 +363,7 @@ class DocumentSink(RecordSink):
                 for block in record_blocks(source, plan, OBJECT_SIZE):
                     store.put_many(_documents(block, paths, _checked(block.keys, plan, store)))
                 n = len(store)
-            meta = {**companion.of_written(self.meta, source)}
+            meta = {**sidecar.with_stored_types(self.meta, source)}
             for key in plan.axes:
                 meta[key][".missing"] = source.meta[key].get(".missing", False)
             create_member(folder, DEFAULT_COLLECTION, plan.axes, n, meta, source)
@@ -371,12 +371,12 @@ class DocumentSink(RecordSink):
 
 @contextlib.contextmanager
 def packed(path: str, *, durable: bool = False) -> Iterator[str]:
-    """Make an archive of what a block puts into a folder, which lies beside it and is removed.
+    """Make an archive from the files that a block puts into a temporary folder.
 
     Parameters
     ----------
     path : str
-        Of the archive, which appears when the block ends; if it raises, nothing does.
+        The archive. It appears when the block ends, but not if the block raises.
     durable : bool
         Flush it to the disk.
     """
@@ -394,7 +394,7 @@ def packed(path: str, *, durable: bool = False) -> Iterator[str]:
 
 
 def _checked(keys: list[str], plan: RecordsPlan, store: ZDSStore) -> Iterator[str]:
-    """Yield keys that can be ids, each of which comes once."""
+    """Yield keys after checking that they are valid and unique ids."""
     variable = None if plan.key is None else unescape(plan.key)
     for key in keys:
         if variable is not None:
@@ -423,26 +423,26 @@ def _documents(block: RecordBlock, paths: dict[str, Path], ids: Iterator[str]) -
 
 
 def document_paths(names: Iterable[str]) -> dict[str, Path]:
-    """Return where in a document the values of variables stand.
+    """Return the paths of variables in a document.
 
     Parameters
     ----------
     names : iterable of str
-        Of variables, unescaped.
+        Names of variables, unescaped.
 
     Returns
     -------
     dict
-        Name → keys of objects in one another. Where these would be ambiguous each name is a key itself.
+        Name → keys of nested objects. If these would be ambiguous, each name is a key itself.
     """
-    whole: dict[str, Path] = {name: (name,) for name in names}
-    nested = {name: tuple(name.split(SEPARATOR)) for name in whole}
+    flat: dict[str, Path] = {name: (name,) for name in names}
+    nested = {name: tuple(name.split(SEPARATOR)) for name in flat}
     leaves = {*nested.values()}
     for path in leaves:
         if "" in path or len(path) > MAX_DEPTH or any(path[:i] in leaves for i in range(1, len(path))):
-            return whole
+            return flat
     if any(path[0] == ID and len(path) > 1 for path in leaves):
-        return whole
+        return flat
     return nested
 
 
@@ -454,14 +454,14 @@ def put_value(document: dict[str, Any], path: Path, value: Any) -> None:
 
 
 def find_value(document: Any, path: Path) -> Any:
-    """Return what a document has at a path, None if it has nothing there."""
+    """Return the value at a path of a document; None if there is none."""
     for key in path:
         document = document.get(key) if type(document) is dict else None
     return document
 
 
 def leaves_of(document: dict[str, Any], start: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield all that is in a document but objects with members: paths and values."""
+    """Yield the paths and values of a document, without objects that have members."""
     for key, value in document.items():
         path = (*start, key)
         if type(value) is dict and value and len(path) < MAX_DEPTH:

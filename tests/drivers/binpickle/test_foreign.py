@@ -122,7 +122,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "metadata": ({".": {"x": 1}, "x": 1}, 'variable "x": metadata: found int, expected a dict'),
     "attributes": ({".": {".": 1}}, "metadata: found int, expected a dict"),
     "attribute": ({".": {"x": {"a": {1}}}, "x": 1}, 'variable "x": attribute "a": a value of type set'),
-    "name": ({".": {"x": {5: 1}}, "x": 1}, 'variable "x": attribute 5: found a name that is no text'),
+    "name": ({".": {"x": {5: 1}}, "x": 1}, 'variable "x": attribute 5: found a name that is not text'),
     "dims": ({".": {"x": {".dims": ["a", "b"]}}, "x": [1]}, 'variable "x": .dims'),
     "kind of dims": ({".": {"x": {".dims": 5}}, "x": [1]}, 'variable "x": .dims'),
 }

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as nst
 
 import ds_format as ds
 from ds_format import binpickle
-from ds_format.binpickle.machine.known import Postponed, PostponedArray, PostponedMasked
+from ds_format.binpickle.machine.allowed import Postponed, PostponedArray, PostponedMasked
 from ds_format.binpickle.machine.outline import postponable
 from ds_format.binpickle.reader import BinPickleFile
 from ds_format.body.body import FileBody

@@ -138,5 +138,5 @@ def test_what_is_wrong_stays_wrong_and_is_looked_at_once() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(ds.UnsupportedError, match="more than 100 lists inside of one another"):
+    with pytest.raises(ds.UnsupportedError, match="lists nested deeper than 100"):
         measure.check(deep, arrays=True)

@@ -91,7 +91,7 @@ DATASET = {
     "c": [7, 8, 9],
     ".": {"x": {".dims": ["t", "s"]}, "y": {".dims": ["t"]}, "t": {".dims": ["t"]}, "c": {".dims": ["s"]}},
 }
-COMPANIONS = {"a.msgpack": "a.msgpack.meta", "a.zds": "a.zds/collections/default/meta/dataset.ds"}
+SIDECARS = {"a.msgpack": "a.msgpack.meta", "a.zds": "a.zds/collections/default/meta/dataset.ds"}
 
 
 def change(path: Path, given: list[tuple[str, str, Any]]) -> None:
@@ -107,13 +107,13 @@ def change(path: Path, given: list[tuple[str, str, Any]]) -> None:
 
 
 def records(folder: str, name: str) -> tuple[Path, Path]:
-    """Write records; return their path, and that of their companion."""
+    """Write records; return their path, and that of their sidecar file."""
     path = Path(folder, name)
     ds.write(path, DATASET)
     if path.suffix == ".zds":
         archive = path.rename(path.with_suffix(".zip"))
         unpack(archive, path)
-    return path, Path(folder, COMPANIONS[name])
+    return path, Path(folder, SIDECARS[name])
 
 
 def write(path: Path, entries: dict[str, Any], lead: bytes = b"ds-1.0\n") -> None:
@@ -200,7 +200,7 @@ def test_odd_headers_are_read_or_refused(given: list[tuple[str, str, Any]], lead
 
 
 OF_RECORDS = ("..axes", "..missing", "..n", "..size", "..end", "..md5")
-companion_changes = st.lists(
+sidecar_changes = st.lists(
     st.tuples(st.sampled_from("xytc"), st.sampled_from(PROPERTIES), values | sizes)
     | st.tuples(st.just("."), st.sampled_from(OF_RECORDS), values | st.dictionaries(names, values, max_size=3)),
     min_size=1,
@@ -208,23 +208,23 @@ companion_changes = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", COMPANIONS)
-@given(companion_changes)
-def test_odd_companions_are_read_or_refused(name: str, given: list[tuple[str, str, Any]]) -> None:
+@pytest.mark.parametrize("name", SIDECARS)
+@given(sidecar_changes)
+def test_odd_sidecars_are_read_or_refused(name: str, given: list[tuple[str, str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        path, companion = records(folder, name)
-        change(companion, given)
+        path, sidecar = records(folder, name)
+        change(sidecar, given)
         go_every_way(path)
 
 
-@pytest.mark.parametrize("name", COMPANIONS)
+@pytest.mark.parametrize("name", SIDECARS)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (("x", ".type", "float24"), r'variable "x": \.type: found "float24", expected a type of the format'),
         (
             ("x", ".size", [0, 2**50]),
-            r'variable "x": \.size: found \[2, 1125899906842624\], which are more values than',
+            r'variable "x": \.size: found \[2, 1125899906842624\], more values than',
         ),
         (
             ("x", ".size", [0, 2**63]),
@@ -235,10 +235,10 @@ def test_odd_companions_are_read_or_refused(name: str, given: list[tuple[str, st
         ((".", "..axes", {"q": 0}), r"\.records: there is no variable 'q'"),
     ],
 )
-def test_wrong_companions(name: str, given: tuple[str, str, Any], message: str, tmp_path: Path) -> None:
-    path, companion = records(str(tmp_path), name)
-    change(companion, [given])
-    with pytest.raises(FormatError, match=f"{companion.name}: {message}"):
+def test_wrong_sidecars(name: str, given: tuple[str, str, Any], message: str, tmp_path: Path) -> None:
+    path, sidecar = records(str(tmp_path), name)
+    change(sidecar, [given])
+    with pytest.raises(FormatError, match=f"{sidecar.name}: {message}"):
         ds.open(path)
 
 

@@ -129,7 +129,7 @@ def test_the_sample_file_comes_back_byte_by_byte(tmp_path: Path) -> None:
 @pytest.mark.parametrize("held", [0, 1, 60, 1 << 20])
 def test_little_memory(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ds.write(tmp_path / "a.zds", TABLE)
-    monkeypatch.setattr(source, "HELD_SIZE", held)
+    monkeypatch.setattr(source, "CACHE_SIZE", held)
     monkeypatch.setattr(source, "STEP", 2)
     ds.convert(tmp_path / "a.zds", tmp_path / "b.ds")
     check(TABLE, ds.read(tmp_path / "b.ds"))
@@ -198,17 +198,17 @@ def test_a_folder_stays(tmp_path: Path) -> None:
         ds.write(tmp_path / "b.zds", {"x": [1]})
 
 
-def test_a_companion_of_other_data_is_not_used(tmp_path: Path) -> None:
+def test_a_sidecar_of_other_data_is_not_used(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.zds", {"a": [1, 2], ".": {"a": {".dims": ["t"], "units": "K"}}})
     unpack(tmp_path / "a.zds", tmp_path / "a")
     with ZDSStore.open(tmp_path / "a", mode="a") as store:
         store.put("1", {"a": 7})
-    with pytest.warns(UserWarning, match=r"dataset.ds: belongs to other data"):
+    with pytest.warns(UserWarning, match=r"dataset.ds: does not belong to the data of"):
         found = ds.read(tmp_path / "a")
     assert found["a"].tolist() == [1, 7] and ds.attrs(found, "a") == {}
 
 
-def test_a_damaged_companion_is_told(tmp_path: Path) -> None:
+def test_a_damaged_sidecar_is_reported(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.zds", TABLE)
     unpack(tmp_path / "a.zds", tmp_path / "a")
     meta = tmp_path / "a" / "collections" / "default" / "meta" / "dataset.ds"

@@ -71,11 +71,11 @@ REFUSED = [
     ([1 << 70], "found values of the types int, expected one type"),
     ([1, 1 << 63, -1], "found values of the types int, expected one type"),
     ([0.5, (1 << 53) + 1], "found values of the types float64, int, expected one type"),
-    ([[1, [2]]], "found values of type list of lists of different lengths, which are none of a dataset"),
-    ([[{"a": 1}]], "found values of type list of objects, which are none"),
+    ([[1, [2]]], "found values of type list of lists of different lengths, which a dataset cannot hold"),
+    ([[{"a": 1}]], "found values of type list of objects, which a dataset cannot hold"),
     ([[1, "a"]], "found values of the types int, unicode, expected one"),
     ([{"a": 1}, 1], "found objects and other values"),
-    ([{}, {}], "found objects without members"),
+    ([{}, {}], "found empty objects"),
 ]
 
 
@@ -103,7 +103,7 @@ def test_objects_are_groups(tmp_path: Path) -> None:
     write(tmp_path / "b.zds", [{"b": 1}], "a")
     with ZDSStore.open(tmp_path / "b.zds", mode="a") as store:
         store.put("z", {"a/b": 5})
-    with pytest.raises(ds.UnsupportedError, match='variable "a/b": found it in an object, and as a name with a slash'):
+    with pytest.raises(ds.UnsupportedError, match='variable "a/b": found a member of an object, and a name with'):
         ds.read(tmp_path / "b.zds")
 
 
@@ -136,7 +136,7 @@ def test_collections_are_groups(tmp_path: Path) -> None:
         assert ds.read(tmp_path / f"b{suffix}")["test/v"].tolist() == [[1.5, 2.5]]
 
 
-def test_companions_of_collections(tmp_path: Path) -> None:
+def test_sidecars_of_collections(tmp_path: Path) -> None:
     ds.write(tmp_path / "b.zds", {"x": [1, 2], "c": 5, ".": {"x": {".dims": ["t"], "units": "K"}, ".": {"title": "T"}}})
     from_zds = ds.read(tmp_path / "b.zds")
     assert from_zds["c"] == 5

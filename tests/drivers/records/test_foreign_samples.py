@@ -71,7 +71,7 @@ REFUSED = [
     ([1, 1 << 63, -1], "found values of the types int, expected one type"),
     ([0.5, (1 << 53) + 1], "found values of the types float64, int, expected one type"),
     ([np.int8(1), np.int16(1)], "found values of the types int8, int16"),
-    ([{"a": 1}, 1], "found values of type dict, which are none of a dataset"),
+    ([{"a": 1}, 1], "found values of type dict, which a dataset cannot hold"),
     ([1j], "found values of type complex"),
     ([np.zeros(2, "f2")], "found values of type float16"),
     ([np.zeros(2, "i4,f4")], "found values of type "),

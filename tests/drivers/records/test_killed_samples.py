@@ -1,4 +1,4 @@
-"""Samples of a dataset and their companion: one writer at a time, and all of one dataset or all of another."""
+"""Samples of a dataset and their sidecar file: one writer at a time, and all of one dataset or all of another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ds_format.drivers.records.datadings import create
 from ds_format.many.merging import merge_files
 from tests.datadings.dying import dies
 
-NAMES = {"a.msgpack" + suffix for suffix in ("", *format.INDEX, format.MD5, format.COMPANION)}
+NAMES = {"a.msgpack" + suffix for suffix in ("", *format.INDEX, format.MD5, format.SIDECAR)}
 
 
 def dataset(n: int, units: str) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def dataset(n: int, units: str) -> dict[str, Any]:
 
 
 def found(path: Path) -> tuple[list[float], list[int], str] | None:
-    """Read a dataset, without a warning that the companion is of other data."""
+    """Read a dataset, without a warning that the sidecar file is of other data."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -83,7 +83,7 @@ def test_a_second_writer_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert {entry.name for entry in tmp_path.iterdir()} == NAMES | {name.replace("a", "b", 1) for name in NAMES}
 
 
-def test_copies_and_their_companion_appear_together(tmp_path: Path) -> None:
+def test_copies_and_their_sidecar_appear_together(tmp_path: Path) -> None:
     path, other = tmp_path / "a.msgpack", tmp_path / "b.msgpack"
     ds.write(path, dataset(3, "K"))
     ds.write(other, dataset(4, "m"))

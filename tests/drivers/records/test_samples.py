@@ -91,7 +91,7 @@ def test_the_sample_file_comes_back_byte_by_byte(tmp_path: Path) -> None:
 @pytest.mark.parametrize("held", [0, 1, 60, 1 << 20])
 def test_little_memory(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ds.write(tmp_path / "a.msgpack", TABLE)
-    monkeypatch.setattr(source, "HELD_SIZE", held)
+    monkeypatch.setattr(source, "CACHE_SIZE", held)
     monkeypatch.setattr(source, "STEP", 2)
     ds.convert(tmp_path / "a.msgpack", tmp_path / "b.ds")
     check(TABLE, ds.read(tmp_path / "b.ds"))
@@ -155,13 +155,13 @@ def test_names_that_samples_use(name: str, tmp_path: Path) -> None:
         ds.write(tmp_path / "a.msgpack", {"x": [1.0], name: [1]})
 
 
-def test_a_companion_of_other_data_is_not_used(tmp_path: Path) -> None:
+def test_a_sidecar_of_other_data_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "a.msgpack"
     ds.write(path, {"a": [1, 2], ".": {"a": {".dims": ["t"], "units": "K"}}})
     with FileWriter(path, overwrite=True) as writer:
         for i in range(2):
             writer.write({"key": str(i), "a": i + 5})
-    with pytest.warns(UserWarning, match=r"a.msgpack.meta: belongs to other data"):
+    with pytest.warns(UserWarning, match=r"a.msgpack.meta: does not belong to the data of"):
         found = ds.read(path)
     assert found["a"].tolist() == [5, 6] and ds.attrs(found, "a") == {}
 
@@ -175,7 +175,7 @@ def test_index_files_may_be_made_anew(tmp_path: Path) -> None:
     check(TABLE, ds.read(path))
 
 
-def test_a_damaged_companion_is_told(tmp_path: Path) -> None:
+def test_a_damaged_sidecar_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.msgpack"
     ds.write(path, TABLE)
     meta = path.with_name("a.msgpack.meta")

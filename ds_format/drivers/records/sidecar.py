@@ -1,10 +1,10 @@
-"""The companion of records: a ds file of the dataset without them.
+"""The sidecar file of records: a ds file of the dataset without them.
 
-The property `.records` of the dataset says which variables are records, and which data it belongs to::
+The property `.records` of the dataset names the variables that are records, and the data that the file belongs to::
 
     {"axes": {variable: axis}, "n": records, "size": bytes of the data, "missing": [variable, ...], ...}
 
-The container adds a checksum of the data. The companion of the samples in a data file D is the file D.meta, that of
+The container adds a checksum of the data. The sidecar file of the samples in a data file D is the file D.meta. That of
 the documents in a collection is the file `dataset.ds` next to data.jsonl.
 """
 
@@ -36,48 +36,48 @@ from ..ds.source import DsSource
 
 RECORDS = ".records"
 """The property of the dataset."""
-SUFFIX = format.COMPANION
-"""Of the companion of a data file."""
+SUFFIX = format.SIDECAR
+"""Suffix of the sidecar file of a data file."""
 FILE = "dataset.ds"
-"""Name of the companion of a collection."""
+"""Name of the sidecar file of a collection."""
 END_SIZE = 1 << 16
-"""Bytes at the end of the documents that have a checksum: all would have to be read to open a store, and values are
-checked when they are read."""
+"""Bytes at the end of the documents that the checksum covers. A checksum of all bytes would slow down opening a store,
+and values are checked when they are read."""
 
 
-class Companion(NamedTuple):
-    """What is the same for all records."""
+class Sidecar(NamedTuple):
+    """An open sidecar file: everything that is the same for all records."""
 
     source: DsSource
-    """Open, of the variables that are no records."""
+    """Open; it has the variables that are not in the records."""
     meta: Metadata
-    """Of the whole dataset."""
+    """Metadata of the whole dataset."""
     axes: dict[str, int]
-    """Variables that are records → the axis that these are along."""
+    """Variables in the records → their axis along the records."""
 
 
 def emptied(entry: dict[str, Any], axis: int) -> dict[str, Any]:
-    """Return the metadata of a variable without its records."""
+    """Return the metadata of a variable with no records."""
     size = list(entry[".size"])
     size[axis] = 0
     return {**entry, ".size": size}
 
 
 def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSource, *, atomic: bool = True) -> DsSink:
-    """Write a companion under a temporary name; `commit` gives it its own.
+    """Write a sidecar file under a temporary name; `commit` renames it.
 
     Parameters
     ----------
     path : str
-        Of the companion.
+        The sidecar file.
     meta : Metadata
-        Of the whole dataset.
+        Metadata of the whole dataset.
     of_data : dict
-        The property `.records`; see `record`.
+        The property `.records`; see `records_property`.
     constants : DsSource
-        Has the variables that are no records.
+        Has the variables that are not in the records.
     atomic : bool
-        False: write it under its own name.
+        False: write it under its final name.
     """
     axes = of_data["axes"]
     without = {key: emptied(entry, axes[key]) if key in axes else entry for key, entry in meta.items()}
@@ -93,51 +93,51 @@ def create(path: str, meta: Metadata, of_data: dict[str, Any], constants: DsSour
     return sink
 
 
-def of_written(meta: Metadata, source: DsSource) -> Metadata:
-    """Return metadata of a dataset with the types that its variables have in a file."""
+def with_stored_types(meta: Metadata, source: DsSource) -> Metadata:
+    """Return the metadata of a dataset with the types that its variables have in a ds file."""
     stored = source.meta
     found = {key: {**entry, ".type": stored[key].get(".type")} for key, entry in meta.items() if key != META}
     found[META] = meta.get(META, {})
     return found
 
 
-def record(axes: dict[str, int], n: int, size: int, meta: Metadata, **checksum: str) -> dict[str, Any]:
+def records_property(axes: dict[str, int], n: int, size: int, meta: Metadata, **checksum: str) -> dict[str, Any]:
     """Return the property `.records`.
 
     Parameters
     ----------
     axes : dict
-        Variables that are records → the axis that these are along.
+        Variables in the records → their axis along the records.
     n : int
-        Records.
+        Number of records.
     size : int
         Bytes of the data.
     meta : Metadata
         With `.missing`.
     **checksum
-        Of the data, by its name.
+        The checksum of the data, by its name.
     """
     missing = [key for key in axes if meta[key].get(".missing")]
     return {"axes": axes, "n": n, "size": size, **checksum, "missing": missing}
 
 
-def opened(
+def _open(
     source: DsSource, n: int, size: int, checksum: str, digest: Callable[[], str | None], data: str
-) -> Companion | None:
-    """Return a companion, if it belongs to the data.
+) -> Sidecar | None:
+    """Return a sidecar file if it belongs to the data, else warn and return None.
 
     Parameters
     ----------
     source : DsSource
-        The companion; closed unless it is returned.
+        The sidecar file; closed unless it is returned.
     n, size : int
-        Records, and bytes of the data.
+        Number of records, and bytes of the data.
     checksum : str
-        Name of the checksum of the data in the property `.records`.
+        Name of the checksum in the property `.records`.
     digest : callable
-        Returns that checksum of the data; None if it is not known.
+        Returns that checksum of the data; None if it is not available.
     data : str
-        Path of the data, for the warning that the companion belongs to others.
+        Path of the data, for the warning.
 
     Raises
     ------
@@ -148,11 +148,11 @@ def opened(
         own = source.meta.get(META, {}).get(RECORDS)
         is_of_data = (setting(own, "n", int), setting(own, "size", int)) == (n, size)
         if not is_of_data or digest() not in (None, setting(own, checksum, str)):
-            message = f"{source.path}: belongs to other data than those of {data}, and is not used"
+            message = f"{source.path}: does not belong to the data of {data}, and is ignored"
             warnings.warn(on_one_line(message), stacklevel=6)
             source.close()
             return None
-        return Companion(source, *_metadata(source, own or {}, n))
+        return Sidecar(source, *_metadata(source, own or {}, n))
     except BaseException as error:
         source.close()
         if isinstance(error, DsError):
@@ -174,7 +174,7 @@ def _metadata(source: DsSource, own: dict[str, Any], n: int) -> tuple[Metadata, 
                 raise error.at(variable=unescape(key))
             if math.prod(full) > own["size"]:
                 raise FormatError(
-                    f".size: found {full}, which are more values than {own['size']} bytes of data hold",
+                    f".size: found {full}, more values than {own['size']} bytes of data can hold",
                     variable=unescape(key),
                 )
             meta[key].update({".size": full, ".missing": key in missing})
@@ -186,29 +186,29 @@ def _metadata(source: DsSource, own: dict[str, Any], n: int) -> tuple[Metadata, 
 
 
 def _full_size(source: DsSource, key: str, axis: Any, n: int) -> list[int]:
-    """Return the size of a variable with all records, which the companion has with none."""
+    """Return the size of a variable with all records. In the sidecar file it has none."""
     found = source.variable(key).size
     if type(axis) is not int or not found or not 0 <= axis < len(found) or found[axis]:
         raise FormatError(f"{RECORDS}: found the axis {axis!r:.60}, but .size {None if found is None else list(found)}")
     return [*found[:axis], n, *found[axis + 1 :]]
 
 
-def find_file(path: str, n: int, size: int) -> Companion | None:
-    """Open the companion of a data file, if there is one that belongs to it.
+def find_file(path: str, n: int, size: int) -> Sidecar | None:
+    """Open the sidecar file of a data file.
 
     Parameters
     ----------
     path : str
-        Of the data file.
+        The data file.
     n : int
-        Its samples.
+        Number of samples.
     size : int
-        Its bytes.
+        Bytes of the data file.
 
     Returns
     -------
-    Companion or None
-        None if there is none, or, with a warning, one of other data.
+    Sidecar or None
+        None if there is none, or if it does not belong to the data. The latter is a warning.
 
     Raises
     ------
@@ -224,59 +224,59 @@ def find_file(path: str, n: int, size: int) -> Companion | None:
         sums = index_files.decode_sums(load_if(current_name(path, format.MD5)) or b"")
         return sums.digests.get(os.path.basename(path))
 
-    return opened(source, n, size, "md5", digest, path)
+    return _open(source, n, size, "md5", digest, path)
 
 
-def prepare(claim: Claim, meta: Metadata, of_data: dict[str, Any], constants: DsSource) -> None:
-    """Write a companion that appears together with its data file; see `create`."""
+def prepare_file(claim: Claim, meta: Metadata, of_data: dict[str, Any], constants: DsSource) -> None:
+    """Write a sidecar file that appears together with its data file; see `create`."""
     create(claim.reserve(SUFFIX), meta, of_data, constants, atomic=False).commit()
 
 
-class CarryingWriter(RawWriter):
-    """Writes messages of another dataset, and the companion of that, if it has one.
+class SidecarWriter(RawWriter):
+    """Writes messages of another dataset, and its sidecar file, if it has one.
 
     Parameters
     ----------
     path : str
         The data file, which is replaced.
-    found : Companion or None
-        Of the other dataset, open until the writer is closed.
+    sidecar : Sidecar or None
+        That of the other dataset, open until the writer is closed.
     """
 
-    def __init__(self, path: str, found: Companion | None):
+    def __init__(self, path: str, sidecar: Sidecar | None):
         super().__init__(path, overwrite=True)
-        self._found = found
+        self._sidecar = sidecar
 
     def _prepare_others(self, claim: Claim) -> None:
-        found = self._found
-        if found is not None:
+        sidecar = self._sidecar
+        if sidecar is not None:
             digest = self._digest.hexdigest()
-            of_data = record(found.axes, len(self), self._end, found.meta, md5=digest)
-            prepare(claim, found.meta, of_data, found.source)
+            of_data = records_property(sidecar.axes, len(self), self._end, sidecar.meta, md5=digest)
+            prepare_file(claim, sidecar.meta, of_data, sidecar.source)
 
 
 def member_name(collection: str) -> str:
-    """Return the path of the companion of a collection, from the root of the store."""
+    """Return the path of the sidecar file of a collection, from the root of the store."""
     return f"{COLLECTIONS}/{check_collection(collection)}/{META_FOLDER}/{FILE}"
 
 
-def find_member(place: StoreRoot, collection: str, n: int) -> Companion | None:
-    """Open the companion of a collection, if there is one that belongs to it.
+def find_member(place: StoreRoot, collection: str, n: int) -> Sidecar | None:
+    """Open the sidecar file of a collection.
 
-    Whether it does tells the number of documents, the size of their file, and a checksum of its end.
+    It belongs to the collection if the number of documents, the size of data.jsonl and a checksum of its end agree.
 
     Parameters
     ----------
     place : StoreRoot
-        Of the store.
+        The store.
     collection : str
     n : int
-        Its documents.
+        Number of documents.
 
     Returns
     -------
-    Companion or None
-        None if there is none, or, with a warning, one of other data.
+    Sidecar or None
+        None if there is none, or if it does not belong to the collection. The latter is a warning.
 
     Raises
     ------
@@ -289,8 +289,8 @@ def find_member(place: StoreRoot, collection: str, n: int) -> Companion | None:
     source = _copied(file)
     data = place.open(data_name(collection))
     if data is None:
-        return opened(source, n, -1, "end", str, data_name(collection))
-    return opened(source, n, data.size, "end", lambda: checksum_of_end(data), data.name)
+        return _open(source, n, -1, "end", str, data_name(collection))
+    return _open(source, n, data.size, "end", lambda: checksum_of_end(data), data.name)
 
 
 def checksum_of_end(data: Body) -> str:
@@ -302,52 +302,52 @@ def checksum_of_end(data: Body) -> str:
 def create_member(
     root: str, collection: str, axes: dict[str, int], n: int, meta: Metadata, constants: DsSource
 ) -> None:
-    """Write the companion of a collection in a folder.
+    """Write the sidecar file of a collection in a folder.
 
     Parameters
     ----------
     root : str
-        Of the store.
+        The folder of the store.
     collection : str
     axes : dict
-        Variables that are records → the axis that these are along.
+        Variables in the records → their axis along the records.
     n : int
-        Documents.
+        Number of documents.
     meta : Metadata
-        Of the whole dataset, with `.missing`.
+        Metadata of the whole dataset, with `.missing`.
     constants : DsSource
-        Has the variables that are no records.
+        Has the variables that are not in the records.
     """
     data = os.path.join(root, *data_name(collection).split("/"))
     file = FileBody.open(data)
-    of_data = record(axes, n, file.size, meta, end=checksum_of_end(file))
+    of_data = records_property(axes, n, file.size, meta, end=checksum_of_end(file))
     create(os.path.join(root, *member_name(collection).split("/")), meta, of_data, constants).commit()
 
 
-def carry(place: StoreRoot, collection: str, n: int, root: str, n_written: int) -> None:
-    """Give a collection in a folder that has documents of another one the companion of that, if it has one.
+def copy_member(place: StoreRoot, collection: str, n: int, root: str, n_written: int) -> None:
+    """Copy the sidecar file of a collection, if it has one, to a collection with some of its documents.
 
     Parameters
     ----------
     place : StoreRoot
-        Of the other one.
+        The store to copy from.
     collection : str
-        Of both.
+        Name of both collections.
     n : int
-        Documents of the other one.
+        Number of documents there.
     root : str
-        The folder.
+        The folder of the store to copy to.
     n_written : int
-        Documents in it.
+        Number of documents there.
     """
-    found = find_member(place, collection, n)
-    if found is not None:
-        with contextlib.closing(found.source):
-            create_member(root, collection, found.axes, n_written, found.meta, found.source)
+    sidecar = find_member(place, collection, n)
+    if sidecar is not None:
+        with contextlib.closing(sidecar.source):
+            create_member(root, collection, sidecar.axes, n_written, sidecar.meta, sidecar.source)
 
 
 def _copied(member: Body) -> DsSource:
-    """Open a member of an archive, or a file, as what has a descriptor of its own: a copy without a name."""
+    """Open a copy of a member of an archive, or of a file, that has no name."""
     with tempfile.NamedTemporaryFile(suffix=".ds") as file:
         file.writelines(member.blocks())
         file.flush()

@@ -1,4 +1,4 @@
-"""What the handlers share: a row of the table of what a pickle may name, checks, and what stands for postponed arrays.
+"""Common parts of the handlers: a row of the table of allowed names, checks, and placeholders of postponed arrays.
 
 The bytes of a postponed array stay in the file until they are needed.
 """
@@ -17,20 +17,20 @@ from ...kernels.pickle.machine import Global
 
 T = TypeVar("T")
 BUFFERS = (bytes, bytearray, memoryview, pickle.PickleBuffer)
-"""Types of what is out of band, and of bytes in the pickle."""
+"""Types of out-of-band buffers, and of bytes in the pickle."""
 
 
-class Known(NamedTuple):
-    """What a pickle may name."""
+class AllowedName(NamedTuple):
+    """A name that a pickle may contain."""
 
     make: Callable[..., Any] | None = None
-    """What is called in its place, with the arguments of REDUCE or NEWOBJ, all of which it has to check.
+    """Function that is called in its place. It must check all arguments of REDUCE or NEWOBJ.
 
     It returns the object, or a `Pending` one if a state has to follow."""
     value: Any = None
-    """The class or object itself, if it may be part of a result; else it is a name that only calls can use."""
+    """The class or object itself, if it may be part of a result. None: the name can only be called."""
     fetch: Callable[[], Any] | None = None
-    """What returns such an object when a pickle names it, for the library may not have it."""
+    """Function that returns the object on demand, because the library may not have it."""
 
 
 def shown(text: str, length: int = 200) -> str:
@@ -44,7 +44,7 @@ def check(what: str, value: Any, expected: type[T]) -> T:
     Raises
     ------
     FormatError
-        If not; the message has only types, since a value from a file can be too large to be shown.
+        If not. The message has types only, because a value from a file can be too large to show.
     """
     if type(value) is not expected:
         raise wrong(what, value, expected.__name__)
@@ -52,21 +52,21 @@ def check(what: str, value: Any, expected: type[T]) -> T:
 
 
 def check_buffer(what: str, value: Any) -> Any:
-    """Return `value` if it is bytes of the file: what NEXT_BUFFER gave, or what is in the pickle as bytes.
+    """Return `value` if it is bytes of the file: from NEXT_BUFFER, or bytes in the pickle.
 
     Raises
     ------
     UnsafeError
-        If not. Much gives its memory away that is no data: of an array of objects, where these objects are.
+        If not. Other objects may expose memory that is not data, such as the addresses in an array of objects.
     """
     if type(value) not in BUFFERS:
         found = wrong(what, value, "bytes of the file").message
-        raise UnsafeError(f"{found}; it would show, or change, memory that is none of it")
+        raise UnsafeError(f"{found}; it could expose or change other memory")
     return value
 
 
 def wrong(what: str, value: Any, expected: str) -> FormatError:
-    """Return the error that says of which type a value is, and what was expected."""
+    """Return the error with the type of a value and the expected one."""
     found = repr(value) if isinstance(value, Global) else type(value).__name__
     return FormatError(f"{what}: found {found}, expected {expected}")
 
@@ -78,16 +78,16 @@ def check_ints(what: str, values: Any, n: int | None = None) -> tuple[int, ...]:
     return values
 
 
-def check_state(what: str, state: Any, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a state that is a map, if it has no keys but the known ones, and all that are needed.
+def check_state(what: str, state: Any, allowed: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a state that is a map with all needed keys and only allowed ones.
 
     Raises
     ------
     FormatError
-        If not; the message names the first key that is in the way.
+        If not; the message names the first wrong key.
     """
     for key in check(what, state, dict):
-        if type(key) is not str or key not in known:
+        if type(key) is not str or key not in allowed:
             name = f'"{shown(key, 60)}"' if type(key) is str else f"a {type(key).__name__}"
             raise FormatError(f"{what}: has {name}, which this package does not know")
     for key in needed:
@@ -97,24 +97,24 @@ def check_state(what: str, state: Any, known: Sequence[str], needed: Sequence[st
 
 
 class Postponed(NamedTuple):
-    """Stands for a buffer."""
+    """Placeholder of a buffer."""
 
     number: int
-    """Of its entry in the index."""
+    """Number of its entry in the index."""
     size: int
     """Bytes, more than 0."""
 
 
 class PostponedArray(NamedTuple):
-    """Stands for an array over a buffer."""
+    """Placeholder of an array over a buffer."""
 
     number: int
-    """Of the entry in the index."""
+    """Number of the entry in the index."""
     dtype: np.dtype[Any]
     stored: tuple[int, ...]
     """Shape in the buffer, in C order."""
     axes: tuple[int, ...]
-    """For each axis of the array, which one it is in the buffer."""
+    """For each axis of the array, its number in the buffer."""
 
     def __hash__(self) -> int:
         raise TypeError("unhashable, as arrays are")
@@ -135,7 +135,7 @@ class PostponedArray(NamedTuple):
 
 
 class PostponedMasked(NamedTuple):
-    """Stands for a masked array of two arrays."""
+    """Placeholder of a masked array of two arrays."""
 
     data: PostponedArray
     mask: PostponedArray
@@ -150,5 +150,5 @@ class PostponedMasked(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the data."""
+        """Dtype of the data."""
         return self.data.dtype
