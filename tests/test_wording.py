@@ -15,6 +15,14 @@ import pytest
 TOP = Path(__file__).parents[1]
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "docs", "examples")
 CODE = ("ds_format",)
+#: Documents and rooms that are still to be rewritten; one that is done leaves this list.
+UNFINISHED = (
+    "docs/installing.md",
+    "docs/performance.md",
+    *(f"ds_format/{room}" for room in ("base", "classic", "codec", "datadings", "kernels", "many", "model", "zds")),
+    *(f"ds_format/drivers/{name}" for name in ("alike.py", "base.py", "chunked.py", "ds", "formats.py", "sink.py")),
+    *(f"ds_format/drivers/{name}" for name in ("__init__.py", "handle.py", "slabs.py", "strings.py")),
+)
 
 #: What is out, and what to say in its place.
 PHRASES = {
@@ -98,9 +106,19 @@ def faults(path: Path) -> Iterator[str]:
             yield f"{path.relative_to(TOP)}:{number}: {match[0]!r}: {line.strip()}"
 
 
+def is_finished(path: Path) -> bool:
+    """Whether a file is not on the list of those to be rewritten."""
+    return not any(path.is_relative_to(TOP / name) for name in UNFINISHED)
+
+
 @pytest.mark.parametrize("top", [*DOCUMENTS, *CODE])
 def test_phrases(top: str):
-    assert [fault for path in files((top,)) for fault in faults(path)] == []
+    assert [fault for path in files((top,)) if is_finished(path) for fault in faults(path)] == []
+
+
+def test_what_is_finished_leaves_the_list():
+    for name in UNFINISHED:
+        assert [fault for path in files((name,)) for fault in faults(path)], name
 
 
 if __name__ == "__main__":
