@@ -49,7 +49,8 @@ def cores() -> int:
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its options
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run the whole suite on several cores and without slow tests. Run selected tests as pytest does."""
-    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker, or a run that a test starts: it must never start workers
+    # a worker, or a run that a test starts: it must never start workers
+    if "PYTEST_XDIST_WORKER" in os.environ or hasattr(config, "workerinput"):
         return
     option = config.option
     tests = Path(__file__).parent
