@@ -6,6 +6,7 @@ are code without a link: `size` is most often a parameter, and not the function 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import Any
 
@@ -63,6 +64,30 @@ def renamed(_app: Sphinx, _env: Any, node: pending_xref, _text: nodes.Node) -> N
     node["reftarget"] = public(node["reftarget"])
 
 
+BACK = re.compile(
+    r'(<div class="viewcode-block" id="(?P<name>[^"]+)">\s*<a class="viewcode-back" href="(?P<page>[^"#]+)\.html)#[^"]*'
+)
+"""A block of source code: the name in its module, and the link to the page that documents it."""
+
+
+def linked_back(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Let pages of source code link to documented names. Sphinx takes one module for all names of a page."""
+    if not page.startswith("_modules/") or "body" not in context:
+        return
+    objects = app.env.domains["py"].data["objects"]
+
+    def corrected(block: re.Match[str]) -> str:
+        document = posixpath.normpath(posixpath.join(posixpath.dirname(page), block["page"]))
+        anchors = [
+            entry.node_id
+            for name, entry in objects.items()
+            if entry.docname == document and f".{name}".endswith(f".{block['name']}")
+        ]
+        return f"{block[1]}#{anchors[0]}" if anchors else block[1]
+
+    context["body"] = BACK.sub(corrected, context["body"])
+
+
 def unlinked(_app: Sphinx, _env: Any, node: pending_xref, text: nodes.Node) -> nodes.Node | None:
     """Return the text of an optional link that has no page, without a warning. Explicit links are still checked."""
     return text if node.get("optional") else None
@@ -74,5 +99,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("name", Name())
     app.connect("autodoc-process-signature", readable)
     app.connect("missing-reference", renamed, priority=100)
+    app.connect("html-page-context", linked_back)
     app.connect("missing-reference", unlinked, priority=900)  # after intersphinx
     return {"parallel_read_safe": True}
