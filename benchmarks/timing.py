@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -39,6 +40,8 @@ class Trial(NamedTuple):
     """`s` or `MB`."""
     repetitions: tuple[int, int] = (1, 1000)
     """Fewest and most that make sense."""
+    close: Callable[[], object] = lambda: None
+    """Close what all rounds share."""
 
 
 class Result(NamedTuple):
@@ -96,7 +99,7 @@ def stopwatch(
 
 
 def measure(case: str, trial: Trial, repetitions: int) -> Result:
-    """Check all ways, run each once to warm up, and time them in turn.
+    """Check all ways, run each once to warm up, time them in turn, and close the trial.
 
     Parameters
     ----------
@@ -105,6 +108,11 @@ def measure(case: str, trial: Trial, repetitions: int) -> Result:
     repetitions : int
         Rounds; the trial may ask for more or fewer.
     """
+    with contextlib.closing(trial):
+        return _measured(case, trial, repetitions)
+
+
+def _measured(case: str, trial: Trial, repetitions: int) -> Result:
     for way in trial.ways:
         way.check()
     least, most = trial.repetitions

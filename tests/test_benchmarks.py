@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import json
@@ -137,6 +138,14 @@ def needed(case: str) -> set[str]:
 
 def all_claims() -> list[targets.Claim]:
     return [*(claim for goal in targets.GOALS for claim in goal.claims), *targets.OTHERS]
+
+
+@pytest.mark.parametrize("way", [Way(OURS, lambda: 1.0, lambda: None), Way(OURS, lambda: 1 / 0, lambda: None)])
+def test_what_rounds_share_is_closed(way: Way) -> None:
+    closed: list[bool] = []
+    with contextlib.suppress(ZeroDivisionError):
+        measure("x", Trial([way], close=lambda: closed.append(True)), 1)
+    assert closed == [True]
 
 
 def test_targets_are_about_cases_that_exist() -> None:

@@ -229,7 +229,9 @@ def look_up(size: str, bench: Bench, folder: Path) -> Trial:
     files, ids, loads = _Files(folder, n), wanted(n), orjson().loads
     files.write()
     expected = loads(lines(n).splitlines()[int(ids[-1][7:])])
-    store, connection = ZDSStore.open(files.ours), sqlite3.connect(files.sqlite)
+    shared = contextlib.ExitStack()
+    store = shared.enter_context(ZDSStore.open(files.ours))
+    connection = shared.enter_context(contextlib.closing(sqlite3.connect(files.sqlite)))
 
     def ours() -> Any:
         for key in ids:
@@ -245,7 +247,7 @@ def look_up(size: str, bench: Bench, folder: Path) -> Trial:
     other = zippy(bench.zippy)
     if other is not None:
         files.write_zippy(other)
-        opened = other.open(str(files.zippy), collection="default")
+        opened = shared.enter_context(other.open(str(files.zippy), collection="default"))
 
         def theirs() -> Any:
             for key in ids:
@@ -253,7 +255,7 @@ def look_up(size: str, bench: Bench, folder: Path) -> Trial:
             return found
 
         ways.append(_way(FASTZDS, theirs, {key: value for key, value in expected.items() if key != "_id"}, "get"))
-    return _trial(ways, n, size, pieces=len(ids))
+    return _trial(ways, n, size, pieces=len(ids))._replace(close=shared.close)
 
 
 def look_up_cold(size: str, bench: Bench, folder: Path) -> Trial:
