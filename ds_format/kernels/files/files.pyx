@@ -123,6 +123,26 @@ cdef bytearray _read_first(
     raise ReplacedError(f"the file was modified while it was read, {TRIES} times", path=os.fsdecode(path))
 
 
+cdef bytearray _opened(
+    object path, Py_ssize_t limit, Py_ssize_t first, int* fd, Py_ssize_t* size, int64_t* changed
+):
+    """Read and close a file of at most `limit` bytes: `fd` is -1. Open a larger one, and read its `first` bytes."""
+    cdef struct_stat status
+    cdef bytearray data
+    fd[0] = _open_regular(path, &status)
+    size[0], changed[0] = 0, 0
+    try:
+        data = _read_first(fd[0], &status, limit if status.st_size <= limit else first, path, size, changed)
+    except BaseException:
+        c_close(fd[0])
+        raise
+    if size[0] <= limit:
+        with nogil:
+            c_close(fd[0])
+        fd[0] = -1
+    return data
+
+
 def open_first(object path not None, Py_ssize_t limit):
     """Open a file, and read its first bytes: open, fstat, read; and close, if these are all there are.
 
@@ -151,20 +171,10 @@ def open_first(object path not None, Py_ssize_t limit):
     ReplacedError
         If a small file was modified each time it was read.
     """
-    cdef struct_stat status
-    cdef int fd = _open_regular(path, &status)
-    cdef Py_ssize_t size = 0
-    cdef int64_t changed = 0
-    cdef bytearray data
-    try:
-        data = _read_first(fd, &status, limit, path, &size, &changed)
-    except BaseException:
-        c_close(fd)
-        raise
-    if size <= limit:
-        with nogil:
-            c_close(fd)
-        fd = -1
+    cdef int fd
+    cdef Py_ssize_t size
+    cdef int64_t changed
+    cdef bytearray data = _opened(path, limit, limit, &fd, &size, &changed)
     return fd, size, data, changed
 
 
@@ -326,23 +336,11 @@ def read_or_open(object path not None, Py_ssize_t limit, Py_ssize_t first):
     ReplacedError
         If a small file was modified each time it was read.
     """
-    cdef struct_stat status
-    cdef int fd = _open_regular(path, &status)
-    cdef Py_ssize_t size = 0
-    cdef int64_t changed = 0
-    cdef bytearray data
-    cdef bint is_small = status.st_size <= limit
-    try:
-        data = _read_first(fd, &status, limit if is_small else first, path, &size, &changed)
-        is_small = is_small and size <= limit
-    except BaseException:
-        c_close(fd)
-        raise
-    if not is_small:
-        return fd, size, data, changed
-    with nogil:
-        c_close(fd)
-    return data
+    cdef int fd
+    cdef Py_ssize_t size
+    cdef int64_t changed
+    cdef bytearray data = _opened(path, limit, first, &fd, &size, &changed)
+    return data if fd < 0 else (fd, size, data, changed)
 
 
 def write_file(object path not None, list buffers not None, bint atomic=True, bint durable=False):
