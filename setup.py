@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,15 @@ class Build(build_ext):
         self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.glob("*.1"))))]
 
 
+def standalone(text: str) -> str:
+    """Return README.md for an index of packages, where no file of the project is next to it.
+
+    The project has no address yet, so relative links lead nowhere: their words stay, and the picture goes.
+    """
+    text = re.sub(r"!\[[^]]*\]\((?!https?:)[^)]*\)\n+", "", text)
+    return re.sub(r"\[([^]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
+
+
 kernels = [path for path in sorted(Path("ds_format/kernels").rglob("*.pyx")) if POSIX or path.stem not in POSIX_ONLY]
 shared = Path("ds_format/kernels/_cython.c")  # what Cython would repeat in each kernel: it is generated here, once
 extensions = [
@@ -52,4 +62,9 @@ extensions = [
 checks = {"boundscheck": CHECKED, "initializedcheck": CHECKED, "wraparound": False, "cdivision": True}
 modules = {"language_level": 3, "freethreading_compatible": True, "auto_pickle": False, "autotestdict": False}
 options = {"compiler_directives": checks | modules, "shared_utility_qualified_name": extensions[-1].name}
-setup(cmdclass={"build_ext": Build}, ext_modules=cythonize(extensions, force=CHECKED, **options))
+setup(
+    cmdclass={"build_ext": Build},
+    ext_modules=cythonize(extensions, force=CHECKED, **options),
+    long_description=standalone(Path("README.md").read_text(encoding="utf-8")),
+    long_description_content_type="text/markdown",
+)

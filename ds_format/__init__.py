@@ -219,17 +219,26 @@ def __getattr__(name: str) -> Any:
 
     module = _ALIASES.get(name) or _HOMES.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _with_rival(AttributeError(f"module {__name__!r} has no attribute {name!r}"), name)
     try:
         value: Any = import_module(f"{__name__}.{module}")
     except ImportError as error:
         from .base.optional import not_compiled
 
-        raise not_compiled(error.name) or error from None
+        raise _with_rival(not_compiled(error.name) or error, name) from None
     if name in _HOMES:
         value = getattr(value, name)
     globals()[name] = value
     return value
+
+
+def _with_rival(error: Exception, name: str) -> Exception:
+    """Return an error, with a note if another package has files in this folder. Probes for `__x__` get none."""
+    from .base.optional import rival
+
+    if not name.startswith("__") and rival():
+        error.add_note(rival())
+    return error
 
 
 def __dir__() -> list[str]:

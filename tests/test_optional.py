@@ -76,3 +76,49 @@ def test_an_error_of_this_package_stays() -> None:
     found = optional.unavailable(error, "h5py", "ds-format-cython[hdf5]")
     assert isinstance(found, ImportError)
     assert (str(found), found.name) == (str(error), error.name)
+
+
+@pytest.fixture
+def beside_a_rival(tmp_path: Path) -> Path:
+    """A folder of packages in which ds-format is said to be installed, too."""
+    info = tmp_path / "packages" / "ds_format-5.0.2.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ds-format\nVersion: 5.0.2\n")
+    (info.parent / "ds_format").symlink_to(Path(ds_format.__file__).parent)
+    return info.parent
+
+
+RIVAL = "ds-format 5.0.2 is installed in the same folder ds_format"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["-c", "import ds_format; ds_format.from_netcdf4"], 1),
+        (["-c", "import sys; sys.modules['ds_format.api.files'] = None; import ds_format; ds_format.read"], 1),
+        (
+            [
+                "-c",
+                "import sys; sys.modules['ds_format.cli.values'] = None; from ds_format.cli import main; main(['cat'])",
+            ],
+            0,
+        ),
+        (["-m", "ds_format", "--version"], 0),
+    ],
+)
+def test_a_rival_is_named_where_something_fails(
+    words: list[str], status: int, beside_a_rival: Path, tmp_path: Path
+) -> None:
+    found = run(words, tmp_path, beside_a_rival)
+    assert found.returncode == status
+    assert RIVAL in found.stderr
+    alone = run(words, tmp_path, Path(ds_format.__file__).parents[1])
+    assert (alone.returncode, RIVAL in alone.stderr) == (status, False)
+
+
+def test_a_rival_is_not_looked_for_by_importing(beside_a_rival: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys, ds_format as ds; ds.read; hasattr(ds, '__wrapped__'); print('importlib.metadata' in sys.modules)"
+    )
+    found = run(["-c", code], tmp_path, beside_a_rival)
+    assert (found.stdout, found.stderr) == ("False\n", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import importlib
+import importlib.metadata
 import inspect
 import re
 import subprocess
@@ -153,3 +154,11 @@ def test_the_citation_tells_this_version() -> None:
 def test_importing_costs_nothing() -> None:
     code = "import sys, ds_format; ds_format.mode; sys.exit(any(name in sys.modules for name in ('numpy', 'netCDF4')))"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_description_stands_alone() -> None:
+    """An index of packages shows README.md without the files that its relative links lead to."""
+    text = str(importlib.metadata.metadata("ds-format-cython").get_payload() or "")
+    assert text.startswith("# ds_format"), "the package was installed without its description"
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []
+    assert "](https://zarr.dev/)" in text and "docs/_static" not in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import drivers
 from ..base.progress import Progress
@@ -13,6 +13,9 @@ from ..model.missing import settled
 from ..model.selection import Selection, Selector
 from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .creation import created
+
+if TYPE_CHECKING:
+    from .options import WriteOptions
 
 SMALL_SIZE = 1 << 20
 """Bytes of all values in memory, up to which formats that can do so write a file in one step."""
@@ -30,7 +33,7 @@ def convert(
     jd: bool = False,
     skip_unsupported: bool = False,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[WriteOptions],
 ) -> None:
     """Convert a file to another format, or a part of it. The shell's command for this is `ds select`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import drivers
 from ..base import modes
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..model.selection import Selection
     from ..views.lazy import File
     from ..views.subset import Path, Subset
+    from .options import NetCDFOptions, WriteOptions
 
 
 def read(
@@ -230,7 +231,7 @@ def open(
     return file(source)
 
 
-def write(filename: Path, d: Mapping[str, Any], **options: Any) -> None:
+def write(filename: Path, d: Mapping[str, Any], **options: Unpack[WriteOptions]) -> None:
     """Write a dataset, a dict, to a file of any supported format. `ds_format.write` also writes other objects.
 
     Parameters
@@ -304,7 +305,11 @@ def from_netcdf(
 
 
 def to_netcdf(
-    filename: Path, d: Mapping[str, Any], time_units: str | None = None, calendar: str | None = None, **options: Any
+    filename: Path,
+    d: Mapping[str, Any],
+    time_units: str | None = None,
+    calendar: str | None = None,
+    **options: Unpack[NetCDFOptions],
 ) -> None:
     """Write a NetCDF file, whatever its suffix. See `ds_format.write`.
 

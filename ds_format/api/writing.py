@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..body import path_text
 from ..dataset import Dataset
 from ..errors import UnsupportedError
 from ..views.subset import Path
 from . import files
+
+if TYPE_CHECKING:
+    from .options import WriteOptions
 
 
 def write(
@@ -18,9 +21,9 @@ def write(
     *,
     encoding: Any = None,
     unlimited_dims: Any = None,
-    compute: Any = True,
-    mask: Any = False,
-    **options: Any,
+    compute: bool = True,
+    mask: bool = False,
+    **options: Unpack[WriteOptions],
 ) -> Any:
     """Write a dataset to a file of any supported format.
 

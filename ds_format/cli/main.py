@@ -101,6 +101,11 @@ def _run(argv: list[str], is_program: bool) -> int:
 
             _say("".join(traceback.format_exception(error)).rstrip("\n"))
         _say(f"{label}: {error_text.with_meant(error)}")
+        if isinstance(error, (AttributeError, ImportError)):
+            from ..base import optional
+
+            if optional.rival():
+                _say(f"{label}: {optional.rival()}")
         return 1 if row is None else row.trouble
     return 0
 
@@ -112,7 +117,11 @@ def _explain(request: Request) -> bool:
 
         pst.put([explain.text(request.command)])
     elif request.flag("version"):
+        from ..base import optional
+
         pst.put([f"{__version__}\n"])
+        if optional.rival():
+            _say(f"ds: warning: {optional.rival()}")
     elif request.flag("print-completion"):
         from . import completion
 

@@ -6,7 +6,7 @@ import bisect
 import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from ..model.selection import Selection, Selector
 from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .pieces import OpenFiles, equal_rows
 
+if TYPE_CHECKING:
+    from ..api.options import MergeOptions
+
 
 def merge_files(
     dim: str,
@@ -43,7 +46,7 @@ def merge_files(
     at: Selector = None,
     between: Selector = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[MergeOptions],
 ) -> None:
     """Merge files along a dimension into one file, as `ds_format.merge` does with datasets.
 

@@ -63,7 +63,7 @@ class Selection(NamedTuple):
         """Whether it takes a part of a dimension."""
         return bool(self.sel or self.range_ or self.at or self.between)
 
-    def selectors(self) -> dict[str, Selector]:
+    def selectors(self) -> dict[str, Any]:
         """Return those that there are, by the names of the parameters of `ds_format.read`."""
         given = {"sel": self.sel, "range_": self.range_, "at": self.at, "between": self.between}
         return {name: selector for name, selector in given.items() if selector}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Literal, overload
 
 from .. import dataset
 from ..base import modes
@@ -27,6 +27,26 @@ from .values import (
     stored,
     type_name_of,
 )
+
+
+@overload
+def dims(
+    d: dict[str, Any], var: str | None = None, *, full: bool = False, size: Literal[False] = False
+) -> list[str]: ...
+
+
+@overload
+def dims(
+    d: dict[str, Any], var: str | None = None, *, full: bool = False, size: Literal[True]
+) -> dict[str, int | None]: ...
+
+
+@overload
+def dims(d: dict[str, Any], var: str, value: list[str] | tuple[str, ...] | None, /) -> None: ...
+
+
+@overload
+def dims(d: dict[str, Any], var: str | None = None, *value: Any, full: bool = False, size: bool = False) -> Any: ...
 
 
 def dims(d: dict[str, Any], var: str | None = None, *value: Any, full: bool = False, size: bool = False) -> Any:

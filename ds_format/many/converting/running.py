@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ... import drivers
 from ...base import modes
@@ -44,6 +44,9 @@ from .workspace import (
     check_inputs,
     check_outside,
 )
+
+if TYPE_CHECKING:
+    from ...api.options import WriteOptions
 
 CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED = "converted", "skipped", "failed", "cancelled", "planned"
 STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)
@@ -139,7 +142,7 @@ def convert_many(
     report: Path | None = None,
     progress: Progress | None = None,
     each: Each | None = None,
-    **options: Any,
+    **options: Unpack[WriteOptions],
 ) -> list[Conversion]:
     """Convert many files to another format, each to a file of its own.
 

@@ -2,6 +2,8 @@
 
 Positional arguments are the words of a command line, keyword arguments its options. Commands print to stdout and raise
 errors. `CMDS` maps the names of the commands to the functions.
+
+This module is a folder, as in ds-format: if that was installed before, its folder would hide a file of this name.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from .cli import commands, pst
-from .cli.arguments import Finished, Request, UsageError
+from ..cli import commands, pst
+from ..cli.arguments import Finished, Request, UsageError
 
 __all__ = ["CMDS", "UsageError", *(f"{name}_" if name in ("set", "type") else name for name in commands.COMMANDS)]
 
