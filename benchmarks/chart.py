@@ -1,4 +1,4 @@
-"""The picture of README.md and of the first page of the documents: one row of docs/performance.md as bars, in SVG."""
+"""The picture of README.md and of the first page of the documents: a column of a table as bars, in SVG."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-TITLE = "a report of a station"
-"""Of the table."""
-ROW = "read, headers differ"
 OURS, ALONE = "ds_format", "system calls alone"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}  # noqa: RUF001 - the sign of micro
 TICKS = {1e-6: "1 µs", 1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms"}  # noqa: RUF001
@@ -38,25 +35,33 @@ def seconds(text: str) -> float:
     return float(number) * SECONDS[unit]
 
 
-def times(document: str) -> dict[str, str]:
-    """Return what stands in the row, by column, in the words of the table.
+def times(document: str, title: str, column: str) -> dict[str, str]:
+    """Return a column of a table by the first cells of its rows, in the words of the table.
+
+    Parameters
+    ----------
+    document : str
+    title : str
+        First cell of the header.
+    column : str
+        Another one.
 
     Raises
     ------
     ValueError
-        If the document has no such table, or no such row.
+        If the document has no such table, or no such column.
     """
     for table in re.findall(r"(?:^\|.*\n)+", document, re.MULTILINE):
         header, _, *rows = ([cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines())
-        for row in rows:
-            if (header[0], row[0]) == (TITLE, ROW):
-                return {name: cell for name, cell in zip(header[1:], row[1:], strict=True) if cell}
-    raise ValueError(f"found no row {ROW!r} of a table {TITLE!r}")
+        if header[0] == title and column in header:
+            i = header.index(column)
+            return {row[0]: row[i] for row in rows if row[i]}
+    raise ValueError(f"found no column {column!r} of a table {title!r}")
 
 
-def svg(found: Mapping[str, str]) -> str:
+def svg(figures: Mapping[str, str]) -> str:
     """Return the picture: the fastest first, on an axis of powers of ten."""
-    order = sorted(found, key=lambda name: seconds(found[name]))
+    order = sorted(figures, key=lambda name: seconds(figures[name]))
     bottom = TOP + STEP * len(order)
     notes = (
         "Time per file, with values and attributes. Shorter is better.",
@@ -73,15 +78,15 @@ def svg(found: Mapping[str, str]) -> str:
     for i, name in enumerate(order):
         y = TOP + STEP * i
         kind = {OURS: "ours", ALONE: "bare"}.get(name, "other")
-        end = _place(seconds(found[name]))
+        end = _place(seconds(figures[name]))
         parts.append(f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>')
         parts.append(f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{end - LEFT}" height="{BAR}" rx="2"/>')
-        parts.append(f'<text x="{end + 6}" y="{y + 13}">{escape(found[name])}</text>')
+        parts.append(f'<text x="{end + 6}" y="{y + 13}">{escape(figures[name])}</text>')
     height = bottom + 24
-    told = ", ".join(f"{name} {found[name]}" for name in order)
+    summary = ", ".join(f"{name} {figures[name]}" for name in order)
     lines = [
         f'<svg class="speed" xmlns="{NAMESPACE}" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
-        f"<title>Time to read a small file: {escape(told)}</title>",
+        f"<title>Time to read a small file: {escape(summary)}</title>",
         f"<style>{STYLE}</style>",
         *parts,
         "</svg>",

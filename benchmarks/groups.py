@@ -30,6 +30,7 @@ from .cases import (
     samples,
     small,
     stations,
+    why_not,
 )
 from .runner import Group
 
@@ -44,6 +45,7 @@ MODULES: tuple[ModuleType, ...] = (
     kinds,
     fifty,
     engine,
+    why_not,
     program,
     conversion,
     archive,

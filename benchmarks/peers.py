@@ -16,8 +16,17 @@ import numpy as np
 NetCDF: Any = netCDF4.Dataset
 
 
-def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCDF4") -> None:
-    """Write a dataset as one would with netCDF4: dimensions, variables with their attributes, values."""
+def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCDF4", **options: Any) -> None:
+    """Write a dataset as one would with netCDF4: dimensions, variables with their attributes, values.
+
+    Parameters
+    ----------
+    path : str or Path
+    data : dict
+    format : str
+    **options
+        For `createVariable`.
+    """
     meta = data["."]
     with NetCDF(path, "w", format=format) as file:
         for name, array in data.items():
@@ -28,7 +37,7 @@ def write_netcdf(path: str | Path, data: Mapping[str, Any], format: str = "NETCD
                     file.createDimension(dim, n)
             kind = str if array.dtype.kind in "OT" else "i1" if array.dtype.kind == "b" else array.dtype
             endian = "big" if array.dtype.byteorder == ">" else "native"
-            variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian)
+            variable = file.createVariable(name, kind, meta[name][".dims"], endian=endian, **options)
             for key, value in meta[name].items():
                 if key == "valid_range":
                     value = np.asarray(value, array.dtype)  # else the library ignores it, and warns

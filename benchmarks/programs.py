@@ -51,11 +51,17 @@ def programs() -> list[Program]:
     """Return those that are installed."""
     optional = {"h5netcdf": _h5netcdf, "xarray": _xarray}
     installed = [make() for module, make in optional.items() if importlib.util.find_spec(module) is not None]
-    return [WITH_NETCDF4, *installed, _NPZ, _JSON_NPY]
+    return [WITH_NETCDF4, *installed, NPZ_FILES, _JSON_NPY]
 
 
-def _arrays(data: Data) -> dict[str, Any]:
+def arrays_of(data: Data) -> dict[str, Any]:
+    """Return the arrays of a dataset, without its metadata."""
     return {name: array for name, array in data.items() if name != "."}
+
+
+def split_metadata(entry: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return the dimensions of a variable, and its attributes."""
+    return list(entry[".dims"]), {key: value for key, value in entry.items() if key != ".dims"}
 
 
 def _content(file: Any, names: Names, attributes: Callable[[Any], Mapping[str, Any]]) -> Data:
@@ -80,7 +86,7 @@ def _h5netcdf() -> Program:
     def write(path: str, data: Data) -> None:
         meta = data["."]
         with library.File(path, "w") as file:
-            for name, array in _arrays(data).items():
+            for name, array in arrays_of(data).items():
                 for dim, n in zip(meta[name][".dims"], array.shape, strict=True):
                     if dim not in file.dimensions:
                         file.dimensions[dim] = n
@@ -104,7 +110,7 @@ def _xarray() -> Program:
     def made(data: Data) -> Any:
         meta = data["."]
         variables = {}
-        for name, array in _arrays(data).items():
+        for name, array in arrays_of(data).items():
             attributes = {key: value for key, value in meta[name].items() if key != ".dims"}
             variables[name] = (meta[name][".dims"], array, attributes)
         return library.Dataset(variables, attrs=meta["."])
@@ -149,7 +155,7 @@ def _read_npz(path: str, names: Names = None) -> Data:
         return of_arrays({name: file[name] for name in wanted}, json.loads(file["."].tobytes()))
 
 
-_NPZ = Program(
+NPZ_FILES = Program(
     NPZ,
     ".npz",
     _write_npz,
@@ -167,7 +173,7 @@ def _table(path: str) -> str:
 
 
 def _write_json_npy(path: str, data: Data) -> None:
-    arrays = _arrays(data)
+    arrays = arrays_of(data)
     table = np.empty(next(iter(arrays.values())).shape, [(name, array.dtype) for name, array in arrays.items()])
     for name, array in arrays.items():
         table[name] = array

@@ -1,9 +1,8 @@
-"""`python -m benchmarks.readme REPORT.json ...`: put what was measured into the tables of the documents.
+"""`python -m benchmarks.readme REPORT.json ...`: put the figures of a run into the tables of the documents.
 
-Only tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->` are changed; what is said around them is
-not. Later reports replace what earlier ones say of the same cases; rows of which no report says anything stay as they
-stand. A page is written only if all its figures are there: otherwise the error names the rows that have none. Without a
-report, only the picture is drawn anew.
+Only tables between the marks `<!-- benchmarks -->` and `<!-- /benchmarks -->` are changed, and the line between
+`<!-- machine -->` and `<!-- /machine -->`. Figures of a later report replace those of earlier ones. If a table would
+lack a figure, the error names its rows and no page is written. Without a report, only the picture is drawn again.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import chart
-from .shown import FULL, SHORT, Row, Shown
+from .shown import PAGES, REPORT, TARGETS, Row, Shown
 from .table import MISSING, quantity, summary
 from .timing import Result
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/_static/reading.svg"
 MARKED = re.compile(r"(?<=<!-- benchmarks -->\n).*(?=<!-- /benchmarks -->)", re.DOTALL)
+MACHINE = re.compile(r"(?<=<!-- machine -->\n).*(?=<!-- /machine -->)", re.DOTALL)
 TABLES = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
-FIGURE = re.compile(r"\d\S* (?:ns|µs|ms|s|MB)(?!\w)")  # noqa: RUF001 - the sign of micro
-SHOWN: Mapping[str, Sequence[Shown]] = {"README.md": (SHORT,), "docs/performance.md": FULL}
-"""Document → its tables between the marks. The last one of docs/performance.md, the summary, comes after them."""
 
 
 def filled(shown: Shown, results: Mapping[str, Result]) -> str:
-    """Return a table with what was measured. Cells that need no figure are empty."""
+    """Return a table with its figures. Cells that need no figure are empty."""
     rows = [[row.words, *(_cell(row, *item, results) for item in shown.columns.items())] for row in shown.rows]
-    return _lines([[shown.title, *shown.columns], ["---"] * (1 + len(shown.columns)), *rows])
+    lines = [[shown.title, *shown.columns], *rows]
+    header, *body = zip(*lines, strict=True) if shown.is_turned else lines
+    return _lines([header, ["---"] * len(header), *body])
 
 
 def _cell(row: Row, column: str, usual: str, results: Mapping[str, Result]) -> str:
@@ -51,102 +50,77 @@ def _lines(rows: Sequence[Sequence[str]]) -> str:
 
 
 def narrow(table: str) -> str:
-    """Return a table without what makes its columns even."""
+    """Return a table without the spaces that make its columns even."""
     rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.splitlines()]
     return _lines([rows[0], ["---"] * len(rows[0]), *rows[2:]])
 
 
-def replaced(document: str, tables: Sequence[str], empty: Sequence[str]) -> str:
-    """Return a document with other tables between its marks, but for rows that are as in tables without figures.
+def replaced(document: str, tables: Sequence[str], machine: str = "") -> str:
+    """Return a document with other tables between its marks, and another line about the machine.
 
     Raises
     ------
     ValueError
-        If it has not as many tables there.
+        If the number of tables differs.
     """
     marked = MARKED.search(document)
-    found = TABLES.findall(marked[0]) if marked else []
-    if marked is None or len(found) != len(tables):
-        raise ValueError(f"found {len(found)} tables between marks, expected {len(tables)}")
-    new = iter(zip(tables, empty, strict=True))
-    text = TABLES.sub(lambda old: _kept(old[0], *next(new)), marked[0])
-    return document[: marked.start()] + text + document[marked.end() :]
+    n = len(TABLES.findall(marked[0])) if marked else 0
+    if marked is None or n != len(tables):
+        raise ValueError(f"found {n} tables between marks, expected {len(tables)}")
+    new = iter(tables)
+    text = TABLES.sub(lambda _: next(new), marked[0])
+    document = document[: marked.start()] + text + document[marked.end() :]
+    return MACHINE.sub(lambda old: f"{machine}\n" if machine else old[0], document)
 
 
-def _kept(old: str, new: str, empty: str) -> str:
-    known = {_work(line): line for line in old.splitlines()}
-    lines = zip(new.splitlines(), empty.splitlines(), strict=True)
-    return "".join(f"{known.get(_work(line), line) if line == bare else line}\n" for line, bare in lines)
+def lacking(table: str) -> list[str]:
+    """Return the first cells of the rows of a table that lack a figure."""
+    rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines()[2:]]
+    return [row[0] for row in rows if any(MISSING in re.split("[ ;]", cell) for cell in row[1:])]
 
 
-def _work(line: str) -> str:
-    return line.split(" | ")[0]
-
-
-def holes(document: str, every: Sequence[Shown]) -> list[str]:
-    """Return the rows between the marks of a document that lack a figure, with the columns that lack it."""
-    marked = MARKED.search(document)
-    tables = [_rows(table) for table in TABLES.findall(marked[0] if marked else "")]
-    found = []
-    for shown, lines in zip(every, tables, strict=False):
-        for row, (_, *cells) in zip(shown.rows, lines, strict=True):
-            columns = [
-                column
-                for column, cell in zip(shown.columns, cells, strict=True)
-                if column not in row.without and len(FIGURE.findall(cell)) != len(row.cases)
-            ]
-            if columns:
-                found.append(f"{row.words} ({', '.join(columns)})")
-    for lines in tables[len(every) :]:
-        found += [row[0] for row in lines if any(MISSING in re.split("[ ;]", cell) for cell in row)]
-    return found
-
-
-def _rows(table: str) -> list[list[str]]:
-    """Return the cells of a table below its header."""
-    return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in table.splitlines()[2:]]
-
-
-def load(paths: Sequence[str]) -> dict[str, Result]:
-    """Return the results of reports, by case."""
-    results: dict[str, Result] = {}
+def load(paths: Sequence[str]) -> tuple[str, dict[str, Result]]:
+    """Return the machine of the last report, and the results of all, by case."""
+    machine, results = "", dict[str, Result]()
     for path in paths:
-        for fields in json.loads(Path(path).read_text(encoding="utf-8"))["results"]:
+        report = json.loads(Path(path).read_text(encoding="utf-8"))
+        machine = report["machine"]
+        for fields in report["results"]:
             results[fields["case"]] = Result(**fields)
-    return results
+    return machine, results
 
 
 def tables(results: Mapping[str, Result]) -> dict[str, list[str]]:
     """Return the tables of each document."""
-    made = {name: [filled(shown, results) for shown in every] for name, every in SHOWN.items()}
-    made["docs/performance.md"].append(narrow(summary(results)))
+    made = {name: [filled(shown, results) for shown in every] for name, every in PAGES.items()}
+    made[TARGETS].append(narrow(summary(results)))
     return made
 
 
 def main(paths: Sequence[str]) -> None:
-    """Change the documents, and draw the picture of what they say then.
+    """Change the documents, and draw the picture from them.
 
     Raises
     ------
     SystemExit
-        If a row has no figure, neither in the reports nor in the document. No file is changed.
+        If a row lacks a figure. No file is changed.
     """
-    empty = tables({})
-    documents = {
-        name: replaced((ROOT / name).read_text(encoding="utf-8"), new, empty[name])
-        for name, new in tables(load(paths)).items()
-    }
-    missing = [f"{name}: {row}" for name, text in documents.items() for row in holes(text, SHOWN[name])]
-    if missing:
-        raise SystemExit("\n".join(["these rows lack a figure, and nothing was written:", *missing]))
-    for name, text in documents.items():
-        (ROOT / name).write_text(text, encoding="utf-8")
+    if paths:
+        machine, results = load(paths)
+        made = tables(results)
+        missing = [f"{name}: {row}" for name, every in made.items() for table in every for row in lacking(table)]
+        if missing:
+            raise SystemExit("\n".join(["these rows lack a figure, and nothing was written:", *missing]))
+        for name, every in made.items():
+            text = (ROOT / name).read_text(encoding="utf-8")
+            (ROOT / name).write_text(replaced(text, every, machine), encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")
 
 
 def picture() -> str:
-    """Return the picture of README.md, by what docs/performance.md says."""
-    return chart.svg(chart.times((ROOT / "docs/performance.md").read_text(encoding="utf-8")))
+    """Return the picture of README.md, by the figures of docs/performance.md."""
+    text = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    return chart.svg(chart.times(text, REPORT.title, REPORT.rows[0].words))
 
 
 if __name__ == "__main__":

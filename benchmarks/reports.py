@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -145,3 +147,40 @@ class Reports:
 def joined(datasets: Sequence[Data]) -> dict[str, Any]:
     """Return the arrays of datasets, each variable's one behind another."""
     return {name: np.concatenate([data[name] for data in datasets]) for name in datasets[0] if name != "."}
+
+
+def writes_into(program: Program, folder: Path, n: int, datasets: Sequence[Data]) -> Way:
+    """A way to write n files into an empty folder, one after another: the datasets in turn."""
+    folder.mkdir()
+    paths = [str(folder / f"{i:06d}{program.suffix}") for i in range(-(-n // program.share))]
+    made = [program.made(data) for data in datasets[: len(paths)]]
+    pieces = list(zip(paths, itertools.cycle(made), strict=False))
+
+    def clear() -> None:
+        for path in folder.iterdir():
+            remove(path)
+
+    def check() -> None:
+        clear()
+        for i in {0, len(pieces) - 1}:
+            program.write(*pieces[i])
+            found = program.value(program.read(paths[i], None))
+            expect_whole(program.name, found, datasets[i % len(made)])
+
+    return each(
+        program.name,
+        lambda piece: program.write(*piece),
+        pieces,
+        check,
+        n,
+        note=program.writing,
+        prepare=clear,
+    )
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder that is one to its program."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

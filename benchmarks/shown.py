@@ -1,4 +1,4 @@
-"""Which figures the tables of the documents show, and under which words."""
+"""Which figures the tables of the documents show, and in which words."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import NamedTuple
 
 from .cases.archive import READ_BY_TWO
 from .cases.open_many import NAME as OPEN_MANY
-from .cases.stations import HEADERS
 from .ways import (
     BARE,
     BINPICKLE,
     CAT,
     COPY,
     DATADINGS,
+    FEATHER,
     H5NETCDF,
-    HIDEFIX,
+    H5PY,
     JSON_NPY,
-    JSONL,
-    LOOP,
     NETCDF,
+    NETCDF_ZLIB,
     NPZ,
     NUMPY,
     OURS,
+    PARQUET,
     PYTHON,
-    READ_MANY,
     REFERENCE,
+    SAFETENSORS,
     SQLITE,
     XARRAY,
+    ZARR,
 )
 
 
@@ -47,183 +48,61 @@ class Shown(NamedTuple):
 
     title: str
     columns: Mapping[str, str]
-    """Title → the way whose figures stand there."""
+    """Title → the way that its figures are of."""
     rows: Sequence[Row]
+    is_turned: bool = False
+    """Whether the page has a line for each of the columns: a table of few rows with many columns fits a phone so."""
 
 
 ALONE, THEIRS = "system calls or NumPy alone", "ds-format 5.0.2"
 USUAL = {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, THEIRS: REFERENCE}
-ENGINES = ('engine "netcdf4"', 'engine "h5netcdf"')
-HDF5 = ("h5netcdf", "hidefix")
+SMALL = {"ds_format": OURS, "system calls alone": BARE, "netCDF4": NETCDF}
+LARGE = {"ds_format": OURS, "NumPy or a copy": COPY, "netCDF4": NETCDF}
 LISTING = Row(
     "`ds ls x.ds`, whole process",
     ("ds ls x.ds",),
     {ALONE: (PYTHON, "(`python -c pass`)")},
     without=("netCDF4",),
 )
-FULL = (
-    Shown(
-        "a report of a station",
-        {
-            "ds_format": OURS,
-            "system calls alone": BARE,
-            "netCDF4": NETCDF,
-            "h5netcdf": H5NETCDF,
-            "xarray": XARRAY,
-            "npz": NPZ,
-            "JSON + npy": JSON_NPY,
-            THEIRS: REFERENCE,
-        },
-        (
-            *(Row(f"read, {words}", (f"stations, read, {words}",)) for words in HEADERS.values()),
-            Row("read one variable of nine", ("stations, read one variable",)),
-            Row("open and close", ("stations, open and close",)),
-            Row("`ds.read_many`, into a list", ("stations, read_many, headers differ",)),
-            Row('`ds.read_many(dim="time")`, merged', ('stations, read_many(dim="time"), headers differ',)),
-            Row("write, whole or absent", ("stations, write, headers differ",)),
-            Row(
-                "read from a disk, nothing cached",
-                ("stations, from a disk",),
-                without=("h5netcdf", "xarray", "npz", "JSON + npy", THEIRS),
-            ),
-        ),
+REPORT = Shown(
+    "a station report",
+    {
+        "ds_format": OURS,
+        "system calls alone": BARE,
+        "netCDF4": NETCDF,
+        "h5netcdf": H5NETCDF,
+        "xarray": XARRAY,
+        "npz": NPZ,
+        "JSON + npy": JSON_NPY,
+        THEIRS: REFERENCE,
+    },
+    (
+        Row("read", ("stations, read, headers differ",)),
+        Row("one variable", ("stations, read one variable",)),
+        Row("open, close", ("stations, open and close",)),
+        Row("write", ("stations, write, headers differ",)),
     ),
-    Shown(
-        "in xarray",
-        {'engine "ds"': OURS, ALONE: BARE, ENGINES[0]: NETCDF, ENGINES[1]: H5NETCDF},
-        (
-            Row("open a file of fifty variables", ("xarray, open a file of fifty",), without=(ALONE,)),
-            Row("open and load it", ("xarray, load a file of fifty",), without=(ALONE,)),
-            Row(
-                "`ds.open_many(load=True)`, 2 000 files of 10 variables, per file",
-                (OPEN_MANY,),
-                {ALONE: (READ_MANY, "(`ds.read_many`)"), ENGINES[0]: (XARRAY, "(`open_mfdataset`)")},
-                without=ENGINES[1:],
-            ),
-            Row(
-                "write 2 GB from two workers of a cluster",
-                ("dask, write",),
-                {ALONE: (BARE, "(one, half of it)")},
-                without=ENGINES,
-            ),
-            Row("mean of 2 GB by dask", ("dask, mean",), {ALONE: (BARE, "(`np.memmap`)")}, without=ENGINES),
-        ),
-    ),
-    Shown(
-        "NetCDF",
-        {"ds_format": OURS, ALONE: BARE, "netCDF4": NETCDF, "h5netcdf": H5NETCDF, "hidefix": HIDEFIX},
-        (
-            Row("read a report in a classic file", ("classic, read",), without=HDF5),
-            Row("`ds.read_many` of 2 000 such, per file", ("classic, read_many",), without=HDF5),
-            Row(
-                "`ds convert`, two jobs, of 3 000 such, per file",
-                ("archive of classic files, ds convert",),
-                {"netCDF4": (READ_BY_TWO, "(two processes, reading only)")},
-                without=(ALONE, *HDF5),
-            ),
-            Row(
-                "the same of netCDF-4 files, per file",
-                ("archive of netCDF-4 files, ds convert",),
-                {"netCDF4": (READ_BY_TWO, "(two processes, reading only)")},
-                without=(ALONE, *HDF5),
-            ),
-            Row(
-                "a classic file of 1 GB to ds",
-                ("classic of 1 GB, convert",),
-                {ALONE: (BARE, "(a copy)"), "netCDF4": (NETCDF, "(reading only)")},
-                without=HDF5,
-            ),
-            Row("read a compressed file of 500 MB", ("compressed, read",), {ALONE: (COPY, "(one copy)")}),
-            Row("one field of a hundred of it", ("compressed, read one field of a hundred",), without=(ALONE,)),
-            Row(
-                "to ds",
-                ("compressed, convert",),
-                {"netCDF4": (NETCDF, "(reading only)")},
-                without=(ALONE, *HDF5),
-            ),
-        ),
-    ),
-    Shown(
-        "",
-        USUAL,
-        (
-            Row("read a tiny file (10 values)", ("read tiny",)),
-            Row("read a small file (1000 values)", ("read small",)),
-            Row("write a tiny file, whole or absent", ("write tiny",)),
-            Row("write a tiny file, `atomic=False`", ("write tiny, atomic=False",)),
-        ),
-    ),
-    Shown(
-        "",
-        {column: way for column, way in USUAL.items() if column != ALONE},
-        (
-            Row("100 000 tiny files: write / read", ("100 000 tiny files, write", "100 000 tiny files, read")),
-            Row("100 000 small files: write / read", ("100 000 small files, write", "100 000 small files, read")),
-            Row(
-                "100 000 files on a disk: tiny / small / station reports",
-                tuple(f"100 000 {kind}, on a disk" for kind in ("tiny files", "small files", "station reports")),
-            ),
-        ),
-    ),
-    Shown(
-        "",
-        USUAL,
-        (
-            Row("one variable of fifty", ("one of fifty, large",)),
-            Row("read 400 MB", ("read large",)),
-            Row("write 400 MB", ("write large",)),
-            Row("read 20 M float64, 30 % missing", ("read masked",), {ALONE: (COPY, "(one copy)")}),
-            Row("read 10 M booleans", ("read booleans",), {ALONE: (NUMPY, "")}),
-            Row("read 300 000 strings", ("read strings",), without=(ALONE,)),
-            Row("write 300 000 strings", ("write strings",), without=(ALONE,)),
-            Row(
-                "read 50 000 tiny files, `ds.read_many`, per file",
-                ("read_many",),
-                {ALONE: (LOOP, "(a loop of `ds.read`)")},
-                without=("netCDF4", THEIRS),
-            ),
-            Row(
-                "`readdir(..., merge=...)`, 2 000 files of 10 variables",
-                ("readdir, merged",),
-                {"netCDF4": (XARRAY, "(xarray, of NetCDF files)")},
-                without=(ALONE,),
-            ),
-            Row("one field of a hundred of 1 GB", ("slab of large",)),
-            Row(
-                "`ds merge` of 1 GB, whole process",
-                ("ds merge",),
-                {ALONE: (CAT, "(`cat`)")},
-                without=("netCDF4",),
-            ),
-            Row(
-                "a sample of 1 kB, in a row / by number",
-                ("samples, read in a row", "samples, get in random order"),
-                {THEIRS: (DATADINGS, "(datadings)")},
-                without=(ALONE, "netCDF4"),
-            ),
-            Row(
-                "a JSON document of 207 bytes: write / in a row",
-                ("documents, W1, 100 k", "documents, R2, 100 k"),
-                {ALONE: (JSONL, "(JSONL with orjson, no index)"), THEIRS: (SQLITE, "(sqlite3)")},
-                without=("netCDF4",),
-            ),
-            Row(
-                "a JSON document of 207 bytes: by id",
-                ("documents, QW, 100 k",),
-                {THEIRS: (SQLITE, "(sqlite3)")},
-                without=(ALONE, "netCDF4"),
-            ),
-            Row(
-                "an object of 400 MB of arrays: dump / load, verified",
-                ("objects, dump", "objects, load"),
-                {THEIRS: (BINPICKLE, "(binpickle)")},
-                without=("netCDF4",),
-            ),
-            LISTING,
-        ),
-    ),
+    is_turned=True,
 )
-"""What docs/performance.md has before its table of targets."""
+"""Its first column is the picture."""
+FORMATS = {
+    "ds": OURS,
+    "NetCDF (netCDF4)": NETCDF,
+    "Zarr 3": ZARR,
+    "safetensors": SAFETENSORS,
+    "Parquet (PyArrow)": PARQUET,
+    "Feather (PyArrow)": FEATHER,
+    "HDF5 (h5py)": H5PY,
+    "npz (NumPy)": NPZ,
+}
+"""Of the page that compares them."""
+DEFLATED = dict([*FORMATS.items()][:2]) | {"NetCDF, zlib": NETCDF_ZLIB} | FORMATS
+
+
+def _not(case: str) -> str:
+    return f"why not, {case}"
+
+
 SHORT = Shown(
     "",
     USUAL,
@@ -240,3 +119,146 @@ SHORT = Shown(
     ),
 )
 """The table of README.md: at most six rows, for readers who are new to the package."""
+PERFORMANCE = (
+    REPORT,
+    Shown(
+        "many station reports",
+        SMALL,
+        (
+            Row("read into a list, `ds.read_many`", ("stations, read_many, headers differ",)),
+            Row("merged, `ds.read_many(dim=...)`", ('stations, read_many(dim="time"), headers differ',)),
+            Row("read from a disk, nothing cached", ("stations, from a disk",)),
+        ),
+    ),
+    Shown(
+        "NetCDF files",
+        {"ds_format": OURS, "netCDF4": NETCDF},
+        (
+            Row("read a classic report", ("classic, read",)),
+            Row("`ds.read_many` of 2 000, per file", ("classic, read_many",)),
+            Row(
+                "`ds convert`, two jobs, 3 000 classic files, per file",
+                ("archive of classic files, ds convert",),
+                {"netCDF4": (READ_BY_TWO, "(two processes only read)")},
+            ),
+            Row(
+                "the same of netCDF-4 files",
+                ("archive of netCDF-4 files, ds convert",),
+                {"netCDF4": (READ_BY_TWO, "(two processes only read)")},
+            ),
+            Row(
+                "a classic file of 1 GB to ds",
+                ("classic of 1 GB, convert",),
+                {"netCDF4": (NETCDF, "(only reads)")},
+            ),
+            Row("read a compressed file of 500 MB", ("compressed, read",)),
+            Row("one field of a hundred of it", ("compressed, read one field of a hundred",)),
+            Row("convert it to ds", ("compressed, convert",), {"netCDF4": (NETCDF, "(only reads)")}),
+        ),
+    ),
+    Shown(
+        "large files",
+        LARGE,
+        (
+            Row("read 400 MB", ("read large",), {"NumPy or a copy": (BARE, "(`np.fromfile`)")}),
+            Row("write 400 MB", ("write large",), {"NumPy or a copy": (BARE, "(`tofile`)")}),
+            Row("one field of a hundred of 1 GB", ("slab of large",), {"NumPy or a copy": (BARE, "(`pread`)")}),
+            Row("20 M float64, 30 % missing", ("read masked",), {"NumPy or a copy": (COPY, "(a copy)")}),
+            Row("10 M booleans", ("read booleans",), {"NumPy or a copy": (NUMPY, "(`unpackbits`)")}),
+            Row("300 000 strings", ("read strings",), without=("NumPy or a copy",)),
+            Row(
+                "`ds merge` of 1 GB, whole process",
+                ("ds merge",),
+                {"NumPy or a copy": (CAT, "(`cat`)")},
+                without=("netCDF4",),
+            ),
+        ),
+    ),
+    Shown(
+        "dask and many files in xarray",
+        {"ds_format": OURS, "compared with": BARE},
+        (
+            Row(
+                "`ds.open_many(load=True)`, 2 000 files, per file",
+                (OPEN_MANY,),
+                {"compared with": (XARRAY, "(`open_mfdataset`)")},
+            ),
+            Row(
+                "write 2 GB from two workers",
+                ("dask, write",),
+                {"compared with": (BARE, "(one process, half of it)")},
+            ),
+            Row("mean of 2 GB", ("dask, mean",), {"compared with": (BARE, "(`np.memmap`)")}),
+        ),
+    ),
+    Shown(
+        "samples, documents, objects",
+        {"ds_format": OURS, "compared with": BARE},
+        (
+            Row(
+                "a sample of 1 kB: in a row / by number",
+                ("samples, read in a row", "samples, get in random order"),
+                {"compared with": (DATADINGS, "(datadings)")},
+            ),
+            Row(
+                "a JSON document: write / in a row",
+                ("documents, W1, 100 k", "documents, R2, 100 k"),
+                {"compared with": (SQLITE, "(sqlite3)")},
+            ),
+            Row("a JSON document by its id", ("documents, QW, 100 k",), {"compared with": (SQLITE, "(sqlite3)")}),
+            Row(
+                "arrays of 400 MB: dump / load, verified",
+                ("objects, dump", "objects, load"),
+                {"compared with": (BINPICKLE, "(binpickle)")},
+            ),
+        ),
+    ),
+)
+"""docs/performance.md: for users."""
+WHY_NOT = (
+    Shown(
+        "100 000 station reports",
+        FORMATS,
+        (
+            Row("write, per file", (_not("100 000 reports, write"),)),
+            Row("read, per file", (_not("100 000 reports, read"),)),
+            Row("one variable of nine", (_not("100 000 reports, read one variable"),)),
+            Row("on a disk, all", (_not("100 000 reports, on a disk"),)),
+        ),
+        is_turned=True,
+    ),
+    Shown(
+        "an array of 200 MB",
+        DEFLATED,
+        (
+            Row("write", (_not("a large array, write"),)),
+            Row("read", (_not("a large array, read"),)),
+            Row("one field of a hundred", (_not("a large array, one field of a hundred"),)),
+            Row("on a disk", (_not("a large array, on a disk"),)),
+        ),
+        is_turned=True,
+    ),
+    Shown(
+        "fifty variables in xarray",
+        {'engine "ds"': OURS, 'engine "netcdf4"': NETCDF, 'engine "h5netcdf"': H5NETCDF, 'engine "zarr"': ZARR},
+        (
+            Row("open", ("xarray, open a file of fifty",)),
+            Row("open and load", ("xarray, load a file of fifty",)),
+        ),
+        is_turned=True,
+    ),
+)
+"""docs/why_not.md."""
+PAGES: Mapping[str, Sequence[Shown]] = {
+    "README.md": (SHORT,),
+    "docs/performance.md": PERFORMANCE,
+    "docs/why_not.md": WHY_NOT,
+    "docs/targets.md": (),
+}
+"""Document → its tables between the marks, in order. docs/targets.md has the summary."""
+TARGETS = "docs/targets.md"
+
+
+def shown_cases() -> set[str]:
+    """Return the cases that a document has figures of, those of targets not included."""
+    return {case for every in PAGES.values() for shown in every for row in shown.rows for case in row.cases}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import itertools
 import json
 import re
 import sys
@@ -44,13 +45,17 @@ from benchmarks.ways import (
     BINPICKLE,
     DATADINGS,
     FASTZDS,
+    FEATHER,
     H5NETCDF,
     HIDEFIX,
     JSONL,
     NETCDF,
     OURS,
+    PARQUET,
     REFERENCE,
+    SAFETENSORS,
     XARRAY,
+    ZARR,
     calls,
     scaled,
 )
@@ -89,6 +94,9 @@ OPTIONAL = {
     XARRAY: has_xarray(),
     **{way: importlib.util.find_spec(way) is not None for way in (H5NETCDF, HIDEFIX, DATADINGS, BINPICKLE)},
     JSONL: importlib.util.find_spec("orjson") is not None,
+    ZARR: importlib.util.find_spec("zarr") is not None,
+    SAFETENSORS: importlib.util.find_spec("safetensors") is not None,
+    **dict.fromkeys((PARQUET, FEATHER), importlib.util.find_spec("pyarrow") is not None),
 }
 """Rivals that need what may not be installed → whether they take part."""
 CASES = {case.name: case for group in GROUPS for case in group.cases}
@@ -129,7 +137,7 @@ def needed(case: str) -> set[str]:
     """Return the ways of a case whose figures the documents show."""
     return {
         row.others.get(column, (usual, ""))[0]
-        for each in (shown.SHORT, *shown.FULL)
+        for each in itertools.chain(*shown.PAGES.values())
         for row in each.rows
         for column, usual in each.columns.items()
         if case in row.cases and column not in row.without
@@ -208,100 +216,112 @@ def test_a_group_says_what_its_times_mean(tmp_path: Path) -> None:
 
 def test_the_tables_of_documents_are_replaced() -> None:
     document = "| a |\n<!-- benchmarks -->\nwords\n\n| b |\n| - |\n\n| c |\nmore\n<!-- /benchmarks -->\n| d |\n"
-    found = readme.replaced(document, ["| x |\n", "| y |\n"], ["| z |\n", "| z |\n"])
+    found = readme.replaced(document, ["| x |\n", "| y |\n"])
     assert found == "| a |\n<!-- benchmarks -->\nwords\n\n| x |\n\n| y |\nmore\n<!-- /benchmarks -->\n| d |\n"
     with pytest.raises(ValueError, match="found 2 tables between marks, expected 1"):
-        readme.replaced(document, ["| x |\n"], ["| x |\n"])
+        readme.replaced(document, ["| x |\n"])
 
 
-def test_rows_without_figures_stay() -> None:
-    document = "<!-- benchmarks -->\n| w | us |\n| - | - |\n| read | 1 s |\n| write | 2 s |\n<!-- /benchmarks -->\n"
-    new, empty = (
-        "| w | us |\n| - | - |\n| read |  |\n| write | 3 s |\n| new |  |\n",
-        "| w | us |\n| - | - |\n| read |  |\n",
-    )
-    found = readme.replaced(document, [new], [empty + "| write |  |\n| new |  |\n"])
-    assert found == document.replace("2 s |\n", "3 s |\n| new |  |\n")
+def test_the_machine_is_named() -> None:
+    document = "<!-- machine -->\nold\n<!-- /machine -->\n<!-- benchmarks -->\n| b |\n<!-- /benchmarks -->\n"
+    assert "<!-- machine -->\nnew\n<!-- /machine -->" in readme.replaced(document, ["| x |\n"], "new")
+
+
+A_TABLE = shown.Shown(
+    "tiny",
+    {"us": OURS, "bare": BARE},
+    (shown.Row("read", ("read tiny",)), shown.Row("list", ("x",), without=("bare",))),
+)
 
 
 def test_the_tables_that_are_shown() -> None:
-    lines = readme.filled(shown.FULL[3], {"read tiny": RESULT}).splitlines()
-    assert lines[2] == "| read a tiny file (10 values) | 2 µs | 1 µs | 200 µs | - |"  # noqa: RUF001
-    assert {line.count("|") for line in lines} == {6}
-    for each in (shown.SHORT, *shown.FULL):
+    lines = readme.filled(A_TABLE, {"read tiny": RESULT}).splitlines()
+    assert lines == ["| tiny | us | bare |", "| --- | --- | --- |", "| read | 2 µs | 1 µs |", "| list | - |  |"]  # noqa: RUF001
+    lines = readme.filled(A_TABLE._replace(is_turned=True), {"read tiny": RESULT}).splitlines()
+    assert lines == ["| tiny | read | list |", "| --- | --- | --- |", "| us | 2 µs | - |", "| bare | 1 µs |  |"]  # noqa: RUF001
+    for each in itertools.chain(*shown.PAGES.values()):
         assert {case for row in each.rows for case in row.cases} <= CASES.keys()
         assert {column for row in each.rows for column in (*row.others, *row.without)} <= each.columns.keys()
 
 
+def test_no_table_is_wider_than_a_phone_allows() -> None:
+    for name, every in shown.PAGES.items():
+        for each in every:
+            header = readme.filled(each, {}).splitlines()[0]
+            assert name == "README.md" or header.count("|") <= 6
+
+
 def test_the_documents_have_the_tables() -> None:
-    empty = readme.tables({})
     for name, tables in readme.tables({"read tiny": RESULT}).items():
-        assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables, empty[name])
+        assert readme.replaced((readme.ROOT / name).read_text(encoding="utf-8"), tables)
 
 
-@pytest.mark.parametrize("name", readme.SHOWN)
+@pytest.mark.parametrize("name", shown.PAGES)
 def test_the_documents_have_all_figures(name: str) -> None:
-    assert not readme.holes((readme.ROOT / name).read_text(encoding="utf-8"), readme.SHOWN[name])
+    text = (readme.ROOT / name).read_text(encoding="utf-8")
+    marked = readme.MARKED.search(text)
+    assert marked is not None
+    empty = readme.tables({})[name]
+    found = readme.TABLES.findall(marked[0])
+    assert [table.splitlines()[0] for table in found] == [table.splitlines()[0] for table in empty]
+    assert [table.count("\n") for table in found] == [table.count("\n") for table in empty]
+    assert not [row for table in found for row in readme.lacking(table)]
+    assert name == "README.md" or re.search(r"<!-- machine -->\n.+\n<!-- /machine -->", text)
 
 
-def a_page(*lines: str, summary: str = "2x / 3x ✓") -> str:
-    parts = ["| | us | bare |", "| - | - | - |", *lines, "", "| work | measured |", "| - | - |", f"| all | {summary} |"]
-    return "\n".join(["<!-- benchmarks -->", *parts, "<!-- /benchmarks -->\n"])
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+def test_the_first_sentences_have_the_figures_of_the_table(name: str) -> None:
+    figures = chart.times((readme.ROOT / "docs/performance.md").read_text(encoding="utf-8"), "a station report", "read")
+    prose = (readme.ROOT / name).read_text(encoding="utf-8").partition("\n\n")[0::2][1][:600]
+    ours, theirs = (rounded(figures[way]) for way in (chart.OURS, NETCDF))
+    assert ours in prose and theirs in prose, f"expected {ours} and {theirs}"
 
 
-@pytest.mark.parametrize(
-    ("page", "rows"),
-    [
-        (a_page("| read | 1 s / 2 MB | 1 ns / 2e+03 s (two of us) |", "| list | 1 s |  |"), []),
-        (a_page("| read |  |  |", "| list | 1 s |  |"), ["read (us, bare)"]),
-        (a_page("| read | 1 s / 2 s | 1 s (two of us) |", "| list | - |  |"), ["read (bare)", "list (us)"]),
-        (a_page("| read | 1 s / - | 1 s / 2 s |", "| list | 1 s |  |"), ["read (us)"]),
-        (a_page("| read | 1 s / 2 s | 1 s / 2 s |", "| list | 1 s |  |", summary="38x / -; 2x ✓"), ["all"]),
-    ],
-)
-def test_rows_that_lack_a_figure(page: str, rows: list[str]) -> None:
-    every = shown.Shown(
-        "",
-        {"us": OURS, "bare": BARE},
-        (shown.Row("read", ("a", "b")), shown.Row("list", ("c",), without=("bare",))),
+def rounded(figure: str) -> str:
+    number, unit = figure.split()
+    return f"{round(float(number))} {unit}"
+
+
+def test_rows_that_lack_a_figure() -> None:
+    table = (
+        "| | us | bare |\n| - | - | - |\n| read | 1 s / 2 s | 1 s (two) |\n| list | - |  |\n| all | 38x / -; 2x ✓ | |\n"
     )
-    assert readme.holes(page, [every]) == rows
+    assert readme.lacking(table) == ["list", "all"]
 
 
 def test_a_page_that_lacks_figures_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docs").mkdir()
-    for name in readme.SHOWN:
-        text = (readme.ROOT / name).read_text(encoding="utf-8")
-        (tmp_path / name).write_text(re.sub(r"(?m)^\| read a tiny file.*\n", "", text), encoding="utf-8")
+    for name in shown.PAGES:
+        (tmp_path / name).write_bytes((readme.ROOT / name).read_bytes())
     monkeypatch.setattr(readme, "ROOT", tmp_path)
     report = tmp_path / "report.json"
     report.write_text(program.as_json("", {"read tiny": RESULT}, {}), encoding="utf-8")
-    before = [(tmp_path / name).read_bytes() for name in readme.SHOWN]
-    with pytest.raises(SystemExit, match=r"docs/performance.md: read a tiny file \(10 values\) \(ds-format 5.0.2\)"):
+    before = [(tmp_path / name).read_bytes() for name in shown.PAGES]
+    with pytest.raises(SystemExit, match=r"docs/performance.md: `ds.read_many` of 2 000, per file"):
         readme.main([str(report)])
-    assert [(tmp_path / name).read_bytes() for name in readme.SHOWN] == before
+    assert [(tmp_path / name).read_bytes() for name in shown.PAGES] == before
 
 
-def test_the_picture_shows_what_the_table_says() -> None:
+def test_the_picture_shows_the_figures_of_the_table() -> None:
     assert readme.PICTURE.read_text(encoding="utf-8") == readme.picture(), "run python -m benchmarks.readme"
     assert f"]({readme.PICTURE.relative_to(readme.ROOT)})" in (readme.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_bars_of_the_picture() -> None:
-    document = f"| x | y |\n| - | - |\n\n| {chart.TITLE} | a<b | {chart.OURS} | c |\n| - | - | - | - |\n"
-    found = chart.times(document + f"| {chart.ROW} | 10 ms | 1 µs |  |\n")  # noqa: RUF001
+    document = f"| x | y |\n| - | - |\n\n| t | write | read |\n| - | - | - |\n| a<b | | 10 ms |\n| {chart.OURS} | | 1 µs |\n| c | |  |\n"  # noqa: E501, RUF001
+    found = chart.times(document, "t", "read")
     assert found == {"a<b": "10 ms", chart.OURS: "1 µs"}  # noqa: RUF001
     bars = re.findall(r'<rect class="(.*?)" x.*width="(.*?)"', chart.svg(found))
     assert bars == [("ours", "0"), ("other", str(chart.RIGHT - chart.LEFT))]
     assert "a&lt;b" in chart.svg(found)
-    with pytest.raises(ValueError, match="found no row"):
-        chart.times(document)
+    with pytest.raises(ValueError, match="found no column"):
+        chart.times(document, "t", "list")
 
 
 def test_reports_are_loaded(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text(program.as_json("", {"read tiny": RESULT}, {}), encoding="utf-8")
-    assert readme.load([str(path)]) == {"read tiny": RESULT}
+    assert readme.load([str(path)]) == ("", {"read tiny": RESULT})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import ds_format as ds
 from ..data import Data, expect
 from ..runner import Bench, Case, Group, SkippedError
 from ..timing import Trial, Way
-from ..ways import H5NETCDF, NETCDF, OURS, each
+from ..ways import H5NETCDF, NETCDF, OURS, ZARR, each
 
 N_FIELDS = 47
 SHAPE = (24, 10, 10)
@@ -65,6 +66,12 @@ def opened(bench: Bench, folder: Path, *, load: bool) -> Trial:
     engines = [(OURS, "ds", paths[OURS]), (NETCDF, "netcdf4", paths[NETCDF])]
     if importlib.util.find_spec("h5netcdf") is not None:
         engines.append((H5NETCDF, "h5netcdf", paths[NETCDF]))
+    if importlib.util.find_spec("zarr") is not None:
+        store = str(folder / "x.zarr")
+        with xarray.open_dataset(paths[NETCDF], decode_cf=False) as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # consolidated metadata are not in the standard; they make it faster
+            file.to_zarr(store)
+        engines.append((ZARR, "zarr", store))
     return Trial([way(*engine) for engine in engines], n=repeat)
 
 

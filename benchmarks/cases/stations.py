@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import json
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from ..data import Data, expect, expect_whole
 from ..documents import orjson
 from ..machine import MOST_THREADS
 from ..programs import Program, programs
-from ..reports import Paths, Reports
+from ..reports import Paths, Reports, writes_into
 from ..runner import Bench, Case, Group
 from ..stations import report
 from ..timing import Trial, Way
@@ -196,40 +195,14 @@ def write(headers: str, bench: Bench, folder: Path) -> Trial:
     ours = bare._replace(name=OURS, write=ds.write, writing="ds.write", made=lambda data: data)
     return Trial(
         [
-            *(_writes(program, folder / str(i), n, datasets) for i, program in enumerate([ours, bare, *programs()])),
+            *(
+                writes_into(program, folder / str(i), n, datasets)
+                for i, program in enumerate([ours, bare, *programs()])
+            ),
             *(scaled(way, len(paths), n) for way in theirs),
         ],
         n=n,
         repetitions=ROUNDS,
-    )
-
-
-def _writes(program: Program, folder: Path, n: int, datasets: Sequence[Data]) -> Way:
-    """A way to write one dataset after another into an empty folder."""
-    folder.mkdir()
-    paths = [str(folder / f"{i:06d}{program.suffix}") for i in range(-(-n // program.share))]
-    made = [program.made(data) for data in datasets[: len(paths)]]
-    pieces = list(zip(paths, itertools.cycle(made), strict=False))
-
-    def clear() -> None:
-        for path in folder.iterdir():
-            path.unlink()
-
-    def check() -> None:
-        clear()
-        for i in (0, len(pieces) - 1):
-            program.write(*pieces[i])
-            found = program.value(program.read(paths[i], None))
-            expect_whole(program.name, found, datasets[i % len(made)])
-
-    return each(
-        program.name,
-        lambda piece: program.write(*piece),
-        pieces,
-        check,
-        n,
-        note=program.writing,
-        prepare=clear,
     )
 
 
