@@ -143,7 +143,7 @@ def _is_datadings(file: Body) -> bool:
 
 
 def _is_sidecar_of_datadings(path: str) -> bool:
-    from ..datadings.format import is_part as is_sidecar
+    from ..datadings.format import is_sidecar
 
     return is_sidecar(path)
 
