@@ -55,7 +55,7 @@ class DatasetStack(Protocol):
         ...
 
     @property
-    def noted(self) -> Sequence[Mapping[str, Any]]:
+    def dataset_attributes(self) -> Sequence[Mapping[str, Any]]:
         """What each has of the attributes of the dataset of which this is wanted."""
         ...
 
@@ -151,7 +151,7 @@ class AlikeFiles:
     Attributes
     ----------
     paths : list of str
-    noted : list of dict
+    dataset_attributes : list of dict
         What each file has of these attributes.
 
     Raises
@@ -182,7 +182,7 @@ class AlikeFiles:
             self._once = [key for key, entry in shaped.items() if dim not in dims(key, entry, len(entry[".size"]))]
         own = row.start(path, held, self._stacks, list(wanted), [key for key in wanted if key not in self._once])
         self.paths = [path]
-        self.noted: list[dict[str, Any]] = []
+        self.dataset_attributes: list[dict[str, Any]] = []
         self._attributes = (*attributes, DTYPES_PROPERTY) if attributes else ()
         self._override(own)
 
@@ -201,7 +201,7 @@ class AlikeFiles:
         if own is not self._last:
             self._override(own)
         elif self._attributes:
-            self.noted.append(self.noted[-1])
+            self.dataset_attributes.append(self.dataset_attributes[-1])
         return True
 
     def _override(self, own: dict[str, Any]) -> None:
@@ -213,7 +213,7 @@ class AlikeFiles:
                 if key not in own:
                     known.pop(key, None)  # a file without it does not have that of the file before
             asked = {key: own[key] for key in self._attributes if key in own}
-            self.noted.append(self._row.typed({META: asked})[META])
+            self.dataset_attributes.append(self._row.typed({META: asked})[META])
         known.update(own)
 
     @functools.cached_property
