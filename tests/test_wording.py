@@ -20,8 +20,6 @@ UNFINISHED = (
     "docs/installing.md",
     "docs/performance.md",
     *(f"ds_format/{room}" for room in ("base", "classic", "codec", "kernels", "model")),
-    *(f"ds_format/drivers/{name}" for name in ("alike.py", "base.py", "chunked.py", "ds", "formats.py", "sink.py")),
-    *(f"ds_format/drivers/{name}" for name in ("__init__.py", "handle.py", "slabs.py", "strings.py")),
 )
 
 #: What is out, and what to say in its place.

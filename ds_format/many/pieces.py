@@ -245,7 +245,7 @@ def read_pieces(
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if not one_by_one and not path.endswith(suffix):
-                suffix, small = drivers.holder(path)
+                suffix, small = drivers.small_files_of(path)
             held: Any = None
             if small is not None:
                 is_late = content is None

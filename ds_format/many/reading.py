@@ -17,7 +17,7 @@ from ..base.text import keys_of, unescape
 from ..body import path_text
 from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
-from ..drivers import HELD
+from ..drivers import SMALL_SUFFIXES
 from ..kernels.files import batch
 from ..kernels.files.names import signed
 from ..views.subset import Path, say_missing
@@ -147,7 +147,7 @@ class Batch(NamedTuple):
         if len(found) == len(self.paths):
             return found
         rows = iter(found.tolist())
-        each = [next(rows) if path.endswith(HELD) else stamp_of(path) for path in self.paths]
+        each = [next(rows) if path.endswith(SMALL_SUFFIXES) else stamp_of(path) for path in self.paths]
         return np.array(each, np.int64)
 
 
@@ -168,7 +168,7 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
     """
     names = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    if n_threads == 1 or len(names) < 2 or not any(path.endswith(HELD) for path in paths):
+    if n_threads == 1 or len(names) < 2 or not any(path.endswith(SMALL_SUFFIXES) for path in paths):
         yield from map(_read_batch, names)
         return
     with ThreadPoolExecutor(n_threads) as pool:
@@ -181,10 +181,10 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
 
 
 def _read_batch(paths: Sequence[str]) -> Batch:
-    if all(path.endswith(HELD) for path in paths):
+    if all(path.endswith(SMALL_SUFFIXES) for path in paths):
         found = batch.read_files(list(paths), SMALL_SIZE)
         return Batch(paths, found, found)
-    some = [path for path in paths if path.endswith(HELD)]
+    some = [path for path in paths if path.endswith(SMALL_SUFFIXES)]
     read = batch.read_files(some, SMALL_SIZE)
     by_path: dict[str, Content] = dict(zip(some, read, strict=True))
     return Batch(paths, [by_path.get(path) for path in paths], read)
@@ -229,7 +229,7 @@ def datasets(
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if content is not None and not path.endswith(suffix):
-                suffix, driver = drivers.holder(path)
+                suffix, driver = drivers.small_files_of(path)
             held = None if content is None or driver is None else driver.hold(path, content)
             if held is None or driver is None or content is None:
                 dataset = read(path, names, unpack=unpack, skip_unsupported=skip_unsupported)
