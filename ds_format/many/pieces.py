@@ -234,7 +234,8 @@ def read_pieces(
         Keys of attributes of the dataset to record for each file.
     one_by_one : bool
         Make each file a separate piece, opened by `opened_files`, even if it is small.
-        Called for each small file with its position, the digest of its header, and whether it was read here only: see
+    watch : callable, optional
+        Called for each small file with its index, the digest of its header, and whether it was only read here: see
         `WatchedFiles.check`.
     """
     row: AlikeFiles | None = None
