@@ -1,4 +1,4 @@
-"""Arrays and datasets to write, and whether two arrays are equal."""
+"""Arrays and datasets to write, and comparing arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Data = dict[str, Any]
-"""A dataset as `ds_format.write` takes it."""
+"""A dataset, as accepted by `ds_format.write`."""
 
 
 def dataset(dims: list[str] | None = None, **arrays: Any) -> Data:
@@ -29,7 +29,7 @@ def masked_floats(n: int) -> Any:
 
 
 def flags(n: int, share: float = 0.5) -> NDArray[np.bool_]:
-    """Return n booleans, a share of them true."""
+    """Return n booleans, of which a share is true."""
     return np.random.default_rng(3).random(n) < share
 
 
@@ -44,7 +44,7 @@ def text(n: int) -> NDArray[Any]:
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Whether two arrays have the same shape, the same values missing, and the others equal; dtypes may differ."""
+    """Return whether shape, mask and present values of two arrays are equal; dtypes may differ."""
     found, expected = np.ma.asanyarray(found), np.ma.asanyarray(expected)
     if found.shape != expected.shape:
         return False
@@ -82,7 +82,7 @@ def expect(way: str, found: Any, expected: Any) -> None:
 def expect_whole(way: str, found: Mapping[str, Any], expected: Data) -> None:
     """Compare two datasets: variables, their dimensions and attributes, attributes of the dataset.
 
-    Attributes that are numbers may come in another precision: the program may keep them so.
+    Numeric attributes may have another precision, which the program may have changed.
 
     Raises
     ------
@@ -104,5 +104,5 @@ def expect_whole(way: str, found: Mapping[str, Any], expected: Data) -> None:
 
 
 def of_arrays(arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> Data:
-    """Return a dataset of arrays, with what metadata say of them and of the whole."""
+    """Return a dataset of arrays, with the metadata of these and of the whole dataset."""
     return {**arrays, ".": {**{name: meta[name] for name in arrays}, ".": meta["."]}}

@@ -12,11 +12,11 @@ SHA256 = {
     10_000: "0bc046a79e99baff7f2a8a06956fd2f1c96cd09e0bee67530094f96582f6d249",
     100_000: "c015bae320ff5aa57614060eaf8f00512fc2727fd41039d8e318fdf1048e69cb",
 }
-"""Of all lines together, by their number."""
+"""Number of documents → SHA-256 of all lines."""
 
 
 class UnexpectedError(Exception):
-    """The documents are not those that everybody measures with."""
+    """The documents are not those of the published benchmark."""
 
 
 def orjson() -> Any:
@@ -28,7 +28,7 @@ def orjson() -> Any:
 
 
 def documents(n: int) -> list[dict[str, Any]]:
-    """Return n documents of about 200 bytes, always the same."""
+    """Return n documents of about 200 bytes, which are always the same."""
     dice = random.Random(42)
     made = []
     for i in range(n):
@@ -57,7 +57,7 @@ def lines(n: int) -> bytes:
     Raises
     ------
     UnexpectedError
-        If they are not those of the published check values.
+        If they do not have the published check values.
     """
     made = b"".join(orjson().dumps(document) + b"\n" for document in documents(n))
     found = hashlib.sha256(made).hexdigest()

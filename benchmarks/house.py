@@ -56,7 +56,7 @@ def work():
         dataset.load()
 """,
 }
-"""What is done → a program that defines `work`. It runs in a folder with `sample.nc`, `classic.nc` and `sample.ds`."""
+"""Title → a program that defines `work`. It runs in a folder with `sample.nc`, `classic.nc` and `sample.ds`."""
 
 TRACE = """
 import os, sys, threading
@@ -96,7 +96,7 @@ def trees() -> dict[str, ast.Module]:
 
 
 def sizes() -> dict[str, object]:
-    """Return the rows about the amount of code."""
+    """Return the rows about the size of the code."""
     lines = [len(path.read_text().splitlines()) for path in modules().values() if path.name != "__init__.py"]
     kernels = sorted(PACKAGE.rglob("*.pyx"))
     return {
@@ -106,13 +106,13 @@ def sizes() -> dict[str, object]:
         "lines of .pyx": sum(len(path.read_text().splitlines()) for path in kernels),
         "files of Python": len(modules()),
         "median lines without __init__": statistics.median(lines),
-        "kernels": len(kernels) + 1,  # and the one that the others share
+        "kernels": len(kernels) + 1,  # one more with the code that all kernels share
         "modules in the top folder": len(list(PACKAGE.glob("*.py"))),
     }
 
 
 def shared_class_names() -> dict[str, list[str]]:
-    """Return names of classes that more than one module defines → these modules."""
+    """Return the names of classes that several modules define → these modules."""
     owners = defaultdict(list)
     for module, tree in trees().items():
         for node in tree.body:
@@ -167,7 +167,7 @@ def circles() -> list[list[str]]:
 
 
 def _visit(start: str, graph: Mapping[str, Iterable[str]], order: list[str], done: set[str]) -> None:
-    """Append what can be reached from `start` to `order`, each module after those that it leads to."""
+    """Append all modules that `start` leads to, and itself, to `order`, each after those that it leads to."""
     if start in done:
         return
     done.add(start)
@@ -184,7 +184,7 @@ def _visit(start: str, graph: Mapping[str, Iterable[str]], order: list[str], don
 
 
 def imports() -> dict[str, set[str]]:
-    """Return module → modules of ours that it imports at run time, without those that the public face loads on use."""
+    """Return module → modules of the package that it imports at run time. The top level loads on use, and has none."""
     known = modules()
     graph: dict[str, set[str]] = {}
     for module, tree in trees().items():
@@ -203,7 +203,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def _run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes except those that only a type checker reads."""
+    """Iterate over all nodes except those that only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
             yield node
@@ -219,7 +219,7 @@ def _import_calls(tree: ast.Module) -> list[ast.Call]:
 
 
 def _named_modules(module: str, path: Path, tree: ast.Module, call: ast.Call) -> Iterator[str]:
-    """Yield what a call may load: the module it names, or else every text of its file that may name one."""
+    """Iterate over the modules that a call may load: the one it names, or else every string of its file like a name."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     argument = call.args[0] if call.args else None
     nodes: Iterable[ast.AST] = [argument] if isinstance(argument, ast.Constant) else ast.walk(tree)
@@ -234,7 +234,7 @@ def _named_modules(module: str, path: Path, tree: ast.Module, call: ast.Call) ->
 
 
 def prepare(folder: Path) -> None:
-    """Make the files that the programs read."""
+    """Create the files that the programs read."""
     shutil.copy(SAMPLE, folder / "sample.nc")
     ds.convert(SAMPLE, folder / "sample.ds")
     dataset = ds.read(SAMPLE, unpack=False)
@@ -256,7 +256,7 @@ def _python(folder: Path, program: str, *prefix: str) -> str:
 
 
 def files_that_run(folder: Path, program: str) -> list[str]:
-    """Return the Python files of the package with functions that a program calls when it works for the second time."""
+    """Return the Python files of the package whose functions run when a program works for the second time."""
     paths = map(Path, _python(folder, program + TRACE).splitlines())
     return sorted(str(path.relative_to(PACKAGE)) for path in paths if path.is_relative_to(PACKAGE))
 
@@ -270,7 +270,7 @@ def first_read(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def start_up(folder: Path, rounds: int = 15) -> float:
-    """Return how many milliseconds longer a process takes that reads a small file than one that imports NumPy."""
+    """Return the additional time, in ms, of a process that reads a small file, compared with importing NumPy."""
     programs = (f"import numpy; {READ}", "import numpy")
     least = [math.inf, math.inf]
     for _ in range(rounds):
@@ -282,7 +282,7 @@ def start_up(folder: Path, rounds: int = 15) -> float:
 
 
 def path_calls(folder: Path) -> str:
-    """Return how often one read opens a compressed netCDF-4 file, and asks for its status; needs strace."""
+    """Return how often one read of a compressed netCDF-4 file opens it, and requests its status; needs strace."""
     if shutil.which("strace") is None:
         return "needs strace"
     _python(
@@ -298,7 +298,7 @@ def path_calls(folder: Path) -> str:
 
 
 def rows() -> Iterator[tuple[str, object]]:
-    """Yield the rows of the table."""
+    """Iterate over the rows of the table."""
     yield from sizes().items()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -132,13 +132,13 @@ WORK = "from benchmarks.instructions import work; import sys; work(sys.argv[1])"
 
 
 def work(title: str) -> None:
-    """Make a call often in this process and folder. Instructions between the two calls of `os.getppid` are counted."""
+    """Make many calls in this process and folder. Instructions between the two calls of `os.getppid` are counted."""
     call = CALLS[title]
     call.prepare()
     for i in range(max(call.n, 1)):
         call.run(i)
     gc.collect()
-    gc.freeze()  # collections that start by chance search only what the counted calls made
+    gc.freeze()  # later collections only search objects of the counted calls
     os.getppid()
     for i in range(call.n):
         call.run(i)
@@ -157,7 +157,7 @@ def count(title: str) -> int:
     call = CALLS[title]
     with tempfile.TemporaryDirectory() as folder:
         if call.n:
-            command, name = [sys.executable, "-c", WORK, title], "callgrind.out.2"  # 1 ends with the first mark
+            command, name = [sys.executable, "-c", WORK, title], "callgrind.out.2"  # part 1 ends at the first mark
         else:
             _run([sys.executable, "-c", WORK, title], folder)
             command, name = COMMAND, "callgrind.out"
@@ -169,25 +169,25 @@ def count(title: str) -> int:
 
 
 def _fixed_addresses() -> list[str]:
-    """Return the words before a command that give it the same addresses in each run, if the system has them."""
+    """Return the prefix of a command that gives it the same addresses in each run, if there is one."""
     return ["setarch", platform.machine(), "-R"] if shutil.which("setarch") else []
 
 
 def _run(command: Sequence[str], folder: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": "byte_code"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else "ds ls" counts the compiler, too
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise the compiler is counted for "ds ls", too
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
 
 
 def environment() -> dict[str, str]:
-    """Return what counts depend on."""
+    """Return the environment on which counts depend."""
     return {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.platform()}
 
 
 def table(counts: Mapping[str, int], before: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of a table of counts, compared with former ones where there are any."""
+    """Iterate over the lines of a table of counts, compared with earlier ones if there are any."""
     yield "| instructions of one call | now |" + (" before | ratio |" if before else "")
     yield "|---|---|" + ("---|---|" if before else "")
     for title, now in counts.items():

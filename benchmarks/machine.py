@@ -1,4 +1,4 @@
-"""What a report ran on."""
+"""The machine and the versions of a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ds_format import __version__
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
-"""What ds_format takes by default, where it takes more than one."""
+"""The default number of threads of ds_format, for functions that use several."""
 
 
 def describe(folder: Path, reference: str | None) -> str:
@@ -21,7 +21,7 @@ def describe(folder: Path, reference: str | None) -> str:
     Parameters
     ----------
     folder : Path
-        Where the files are written.
+        The folder of the files.
     reference : str, optional
         Name and version of the reference program.
     """

@@ -1,4 +1,4 @@
-"""One case after another, each in a folder of its own that is removed afterwards."""
+"""Runs cases one after another, each in a folder of its own that is removed afterwards."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from .worker import Worker
 
 
 class Bench(NamedTuple):
-    """What all cases share."""
+    """The arguments that all cases share."""
 
     sizes: Sizes
     folder: Path
-    """Where files are written: a memory file system, if the cost of the disk is not to be measured."""
+    """Folder of files: in memory, if the cost of the disk is not to be measured."""
     reference: Worker | None
-    """ds-format 5.0.2, if it is there."""
+    """ds-format 5.0.2, if it is installed."""
     repetitions: int
     zippy: Path | None = None
-    """A folder to import the reference program of ZDS from, if it is there."""
+    """Folder from which to import the reference program of ZDS, if it is installed."""
     disk: Path | None = None
-    """Where files are written if the cost of the disk is to be measured; None: there is no disk."""
+    """Folder of files if the cost of the disk is to be measured; None if there is no disk."""
 
     def place(self, case: Case) -> Path | None:
-        """Return where the files of a case are written; None: nowhere, it cannot run."""
+        """Return the folder for the files of a case, or None if it cannot run."""
         return self.disk if case.on_disk else self.folder
 
 
 class Case(NamedTuple):
-    """One thing to measure."""
+    """A piece of work to measure."""
 
     name: str
     build: Callable[[Bench, Path], Trial]
     """Prepares the files in an empty folder."""
     on_disk: bool = False
-    """Whether that folder is to be on a disk, whatever the others are on."""
+    """Whether this folder must be on a disk."""
 
 
 class Group(NamedTuple):
@@ -51,7 +51,7 @@ class Group(NamedTuple):
     note: str
     cases: tuple[Case, ...]
     threads: str = "one thread"
-    """How many ds_format has."""
+    """Number of threads of ds_format."""
 
 
 class SkippedError(Exception):
@@ -59,20 +59,20 @@ class SkippedError(Exception):
 
 
 def need_room(folder: Path, size: int) -> None:
-    """Raise SkippedError if the file system of a folder has not `size` bytes left."""
+    """Raise SkippedError if the file system of a folder has less than `size` bytes of free space."""
     free = shutil.disk_usage(folder).free
     if free < size:
         raise SkippedError(f"needs {size / 1e9:.1f} GB in {folder}, where {free / 1e9:.1f} GB are free")
 
 
 def run(bench: Bench, cases: Iterable[Case]) -> tuple[list[Result], dict[str, str]]:
-    """Run cases, and tell on stderr which one runs.
+    """Run cases, and print the current one on stderr.
 
     Returns
     -------
     list of Result
     dict
-        Case → why it was left out.
+        Case → reason why it was left out.
     """
     results: list[Result] = []
     skipped: dict[str, str] = {}

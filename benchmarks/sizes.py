@@ -1,4 +1,4 @@
-"""How much data each case has."""
+"""The amount of data in each case."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Sizes(NamedTuple):
-    """Counts of values, but where a field says otherwise. The defaults are those of the full run."""
+    """Counts of values, unless a field has another unit. The defaults are those of the full run."""
 
     files: int = 2000
-    """Distinct small files that a round reads or writes."""
+    """Number of different small files that a round reads or writes."""
     calls: int = 2000
-    """Calls in a row where one is too short to be timed."""
+    """Number of calls in sequence, if one is too short for timing."""
     large: int = 50_000_000
     """float64: 400 MB."""
     masked: int = 20_000_000
@@ -33,7 +33,7 @@ class Sizes(NamedTuple):
     many: int = 50_000
     """Tiny files that one call reads."""
     claimed: int = 100_000
-    """Files that the documentation of the format claims something of."""
+    """Number of files in a claim of the documentation of the format."""
     folder: int = 2_000
     """Files of ten variables that are merged in memory."""
     merged: int = 1_000_000_000
@@ -41,19 +41,19 @@ class Sizes(NamedTuple):
     chunked: int = 2_000_000_000
     """Bytes of a dask array."""
     slab: int = 125_000_000
-    """float64: 1 GB, of which a hundredth is read."""
+    """float64: 1 GB, of which one hundredth is read."""
     samples: int = 20_000
     """Samples of 1 kB."""
     keys: int = 1_000_000
-    """Samples of a dataset that is opened."""
+    """Number of samples of a dataset that is opened."""
     documents_few: int = 10_000
     """JSON documents of 207 bytes."""
     documents: int = 100_000
     documents_many: int = 1_000_000
     objects: int = 10_000
-    """Small arrays in one object."""
+    """Number of small arrays in one object."""
     starts: int = 10
-    """Fewest runs of a program."""
+    """Minimum number of runs of a program."""
 
 
 FULL = Sizes()

@@ -1,4 +1,4 @@
-"""Reports of weather stations: small files as they are, with metadata."""
+"""Station reports: typical small files with metadata."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ VARIABLES: dict[str, tuple[str, str, str, list[float], str]] = {
     "precipitation": ("f4", "kg m-2", "precipitation_amount", [0.0, 500.0], "time: sum"),
     "visibility": ("i4", "m", "visibility_in_air", [0, 100000], "time: minimum"),
 }
-"""Name → dtype, units, standard name, valid range, cell method; there is the time, too."""
+"""Name → dtype, units, standard name, valid range, cell method. Reports also have the time."""
 
 
 def report(i: int, headers: str) -> Data:
-    """Return the report of a station for a day.
+    """Return the report of one station for one day.
 
     Parameters
     ----------
     i : int
-        Which report; its values are its own.
+        Number of the report, on which its values depend.
     headers : {"equal", "own", "all own"}
-        Whether the metadata are those of each report; whether attributes of the dataset are its own, as those of most
-        archives; or also attributes of each variable.
+        Metadata that differ between reports: none; attributes of the dataset, as in most archives; or attributes of
+        each variable, too.
     """
     hours = np.arange(HOURS, dtype=np.float64)
     data: Data = {"time": hours + HOURS * i}

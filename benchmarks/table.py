@@ -12,7 +12,7 @@ from .ways import OURS
 
 REACHED = {True: "✓", False: "✗"}
 MISSING = "-"
-"""In place of a figure that no report has."""
+"""Replaces a figure that no report has."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (0.0, "ns"))  # noqa: RUF001 - the sign of micro
 
 
@@ -88,7 +88,7 @@ def summary(results: Mapping[str, Result]) -> str:
 
 
 def _measured(claim: targets.Claim, results: Mapping[str, Result]) -> str:
-    """Return what was measured for each bound. A claim is not reached without all its measurements."""
+    """Return the measured values of all bounds. A claim is only reached if all of them were measured."""
     verdicts = [
         targets.judge(claim, bound, results[bound.case]) if bound.case in results else None for bound in claim.bounds
     ]

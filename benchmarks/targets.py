@@ -1,4 +1,4 @@
-"""What must be reached: the rows of the summary, each of several claims about cases and rivals."""
+"""The targets: the rows of the summary, each with several claims about cases and rivals."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ from .ways import (
 
 
 class Bound(NamedTuple):
-    """What is wanted of one case."""
+    """The target of a claim for one case."""
 
     case: str
     limit: float
 
 
 class Claim(NamedTuple):
-    """The same thing wanted of one or more cases."""
+    """A target for one or more cases."""
 
     kind: str
-    """`faster`: so many times as fast as the rival, or more; `within`: so many times its time, or less; `at most`: a
-    number in the unit of the case."""
+    """`faster`: minimum factor of speed compared with the rival; `within`: maximum multiple of its time; `at most`:
+    maximum, in the unit of the case."""
     rival: str
-    """A way of the cases; of no meaning for `at most`."""
+    """A way of the cases; ignored for `at most`."""
     bounds: tuple[Bound, ...]
     words: str = ""
-    """What stands behind the numbers; the rival's name if empty."""
+    """Text after the numbers; the name of the rival if empty."""
     unit: str = "MB"
-    """`MB` or `s`: of what is at most."""
+    """`MB` or `s`: unit of `at most`."""
 
     def text(self) -> str:
-        """Return what is wanted, in words."""
+        """Return the target as text."""
         limits = [bound.limit for bound in self.bounds]
         shown = limits[:1] if len(set(limits)) == 1 else limits
         words = self.words or self.rival
@@ -77,10 +77,10 @@ class Goal(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What was measured for one bound."""
+    """Result for one bound."""
 
     value: float
-    """A ratio as the kind of the claim says it, or a number in the unit of the case."""
+    """A ratio, as for the kind of the claim, or a number in the unit of the case."""
     reached: bool
 
 
@@ -128,7 +128,7 @@ STATIONS: tuple[Goal, ...] = (
         ),
     ),
 )
-"""Small files as they are."""
+"""Typical small files."""
 
 GOALS: tuple[Goal, ...] = (
     *STATIONS,
@@ -358,7 +358,7 @@ OTHERS: tuple[Claim, ...] = (
 
 
 def of(case: str, rival: str) -> Iterator[tuple[Claim, Bound]]:
-    """Yield what is wanted of a case beside a rival; for the rival OURS, in absolute numbers."""
+    """Iterate over claims and bounds for a case and a rival. The rival OURS has those in absolute numbers."""
     claims = [claim for goal in GOALS for claim in goal.claims]
     for claim in (*claims, *OTHERS):
         if (OURS if claim.kind == "at most" else claim.rival) == rival:
@@ -368,7 +368,7 @@ def of(case: str, rival: str) -> Iterator[tuple[Claim, Bound]]:
 
 
 def judge(claim: Claim, bound: Bound, result: Result) -> Verdict | None:
-    """Compare a result with what is wanted; None if the rival did not take part."""
+    """Compare a result with a bound; None if the rival was not measured."""
     if claim.kind == "at most":
         value = result.median(OURS)
         return Verdict(value, value <= bound.limit)

@@ -1,4 +1,4 @@
-"""Timing: every way once, then every way again, so that what slows the machine slows all of them."""
+"""Timing: every way once, then every way again, so that a slow machine affects all of them."""
 
 from __future__ import annotations
 
@@ -15,56 +15,56 @@ C_LIBRARY: Any = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 class Way(NamedTuple):
-    """How one program does the work of a case."""
+    """The way in which one program does the work of a case."""
 
     name: str
-    """Whose way it is; what targets refer to."""
+    """Name of the way, which targets refer to."""
     run: Callable[[], float]
-    """Do the work once; return what it took, in the unit of the trial."""
+    """Does the work once; returns its cost, in the unit of the trial."""
     check: Callable[[], None]
-    """Do the work once, and raise if its result is wrong."""
+    """Does the work once; raises an exception if its result is wrong."""
     note: str = ""
-    """How it does it, if that is not plain."""
+    """Explanation of the way, if needed."""
 
 
 class Trial(NamedTuple):
     """A case that is ready to run."""
 
     ways: Sequence[Way]
-    """Ours first."""
+    """All ways, ours first."""
     n: int = 1
-    """Pieces of work in one run: numbers are per piece."""
+    """Number of pieces of work in one run. Results are per piece."""
     size: int = 0
-    """Bytes of data in one piece, or 0 if a rate means nothing."""
+    """Bytes of data in one piece, or 0 if a rate is meaningless."""
     unit: str = "s"
     """`s` or `MB`."""
     repetitions: tuple[int, int] = (1, 1000)
-    """Fewest and most that make sense."""
+    """Minimum and maximum number of rounds."""
     close: Callable[[], object] = lambda: None
-    """Close what all rounds share."""
+    """Closes resources of all rounds."""
 
 
 class Result(NamedTuple):
-    """What a case took."""
+    """The measured cost of a case."""
 
     case: str
     unit: str
     size: int
     notes: dict[str, str]
     values: dict[str, list[float]]
-    """By the names of the ways: one number per round, of one piece of work."""
+    """Name of the way → the cost of one piece of work in each round."""
 
     def median(self, way: str) -> float:
         """Return the median over all rounds."""
         return median(self.values[way])
 
     def ratios(self, way: str, rival: str) -> list[float]:
-        """Return how many times as much the rival took, in each round."""
+        """Return the cost of the rival divided by that of the way, in each round."""
         return [theirs / ours for ours, theirs in zip(self.values[way], self.values[rival], strict=True)]
 
 
 def trim() -> None:
-    """Give memory that is free back to the system, where the C library can."""
+    """Return free memory to the operating system, if the C library supports this."""
     if hasattr(C_LIBRARY, "malloc_trim"):
         C_LIBRARY.malloc_trim(0)
 
@@ -74,9 +74,9 @@ def stopwatch(
 ) -> Callable[[], float]:
     """Return a function that does the work once and returns the seconds it took.
 
-    Preparing is not timed, nor is giving back the memory of what `work` returns. The garbage collector runs before, and
-    meanwhile only if it `collects`. Memory that is free goes back to the system before, lest one way finds it warm and
-    another does not.
+    Preparing is not timed, and neither is releasing the result of `work`. The garbage collector runs before, and during
+    the work only if `collects` is true. Free memory is returned to the operating system before, so that all ways start
+    in the same state.
     """
 
     def run() -> float:
@@ -106,7 +106,7 @@ def measure(case: str, trial: Trial, repetitions: int) -> Result:
     case : str
     trial : Trial
     repetitions : int
-        Rounds; the trial may ask for more or fewer.
+        Number of rounds. The trial may limit it.
     """
     with contextlib.closing(trial):
         return _measured(case, trial, repetitions)

@@ -1,6 +1,6 @@
-"""Two versions of the package in turn: the one that is imported here, and an older one from a wheel.
+"""Two versions of the package in turn: the imported one, and an older one from a wheel.
 
-Each runs the same cases in a process of its own. Other programs take no part.
+Each version runs the same cases in its own process. Other programs are not measured.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .worker import Worker, WorkerError
 OLD = "old"
 ROOT = Path(__file__).parents[1]
 SLOWER = 1.05
-"""A row is marked if both of its ratios are higher. Other programs that run meanwhile seldom change both."""
+"""A row is marked if both of its ratios are higher. Other running programs seldom change both."""
 MODULE_OF = {case.name: module.__name__ for module in MODULES for case in module.GROUP.cases}
 
 
 class Versions(NamedTuple):
-    """Processes that have imported a version each."""
+    """Two processes, each with one version."""
 
     workers: Mapping[str, Worker]
     """OURS and OLD."""
@@ -48,7 +48,7 @@ def opened(wheel: Path) -> Iterator[Versions]:
     Raises
     ------
     WorkerError
-        If a process does not import the version that it shall.
+        If a process imports another version.
     """
     with tempfile.TemporaryDirectory(prefix="ds-old-") as folder, contextlib.ExitStack() as stack:
         with zipfile.ZipFile(wheel) as archive:
@@ -64,7 +64,7 @@ def opened(wheel: Path) -> Iterator[Versions]:
 
 
 def paired(cases: Sequence[Case], versions: Versions) -> list[Case]:
-    """Return cases in which both versions do what ds_format does in the given ones."""
+    """Return cases in which both versions do the work that ds_format does in the given ones."""
     return [case._replace(build=partial(_pair, case.name, versions.workers)) for case in cases]
 
 
@@ -93,7 +93,7 @@ def _calls(worker: Worker, name: str, way: int) -> tuple[Any, Any]:
 
 
 def _ask(worker: Worker, name: str, verb: str, **options: Any) -> Any:
-    """Ask a process. A case is left out if the old version cannot run it."""
+    """Send a request to a process. A case is left out if the old version cannot run it."""
     try:
         return worker.ask(verb, **options)
     except WorkerError as error:

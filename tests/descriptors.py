@@ -16,7 +16,7 @@ needs_proc = pytest.mark.skipif(not os.path.isdir(FOLDER), reason="needs /proc")
 
 
 def n_open(*paths: str | Path) -> int:
-    """Number of descriptors that lead to one of `paths`; 0 where the system does not list them."""
+    """Return the number of descriptors of one of `paths`; 0 if the operating system does not list them."""
     files = {_identity(os.stat(path)) for path in paths}
     return sum(_leads_to(os.path.join(FOLDER, name), files) for name in _names())
 

@@ -1,8 +1,8 @@
-"""All that writes files and can be told to flush them to the disk, as a program for the recorder of calls.
+"""All functions that can flush the files that they write to the disk, as a program for the recorder of calls.
 
 ``python -m tests.durable_writers FOLDER`` runs each of `WRITERS` twice, in the folders `FOLDER/NAME/durable` and
-`FOLDER/NAME/fast`. What counts lies between the making of the files `.begin` and `.end` in each of them. With the name
-of a call and names of writers behind it, these are run in `FOLDER/NAME` while that call fails; see `fail`.
+`FOLDER/NAME/fast`. The calls to check are between the creation of the files `.begin` and `.end` in each of them. With
+the name of a call followed by names of writers, these run in `FOLDER/NAME` while this call fails; see `fail`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ds_format.zds.reindexing import reindex as reindex_documents
 from ds_format.zds.store import ZDSStore
 
 Writer = Callable[[Path, bool], Iterator[None]]
-"""Prepares in a folder, yields, writes, by the flag durable, and may yield once more before it cleans up."""
+"""Prepares in a folder, yields, writes (durable or not), and may yield again before it cleans up."""
 DATASET = {
     "key": np.array(["a", "b", "c"], object),
     "x": np.ma.MaskedArray([1.5, 2.5, 3.5], [False, True, False]),

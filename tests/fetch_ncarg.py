@@ -43,7 +43,7 @@ def _is_netcdf(path: Path) -> bool:
 
 
 def fetch(target: Path) -> None:
-    """Download and unpack the package into a folder that does not exist yet; whole or not at all."""
+    """Download and unpack the package into a new folder, atomically."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
         subprocess.run(["apt-get", "download", f"{PACKAGE}={VERSION}"], cwd=temporary, check=True)

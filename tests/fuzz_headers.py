@@ -1,9 +1,9 @@
-"""Mutated headers, read by the kernel and by the code that explains errors: whatever they are, both say the same.
+"""Reads mutated headers with the kernel and with the code that explains errors, and checks that both agree.
 
 Run `python tests/fuzz_headers.py --count 5000000 --seed 1 --jobs 2`. It stops at the first difference, and prints what
-was read before it: the kernel carries what headers in a row have in common from one to the next. Headers come in rows
-for that reason, mutated ones among others that are as they were; and what was returned is damaged, now and then, for
-nobody else may hold it. Now and then a file is read with its body, too, both ways.
+was read before it, because the kernel reuses parts of one header for the next. For this reason it reads rows of
+headers, in which mutated and original ones alternate. Now and then it modifies a returned object, which must not be
+shared. Now and then it also reads a file with its body, both ways.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Meta = dict[str, Any]
 LONGEST = 20_000
 """Bytes of a header that is mutated further."""
 ROWS = ("m", "mm", "bm", "bmb", "bmm", "mbm", "bbmbm", "bmbmb")
-"""What is read in a row: a mutated header, and others as they were, `b`."""
+"""Headers that are read in a row: `m` is the mutated one, `b` an original one."""
 BATCH = 10_000
 PATH = "x.ds"
 
 
 class Told(NamedTuple):
-    """What is said of a header."""
+    """Result of parsing a header."""
 
     header: tuple[Any, ...]
     meta: Meta
@@ -177,7 +177,7 @@ class Reader:
         read, expected = Dataset(), Dataset()
         error = reason(lambda: read.update(whole.from_held(PATH, bytearray(data), keys, None)))
         rest = bytearray(data), None, None  # as if the kernel had left all
-        wrong = reason(lambda: whole._go_on(expected, rest, keys, False, False, None))
+        wrong = reason(lambda: whole._decode_rest(expected, rest, keys, False, False, None))
         if error.replace(f"{PATH}: ", "", 1) != wrong:
             raise self._difference(f"file: {error or 'no error'}, expected {wrong or 'no error'}")
         if not error and not same_dataset(read, expected):

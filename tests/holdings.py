@@ -1,6 +1,6 @@
-"""What each file format holds of a dataset: the specification that `test_any_to_any` checks. A new format gets a row.
+"""The parts of a dataset that each file format supports: the specification of `test_any_to_any`. Add new formats here.
 
-A format is described by a function from a dataset to a `Passage`: as what the dataset comes back, and what is said.
+A format is described by a function from a dataset to a `Passage`: the dataset that is read back, and all messages.
 It is written from `docs/formats.md`, not from the drivers.
 """
 
@@ -21,12 +21,12 @@ from ds_format.dataset import as_array, attrs, dims
 
 
 class Loss(NamedTuple):
-    """Something that a file does not hold."""
+    """A part of a dataset that a file does not contain."""
 
     variable: str | None
-    """Its name; None: the dataset."""
+    """Name of the variable; None for the dataset."""
     reason: str
-    """Regular expression of what is said."""
+    """Regular expression of the message."""
 
     def is_said_in(self, text: str) -> bool:
         named = self.variable is None or f'"{on_one_line(self.variable)}"' in text
@@ -35,16 +35,16 @@ class Loss(NamedTuple):
 
 @dataclass
 class Passage:
-    """What comes of a dataset that is written to a file."""
+    """Result of writing a dataset to a file, and reading it back."""
 
     dataset: dict[str, Any]
-    """As it comes back."""
+    """The dataset that is read back."""
     errors: list[Loss] = field(default_factory=list)
-    """One of them is raised."""
+    """One of these errors is raised."""
     warnings: list[Loss] = field(default_factory=list)
-    """All of them are said."""
+    """All of these are reported."""
     notes: list[Loss] = field(default_factory=list)
-    """May be said, although nothing is lost."""
+    """These may be reported, although nothing is lost."""
 
 
 def exactly(dataset: dict[str, Any]) -> Passage:
@@ -144,7 +144,7 @@ def csv_(dataset: dict[str, Any]) -> Passage:
 
 
 def column(passage: Passage, key: str, name: str, array: Any) -> None:
-    """Say what becomes of one column by the text of its cells."""
+    """Predict one column from the text of its cells."""
     present = ~np.ma.getmaskarray(array)
     values = np.ma.getdata(array)
     is_single = values.dtype.kind == "f" and values.dtype.itemsize == 4
@@ -172,7 +172,7 @@ def column(passage: Passage, key: str, name: str, array: Any) -> None:
 
 
 def inferred(cells: list[str], n: int) -> tuple[Callable[[str], Any], str]:
-    """Return what Python makes of the cells of a column, and the NumPy code of that."""
+    """Return the Python values of the cells of a column, and their NumPy code."""
     if not n:
         return float, "f8"
     if not all(cell.isascii() and "_" not in cell for cell in cells):
@@ -259,7 +259,7 @@ def is_in(value: float, limits: Any) -> bool:
 
 
 def put_attribute(passage: Passage, variable: str | None, key: str, name: str, value: Any) -> None:
-    """Say as what an attribute comes back from NetCDF."""
+    """Predict the attribute that is read back from NetCDF."""
     found, said = netcdf_attribute(value)
     passage.dataset["."][key][escape(name)] = found
     if said:
@@ -267,7 +267,7 @@ def put_attribute(passage: Passage, variable: str | None, key: str, name: str, v
 
 
 def netcdf_attribute(value: Any) -> tuple[Any, str]:
-    """Return the attribute that NetCDF holds for one, and what is said of it; numbers are NumPy's, one is no array."""
+    """Return the attribute in a NetCDF file, and its message. Numbers are those of NumPy; one number is a scalar."""
     if isinstance(value, str):
         return str(value), "JSON" if value.endswith("\0") or re.search("[\ud800-\udc7f\udd00-\udfff]", value) else ""
     if isinstance(value, np.float16):
@@ -330,7 +330,7 @@ def put_strings(passage: Passage, name: str, array: Any) -> None:
 
 
 def put_numbers(passage: Passage, key: str, name: str, array: Any) -> None:
-    """Say what sentinels make of numbers."""
+    """Predict the effect of sentinels on numbers."""
     entry = passage.dataset["."][key]
     marks = [entry[mark] for mark in ("_FillValue", "missing_value") if mark in entry]
     mask = np.ma.getmaskarray(array)

@@ -1,4 +1,4 @@
-"""Each kernel once more, in one line of NumPy or Python."""
+"""Each kernel in one line of NumPy or Python, to compare with."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The calls of the system that a program makes, in their order, and what a power cut would leave of its files.
+"""The system calls of a program, in order, and the files that a power cut would leave.
 
-The calls are written down by `system_calls.c`, which the loader puts before the C library: so those of compiled code
-are seen, too.
+`system_calls.c` records the calls. The loader puts it before the C library, so calls of compiled code are recorded,
+too.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ ROOT = Path(__file__).parents[1]
 
 
 class Call(NamedTuple):
-    """One call that did what it should."""
+    """A successful call."""
 
     name: str
-    """create, write (also of the size alone), fsync, rename, link, unlink, mkdir or rmdir."""
+    """create, write (or a change of size), fsync, rename, link, unlink, mkdir or rmdir."""
     path: str
     to: str
     """The second path of rename and link."""
 
 
 def record(module: str, folder: Path, *arguments: object) -> list[Call]:
-    """Run a module as a program, and return its calls. Where they cannot be seen, the test is skipped.
+    """Run a module as a program, and return its calls. Skip the test if they cannot be recorded.
 
-    What the program has in SYSTEM_CALLS_FAIL, the name of a call or close, fails with EIO for files with names like
-    `out`, `out.ds` and `.out.ds.tmp`.
+    The program may set SYSTEM_CALLS_FAIL to the name of a call or to close. Then this fails with EIO for files with
+    names like `out`, `out.ds` and `.out.ds.tmp`.
     """
     library, log = _library(folder), folder / "calls"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SYSTEM_CALLS": str(log), "LD_PRELOAD": str(library)}
@@ -60,17 +60,17 @@ def _library(folder: Path) -> Path:
 
 
 class Disk:
-    """What of the files in a folder is on the disk for sure.
+    """The parts of the files in a folder that are on the disk for certain.
 
-    Data are there after an fsync of their file, and names after an fsync of their folder; a new folder is there with
-    what is in it, as on all file systems with a journal. What stood there before the first call is on the disk.
+    Data are on the disk after an fsync of their file, and names after an fsync of their folder. A new folder is there
+    if its contents are, as on all file systems with a journal. Files from before the first call are on the disk.
 
     Attributes
     ----------
     data : set of str
-        Files of which that is not known.
+        Files whose data may not be on the disk.
     names : set of str
-        Names of which it is not known whether they are there, or gone.
+        Names that may or may not exist on the disk.
     early : list of Call
         Renames of files that were not on the disk.
     """

@@ -114,7 +114,7 @@ def test_it_is_not_read(suffix: str, tmp_path: Path) -> None:
     paths = made(tmp_path, f"a{suffix}")
     for kind, path, (found, number, file, text) in each(WAYS, paths):
         if (suffix, kind) == (".zds", "folder"):
-            assert (found, "no ZDS store" in text) == ("FormatError", True), text
+            assert (found, "not a ZDS store" in text) == ("FormatError", True), text
             continue
         assert found in ("OSError", "IsADirectoryError"), text
         assert int(number) in NUMBERS[kind]

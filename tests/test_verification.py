@@ -131,7 +131,7 @@ def test_strict_looks_for_more(tmp_path: Path) -> None:
             "header: Infinity is not JSON: other readers may refuse it",
         ],
         ("b", "warning"): ['shares bytes with variable "a"'],
-        ("\ud800", "warning"): ["the name is not text: it has half a character"],
+        ("\ud800", "warning"): ["the name is not valid text: it contains an unpaired surrogate"],
     }
 
 

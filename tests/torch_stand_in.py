@@ -1,4 +1,4 @@
-"""What datasets for training ask of PyTorch, without PyTorch."""
+"""The parts of PyTorch that datasets for training use, without PyTorch."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ..api.verification import verify
 from ..base.progress import share_of
 from ..drivers.base import ERROR, Problem
 from ..errors import DsError
-from ..many.converting.inputs import find, has_wildcard
+from ..many.converting.inputs import find_inputs, has_wildcard
 from .arguments import Command, Option, Request
 
 
@@ -60,7 +60,7 @@ def _files(name: str) -> list[str]:
         If a folder has no files, or a pattern matches none.
     """
     if has_wildcard(name) or (os.path.isdir(name) and not drivers.is_store(name)):
-        found = find([name], None)
+        found = find_inputs([name], None)
         found.warn()
         return [one.path for one in found.inputs]
     return [name]

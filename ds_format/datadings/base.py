@@ -1,4 +1,4 @@
-"""What all sources of samples can do: access by index, iteration, and for readers a cursor."""
+"""The interface of all sources of samples: access by index and key, iteration, and a cursor for readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self, SupportsIndex
 
 
 def locate(index: SupportsIndex, n: int) -> int:
-    """Return the position in [0, n) of an index that may count from the end.
+    """Return the position in [0, n) of an index; negative indices count from the end.
 
     Raises
     ------
@@ -25,10 +25,10 @@ def locate(index: SupportsIndex, n: int) -> int:
 
 
 class Samples(ABC):
-    """Samples by index, by key and in a row.
+    """Samples by index, by key and in sequence.
 
-    Subclasses have `__len__`, `get`, `find_key` and `find_index`; those that read several samples at once faster than
-    one by one also have `take`. All of it may be used by several threads at a time.
+    Subclasses implement `__len__`, `get`, `find_key` and `find_index`. They override `take` if they can read several
+    samples at once faster than one by one. All methods are thread-safe.
     """
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Samples(ABC):
         Parameters
         ----------
         index : int
-            Its index; negative ones count from the end.
+            Index of the sample; negative ones count from the end.
         yield_key : bool
             Return the pair of key and sample.
         raw : bool
@@ -74,7 +74,7 @@ class Samples(ABC):
         Raises
         ------
         MissingError
-            If there is none. It is a `KeyError`.
+            If no sample has it. It is a `KeyError`.
         """
 
     def __contains__(self, key: Hashable) -> bool:
@@ -92,16 +92,16 @@ class Samples(ABC):
         copy: bool = True,
         chunk_size: int | None = None,
     ) -> Iterator[Any]:
-        """Iterate over the samples with these indices, in this order.
+        """Iterate over the samples with the given indices, in this order.
 
         Parameters
         ----------
         indices : sequence of int
-            A range with the step 1 is read in large pieces.
+            A range with the step 1 is read in large blocks.
         yield_key, raw, copy
             As for `get`.
         chunk_size : int, optional
-            Samples to be read at once at most, to bound memory. By default what fits a few MB.
+            Maximum number of samples read at once, to bound memory. By default as many as fit into a few MB.
         """
         for index in indices:
             yield self.get(index, yield_key, raw, copy)
@@ -114,7 +114,7 @@ class Samples(ABC):
         raw: bool = False,
         copy: bool = True,
     ) -> Iterator[Any]:
-        """Iterate over the samples from `start` up to before `stop`, which mean what they mean in a slice of a list."""
+        """Iterate over the samples from `start` to before `stop`, as in a slice of a list."""
         return self.take(self._between(start, stop), yield_key, raw, copy)
 
     def iter(
@@ -149,7 +149,7 @@ class Samples(ABC):
         return self.get(index)
 
     def close(self) -> None:
-        """Close what is open. What is read afterwards opens it again."""
+        """Close open files. A later read opens them again."""
         return
 
     def __enter__(self) -> Self:
@@ -162,10 +162,10 @@ class Samples(ABC):
 
 
 class Reader(Samples):
-    """Samples as they are stored, and a cursor of its own for `next` and `seek`.
+    """Samples as they are stored, with a cursor for `next` and `seek`.
 
-    Iterators do not use the cursor: each begins where it is told to, and several do not disturb one another.
-    The cursor belongs to one thread.
+    Iterators do not use the cursor. Each has its own position, so several do not disturb one another.
+    The cursor must be used by one thread only.
     """
 
     _cursor = 0
@@ -183,36 +183,36 @@ class Reader(Samples):
         self._sought = None
 
     def seek_index(self, index: SupportsIndex) -> None:
-        """Do as `seek`."""
+        """Do the same as `seek`."""
         self.seek(index)
 
     def seek_key(self, key: Hashable) -> None:
-        """Move the cursor to the sample with a key; `next` then checks that the sample has it.
+        """Move the cursor to the sample with a key. `next` then checks that the sample has this key.
 
         Raises
         ------
         MissingError
-            If there is none.
+            If no sample has it.
         """
         self._cursor = self.find_index(key)
         self._sought = key
 
     def tell(self) -> int:
-        """Return the index of the sample at the cursor; the number of samples at the end."""
+        """Return the index of the sample at the cursor, or the number of samples if it is at the end."""
         return self._cursor
 
     def next(self) -> Any:
-        """Return the sample at the cursor, and move on.
+        """Return the sample at the cursor, and move the cursor to the next one.
 
         Raises
         ------
         StopIteration
-            Behind the last sample.
+            After the last sample.
         """
         return self._next(raw=False)
 
     def rawnext(self) -> Any:
-        """Return the message of the sample at the cursor, and move on."""
+        """Return the message of the sample at the cursor, and move the cursor to the next one."""
         return self._next(raw=True)
 
     def __next__(self) -> Any:
@@ -228,14 +228,14 @@ class Reader(Samples):
         return sample
 
     def find(self, key: Hashable) -> Any:
-        """Return the sample with a key, after a look whether it is the right one.
+        """Return the sample with a key, and check that the sample has this key itself.
 
         Raises
         ------
         MissingError
-            If there is none.
+            If no sample has it.
         IntegrityError
-            If the sample that the index has for this key says that it has another one.
+            If the index has this key for a sample that contains another one.
         """
         index = self.find_index(key)
         sample = self.get(index)
@@ -243,5 +243,5 @@ class Reader(Samples):
         return sample
 
     def _check_key(self, sample: Any, index: int, key: Hashable) -> None:
-        """Raise an error if a sample has another key. Samples need not know theirs."""
+        """Raise an error if a sample contains another key. A sample may contain none."""
         return

@@ -1,14 +1,14 @@
-"""The right to write a dataset, which one writer has at a time, and the exchange of its files.
+"""The exclusive right to write a dataset, and the exchange of its files.
 
 ::
 
-    prepare    files are written whole under hidden names; a writer that appends first says so in the journal
-    commit     the journal is put there: from now on the new files count
-    exchange   they get their names, data before index; the journal goes
+    prepare    complete files are written under hidden names; a writer that appends writes the journal first
+    commit     the journal is written: from now on the new files count
+    exchange   the files get their final names, data before index; the journal is removed
 
-A writer that is killed before the commit has changed nothing that counts, and the next one removes what it left. After
-the commit, the next one goes on with the exchange. If all is to outlast a loss of power, each line is on the disk
-before the next one begins.
+A writer that is killed before the commit has not changed the dataset, and the next writer removes its files. After the
+commit, the next writer continues the exchange. With `durable`, each of these steps is flushed to the disk before the
+next one begins.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from .dataset_files import NEW, ORDER, ExchangeJournal, hidden_name, load_if, ne
 
 
 class _Prepared(NamedTuple):
-    """A file that is prepared."""
+    """A file that was written under a hidden name."""
 
     written: str
     final: str
     mode: int | None
-    """Permission bits of the file that it replaces; None: there is none."""
+    """Permission bits of the file that it replaces; None if there is none."""
 
 
 class Claim:
-    """A dataset that nobody else writes until `release`.
+    """The exclusive right to write a dataset, until `release`.
 
-    What an earlier writer left is put right: an exchange is finished, data that were not committed are cut off, hidden
-    files are removed.
+    It repairs what an earlier writer left unfinished: it finishes an exchange, truncates data that were not committed,
+    and removes hidden files.
 
     Parameters
     ----------
     path : str
-        The data file. Missing folders are made.
+        The data file. Missing folders are created.
     durable : bool
         Flush files and folders to the disk.
     keeps_tail : bool
-        Leave data that were appended and not committed as they are, until `commit`.
+        Keep data that were appended and not committed until `commit`.
 
     Raises
     ------
     BusyError
-        If somebody else writes it; it names the process.
+        If another process is writing the dataset; the message names the process.
     OSError
-        If something stands there that is not a file, or the folder cannot be written.
+        If something other than a file has this name, or the folder cannot be written.
     """
 
     def __init__(self, path: str, *, durable: bool = False, keeps_tail: bool = False):
@@ -66,37 +66,37 @@ class Claim:
         self._durable = durable
         self._parts: dict[str, _Prepared] = {}
         self._tail: int | None = None
-        self._left: ExchangeJournal | None = None
-        self._is_told = self._is_committed = False
+        self._unfinished: ExchangeJournal | None = None
+        self._has_journal = self._is_committed = False
         self._journal = hidden_name(path, dataset_files.JOURNAL)
         self._new_journal = hidden_name(path, dataset_files.JOURNAL + NEW)
         lock = hidden_name(real_path(path), dataset_files.LOCK)
         with naming(path):
-            was_left = exists(lock)
+            has_lock = exists(lock)
             self._lock = Lock(lock, path)
         try:
             with naming(path):
-                self._put_right(was_left, keeps_tail)
+                self._repair(has_lock, keeps_tail)
         except BaseException:
             self.release()
             raise
 
-    def _put_right(self, was_left: bool, keeps_tail: bool) -> None:
-        """Finish what an earlier writer left; it left its lock, too."""
-        found = dataset_files.read_journal(self.path)
-        if found is not None and found.files:
-            parts = [self._part(suffix) for suffix in found.files]
-            self._exchange(found, [part for part in parts if exists(part.written)])
-        elif found is not None and keeps_tail:
-            self._left = found
-        elif found is not None:
+    def _repair(self, has_lock: bool, keeps_tail: bool) -> None:
+        """Finish or undo the work of an earlier writer. A lock file that exists already is a sign of one."""
+        journal = dataset_files.read_journal(self.path)
+        if journal is not None and journal.files:
+            parts = [self._part(suffix) for suffix in journal.files]
+            self._exchange(journal, [part for part in parts if exists(part.written)])
+        elif journal is not None and keeps_tail:
+            self._unfinished = journal
+        elif journal is not None:
             index = load_if(self.path + format.OFFSETS)
-            if index is None or index_files.last_offset(index) == found.size:
-                _cut(self.path, found.size)
+            if index is None or index_files.last_offset(index) == journal.size:
+                _cut(self.path, journal.size)
             _remove(self._journal)
         else:
-            _remove(self._journal)  # of other data, or of no writer
-        if was_left:
+            _remove(self._journal)  # it belongs to other data, or is not from a writer
+        if has_lock:
             for suffix in ORDER:
                 _remove(new_name(self.path + suffix))
             _remove(self._new_journal)
@@ -106,40 +106,40 @@ class Claim:
         return _Prepared(hidden_name(final, NEW), final, mode)
 
     def reserve(self, suffix: str) -> str:
-        """Return the name under which a file is to be prepared, at which nothing stands."""
+        """Return the name under which to prepare a file. No file has this name."""
         part = self._part(suffix)
         _remove(part.written)
         self._parts[suffix] = part
         return part.written
 
     def create(self, suffix: str) -> OutputBody:
-        """Create the file to be prepared; users who cannot read the one that it replaces cannot read it."""
+        """Create the file to prepare. Its permissions are those of the file that it replaces."""
         return OutputBody.create(self.reserve(suffix), self._parts[suffix].mode)
 
     def prepare(self, suffix: str, data: bytes) -> None:
-        """Write a whole file under its hidden name."""
+        """Write a complete file under its hidden name."""
         with naming(self.path + suffix):
             _write(self.create(suffix), data)
 
     def extend(self, size: int) -> None:
-        """Say that the data go on behind this place, in bytes, and that nothing of it counts yet."""
-        self._tell(ExchangeJournal(size, has_tail=True), [])
+        """Record in the journal that data after this position, in bytes, do not count yet."""
+        self._write_journal(ExchangeJournal(size, has_tail=True), [])
         self._tail = size
 
     def commit(self, size: int, *, has_tail: bool = False, drops: Sequence[str] = ()) -> None:
-        """Let the files that were prepared count, and give them their names.
+        """Make the prepared files count, and give them their final names.
 
-        If an error is raised before the first one has its name, nothing counts but what did before. After that all that
-        is new counts, and the next writer goes on.
+        An error that is raised before the first file has its name leaves the dataset unchanged. After an error raised
+        later, all new files count, and the next writer continues the exchange.
 
         Parameters
         ----------
         size : int
             Bytes of the data.
         has_tail : bool
-            The data go on behind, and are cut off there.
+            The data file is longer, and is truncated to `size`.
         drops : sequence of str
-            Suffixes of the files that are removed.
+            Suffixes of the files to remove.
         """
         files = tuple(suffix for suffix in ORDER if suffix in self._parts)
         parts = [self._parts[suffix] for suffix in files]
@@ -151,7 +151,7 @@ class Claim:
             if self._durable:
                 sync_file(part.written)
         new = ExchangeJournal(size, has_tail, files, tuple(drops))
-        self._tell(new, parts)
+        self._write_journal(new, parts)
         self._is_committed = True
         try:
             self._exchange(new, parts)
@@ -159,20 +159,20 @@ class Claim:
             self._is_committed = not exists(parts[0].written)
             raise
 
-    def _tell(self, new: ExchangeJournal, parts: list[_Prepared]) -> None:
-        """Put a journal of these files there."""
+    def _write_journal(self, new: ExchangeJournal, parts: list[_Prepared]) -> None:
+        """Write the journal of these files, atomically."""
         _remove(self._new_journal)
         _write(OutputBody.create(self._new_journal), new.encode())
         if self._durable:
             sync_file(self._new_journal)
-            self._sync_folders(parts)  # what it names is there before it
+            self._sync_folders(parts)  # the files that the journal names must be on the disk before it
         os.replace(self._new_journal, self._journal)
-        self._is_told = True
+        self._has_journal = True
         if self._durable:
             kernel.sync_folder(self._journal)
 
     def _exchange(self, new: ExchangeJournal, parts: list[_Prepared]) -> None:
-        """Do what a journal says with the files that do not have their names yet, and remove it."""
+        """Carry out a journal for the files that do not have their final names yet, then remove the journal."""
         for part in parts:
             os.replace(part.written, part.final)
         if new.has_tail:
@@ -188,20 +188,20 @@ class Claim:
             kernel.sync_folder(self._journal)
 
     def _sync_folders(self, parts: list[_Prepared]) -> None:
-        """Flush the folders of these files, which differ where they are links, and of the journal."""
+        """Flush the folders of the journal and of these files. They differ if a file is a symbolic link."""
         finals = [self._journal, *(part.final for part in parts)]
         for final in {os.path.dirname(final): final for final in finals}.values():
             kernel.sync_folder(final)
 
     def undo(self) -> None:
-        """Leave the dataset as it was before this claim, unless the commit was reached."""
+        """Restore the dataset as it was before this claim, unless the commit was reached."""
         if self._is_committed:
             return
         if self._tail is not None:
             _cut(self.path, self._tail)
-        if self._is_told and self._left is not None:
-            self._tell(self._left, [])
-        elif self._is_told:
+        if self._has_journal and self._unfinished is not None:
+            self._write_journal(self._unfinished, [])
+        elif self._has_journal:
             _remove(self._journal)
         for part in self._parts.values():
             with contextlib.suppress(OSError):
@@ -210,19 +210,19 @@ class Claim:
             _remove(self._new_journal)
 
     def release(self) -> None:
-        """Let others write. In a process that was forked from the owner, only forget the claim."""
+        """Allow other writers. A process that was forked from the owner only forgets the claim."""
         self._lock.release(remove=True)
 
 
 def publish(staged: str, path: str, move: Callable[[str, str], object]) -> None:
-    """Move a dataset to another name, all its files at once: a program that is killed leaves the old or the new one.
+    """Move a dataset to another name, all files together: if the process is killed, the old or the new dataset remains.
 
     Parameters
     ----------
     staged : str
-        The data file of a closed dataset. Its base name is that of `path`, since checksums include it.
+        The data file of a closed dataset. Its base name is that of `path`, because the checksums contain it.
     path : str
-        The data file to make or to replace.
+        The data file to create or to replace.
     move : callable
         Moves a file to another path, as `os.replace`.
 
@@ -256,7 +256,7 @@ def _write(file: OutputBody, data: bytes) -> None:
 
 
 def _cut(path: str, size: int) -> None:
-    """Cut a file off that is longer."""
+    """Truncate a file that is longer than `size` bytes."""
     if os.stat(path).st_size > size:
         os.truncate(path, size)
 

@@ -1,15 +1,15 @@
-"""The files of a dataset: which of them count while a writer exchanges them, and all of them opened at once.
+"""The files of a dataset: which of them count while a writer exchanges them, and opening all of them together.
 
-A writer has hidden files, from which readers and the next writer see how far it came::
+A writer has hidden files. They show readers and the next writer how far it has come::
 
-    .D.lock          held by the only writer of the data file D, which removes it
-    .D.new           what D will be, .D.keys.new what D.keys will be, and so on
-    .D.journal       what counts now, one object in JSON; it appears and changes by a rename
+    .D.lock          locked by the only writer of the data file D, which removes it
+    .D.new           the next D; .D.keys.new the next D.keys, and so on
+    .D.journal       the files that count now, as one JSON object; created and replaced by a rename
 
-Without a journal, D and the files next to it count. A journal says how many bytes of D count, and which files are
-exchanged: all that were prepared are whole, and those that still have their hidden names count instead of the others.
-So a journal with files makes a new dataset of an old one in one moment. One without files is that of a writer that
-appends: D counts up to where it began.
+Without a journal, D and the files next to it count. A journal has the number of bytes of D that count, and the files
+that are exchanged. All prepared files are complete. One that still has its hidden name counts instead of the older one.
+So a journal with files replaces the old dataset by the new one at one moment. A journal without files belongs to a
+writer that appends: D counts up to the position where the writer began.
 """
 
 from __future__ import annotations
@@ -31,47 +31,47 @@ from ..kernels.files.names import NAME_SIZE, exists, is_link, real_path, status
 from . import format, index_files
 
 SMALL_SIZE = 1 << 20
-"""Bytes up to which an index file is read at once, and not kept open."""
+"""Index files of at most this size, in bytes, are read completely and not kept open."""
 PATIENCE = 1.0
-"""Seconds for which files that do not fit one another are opened again: another process may be writing them."""
+"""Seconds during which inconsistent files are opened again, since another process may be writing them."""
 PAUSE = 0.01
 LOCK = ".lock"
 NEW = ".new"
 JOURNAL = ".journal"
 ORDER = ("", format.KEYS, format.KEY_HASHES, format.FILTER, format.MD5, format.SIDECAR, format.OFFSETS)
-"""In which files get their names: the data first, and last the file that readers open first."""
+"""Order in which files get their names: first the data, last the file that readers open first."""
 JOURNAL_SIZE = 4096
-"""Bytes of the longest journal that is read."""
+"""Maximum number of bytes of a journal that are read."""
 
 
 class ExchangeJournal(NamedTuple):
-    """What counts while files are exchanged."""
+    """State of an exchange of files: which bytes and files count."""
 
     size: int
     """Bytes of the data that count."""
     has_tail: bool
-    """Whether the data may go on after them."""
+    """Whether the data file may be longer."""
     files: tuple[str, ...] = ()
     """Suffixes of the files that are exchanged, in order."""
     drops: tuple[str, ...] = ()
-    """Suffixes of the files that are removed."""
+    """Suffixes of the files to remove."""
     mark: tuple[int, ...] = ()
-    """What tells it from any other journal of this name."""
+    """Inode and modification time, which differ between any two journals of this name."""
 
     def encode(self) -> bytes:
-        """Return the file."""
+        """Return the bytes of the file."""
         return json.dumps({name: getattr(self, name) for name in self._fields[:-1]}).encode() + b"\n"
 
 
 class DatasetFiles(NamedTuple):
-    """The open files of a dataset; None: there is no such file."""
+    """The open files of a dataset; None for a file that does not exist."""
 
     data: Any
-    """What the opener of the data file made."""
+    """The data file, as returned by the opener."""
     size: int
     """Bytes of all samples."""
     n: int
-    """Samples."""
+    """Number of samples."""
     offsets: Any
     """The bytes of `.offsets`."""
     keys: Body | None
@@ -97,26 +97,26 @@ def hidden_name(path: str, end: str) -> str:
 
 
 def new_name(path: str) -> str:
-    """Return the name under which a file is prepared, in the folder in which it will be: links are followed."""
+    """Return the hidden name for preparing a file. It is in the folder of the target: symbolic links are followed."""
     return hidden_name(real_path(path) if is_link(path) else path, NEW)
 
 
 def possible_names(path: str, suffix: str, journal: ExchangeJournal | None) -> tuple[str, ...]:
-    """Return the names of a file of a dataset, of which the first that exists is the one that counts."""
+    """Return the possible names of a file of a dataset. The first one that exists is the file that counts."""
     own = path + suffix
     return (new_name(own), own) if journal is not None and suffix in journal.files else (own,)
 
 
 def current_name(path: str, suffix: str) -> str:
-    """Return the name of the file of a dataset that counts now; the usual one if there is none."""
+    """Return the name of the file that counts now, or its usual name if there is none."""
     *prepared, own = possible_names(path, suffix, read_journal(path))
     return next((name for name in prepared if exists(name)), own)
 
 
 def read_journal(path: str) -> ExchangeJournal | None:
-    """Return the journal of a data file, if there is one, and it is of the data that are there.
+    """Return the journal of a data file, or None if there is none, or it does not fit the data.
 
-    Another program may have written these since: then files and index are what they are.
+    Another program may have replaced the data since. Then the journal is ignored.
     """
     name = hidden_name(path, JOURNAL)
     if not exists(name):
@@ -129,13 +129,13 @@ def read_journal(path: str) -> ExchangeJournal | None:
     journal = _decode_journal(bytes(file.head(JOURNAL_SIZE)), () if stamp is None else (stamp.inode, stamp.mtime))
     if journal is None or not journal.files:
         return journal
-    sizes = [known.st_size for name in possible_names(path, "", journal) if (known := status(name)) is not None]
+    sizes = [entry.st_size for name in possible_names(path, "", journal) if (entry := status(name)) is not None]
     fits = sizes and (sizes[0] == journal.size or (journal.has_tail and sizes[0] > journal.size))
     return journal if fits else None
 
 
 def _decode_journal(data: bytes, mark: tuple[int, ...]) -> ExchangeJournal | None:
-    """Return a journal, or None if these are the bytes of none that a writer would make."""
+    """Return a journal, or None if no writer would write these bytes."""
     try:
         found = json.loads(data)
         size, has_tail = found["size"], found["has_tail"]
@@ -155,14 +155,14 @@ def load(path: str) -> bytes:
     Raises
     ------
     OSError
-        If it cannot be opened, or is no file.
+        If it cannot be opened, or is not a file.
     """
     with open_binary(path, 0) as file:
         return file.read()
 
 
 def load_if(path: str) -> bytes | None:
-    """Return the bytes of a file as `load` does, or None if there is none."""
+    """Return the bytes of a file as `load` does, or None if it does not exist."""
     try:
         return load(path)
     except FileNotFoundError:
@@ -170,10 +170,10 @@ def load_if(path: str) -> bytes | None:
 
 
 def open_first(paths: Iterable[str], *, mmap: bool) -> Body | None:
-    """Open the first of these files that exists; None if none does.
+    """Open the first of these files that exists, or return None.
 
-    A small one is read, a large one is mapped if that was asked for. Whatever stands under the name later, the bytes
-    are those of the file that was opened.
+    A small file is read; a large one is mapped if `mmap` is true. The bytes are those of the file that was opened, even
+    if it is replaced later.
     """
     for path in paths:
         try:
@@ -194,33 +194,33 @@ def open_dataset(path: str, opener: Callable[[str], Any], *, mmap: bool = False)
     path : str
         The data file.
     opener : callable
-        Opens the data file; what it makes has the attribute `size`, in bytes.
+        Opens the data file; the returned object has the attribute `size`, in bytes.
     mmap : bool
-        Whether large index files are mapped.
+        Map large index files into memory.
 
     Raises
     ------
     FileNotFoundError
-        If there is no data file, or no index of it.
+        If there is no data file, or it has no index.
     FormatError, TruncatedError
-        If they do not fit one another, also after a second.
+        If the files are still inconsistent after one second.
     """
-    known: ExchangeJournal | None = None
+    journal: ExchangeJournal | None = None
     deadline = 0.0
     while True:
-        found: DatasetFiles | None = None
+        files: DatasetFiles | None = None
         fault: FormatError | FileNotFoundError = FormatError("the dataset changes while it is opened", path=path)
         before = _offsets_stamp(path)
         try:
-            found = _open(path, known, opener, mmap)
+            files = _open(path, journal, opener, mmap)
         except (FormatError, FileNotFoundError) as error:
             fault = error
-        # A writer begins with the journal, and gives `.offsets` its name before the journal goes: in this order, one of
-        # both report what it did since `before`
+        # A writer first writes the journal, and renames `.offsets` before it removes the journal. In this order of
+        # checks, one of both shows any exchange that happened since `before`
         now = read_journal(path)
-        is_settled = now == known and (now is not None or _offsets_stamp(path) == before)
-        if is_settled and found is not None:
-            return found
+        is_settled = now == journal and (now is not None or _offsets_stamp(path) == before)
+        if is_settled and files is not None:
+            return files
         if is_settled and isinstance(fault, FileNotFoundError):
             raise fault
         deadline = deadline or time.monotonic() + PATIENCE
@@ -228,28 +228,28 @@ def open_dataset(path: str, opener: Callable[[str], Any], *, mmap: bool = False)
             raise fault
         if is_settled:
             time.sleep(PAUSE)
-        known = now
+        journal = now
 
 
 def _offsets_stamp(path: str) -> Stamp | None:
-    """Return what tells the file of offsets from any other of this name."""
+    """Return the stamp of the file of offsets, or None if it does not exist. It changes if the file is replaced."""
     try:
         return Stamp.of(os.stat(path + format.OFFSETS))
     except FileNotFoundError:
         return None
 
 
-def _open(path: str, known: ExchangeJournal | None, opener: Callable[[str], Any], mmap: bool) -> DatasetFiles:
-    """Open all files that count according to a journal, the data last, and compare their sizes."""
+def _open(path: str, journal: ExchangeJournal | None, opener: Callable[[str], Any], mmap: bool) -> DatasetFiles:
+    """Open all files that count according to a journal, the data file last, and compare their sizes."""
 
     def load(suffix: str) -> Body | None:
-        return open_first(possible_names(path, suffix, known), mmap=mmap)
+        return open_first(possible_names(path, suffix, journal), mmap=mmap)
 
     own, key_file, hash_file, filter_file = map(load, (format.OFFSETS, format.KEYS, format.KEY_HASHES, format.FILTER))
     old = load(format.LEGACY_INDEX) if own is None or key_file is None else None
-    data = _open_data(path, known, opener)
+    data = _open_data(path, journal, opener)
     offsets = None if own is None else read_all(own)
-    size = counted_size(known, data.size, offsets)
+    size = counted_size(journal, data.size, offsets)
     if old is not None:
         old_offsets, old_keys = index_files.decode_legacy(read_all(old), path, size)
         offsets = old_offsets if offsets is None else offsets
@@ -266,19 +266,19 @@ def _open(path: str, known: ExchangeJournal | None, opener: Callable[[str], Any]
 
 
 def read_all(file: Body) -> Any:
-    """Return the bytes of a file; TruncatedError if it has become shorter."""
+    """Return the bytes of a file; TruncatedError if it became shorter."""
     return file.read(0, file.size)
 
 
-def counted_size(known: ExchangeJournal | None, size: int, offsets: Any) -> int:
-    """Return how many bytes of the data count, which are of some size: the journal says so, if the offsets agree."""
-    if known is None or not known.has_tail or known.size > size:
+def counted_size(journal: ExchangeJournal | None, size: int, offsets: Any) -> int:
+    """Return the number of bytes that count, of a data file of `size` bytes: from the journal, if the offsets agree."""
+    if journal is None or not journal.has_tail or journal.size > size:
         return size
-    return known.size if offsets is None or index_files.last_offset(offsets) == known.size else size
+    return journal.size if offsets is None or index_files.last_offset(offsets) == journal.size else size
 
 
-def _open_data(path: str, known: ExchangeJournal | None, opener: Callable[[str], Any]) -> Any:
-    *prepared, own = possible_names(path, "", known)
+def _open_data(path: str, journal: ExchangeJournal | None, opener: Callable[[str], Any]) -> Any:
+    *prepared, own = possible_names(path, "", journal)
     for name in prepared:
         try:
             return opener(name)

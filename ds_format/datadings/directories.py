@@ -1,4 +1,4 @@
-"""Files as samples: those of folders, and the members of ZIP archives, by patterns of their paths or lists of them."""
+"""Files of folders and members of ZIP archives as samples, selected by patterns or by lists of their paths."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from ..errors import FormatError
 from .lists import ListReader, Sample, keep, read_lines
 
 LABEL_MARK = "{LABEL}"
-"""The component of a pattern that stands for the label."""
+"""The component of a pattern that matches the label."""
 
 
 class DirectoryReader(ListReader):
     """The files of folders, each with its bytes and a label.
 
-    A sample has the entries `key`, the path from the label on; `label`, a number, and `_label`, its text; `path`;
-    `data`, the bytes; and `_additional_info`, a list of the further columns of a list of files.
+    A sample has these entries: `key` is the path from the label on. `label` is a number, and `_label` its text. `path`
+    is the path, `data` the bytes, and `_additional_info` a list of the further columns of a list of files.
 
     Parameters
     ----------
     patterns : path or sequence of paths
-        Patterns of `glob`, in which `**` stands for any number of folders, and one component may be `{LABEL}`: what
-        stands there in a path is its label. Files come in the order of their paths. Or a list: a file in UTF-8 that
-        has a path, a label and any more columns in each line. Folders that several patterns begin with are no part of
-        keys.
+        Patterns of `glob`, in which `**` matches any number of folders. One component may be `{LABEL}`: the component
+        of a path that it matches is the label. Files are sorted by path. Instead of a pattern, give a list: a file in
+        UTF-8 with a path, a label and any further columns in each line. Keys do not contain the folders that all of
+        several patterns begin with.
     labels, numeric_labels, initfun, convertfun
         As for `ListReader`.
     include, exclude : sequence of str
-        Patterns of `fnmatch`, for which `*` matches slashes, too. If there are any in `include` a path must match one,
-        and it must match none in `exclude`.
+        Patterns of `fnmatch`, in which `*` also matches slashes. A path must match one of `include`, unless this is
+        empty, and none of `exclude`.
     separator : str
-        Between the columns of a list.
+        Separates the columns of a list.
     root_dir : path
-        Where relative paths and patterns begin. The names of lists begin in the current folder.
+        Folder of relative paths and patterns. The names of lists are relative to the current folder.
 
     Attributes
     ----------
     bytes_read : int
-        Bytes that were read so far.
+        Number of bytes read so far.
 
     Raises
     ------
@@ -98,14 +98,14 @@ class DirectoryReader(ListReader):
         self.bytes_read = 0
 
     def load(self, sample: Sample) -> None:
-        """Add the bytes of its file to a sample."""
+        """Read the bytes of the file of a sample into its entry `data`."""
         with open_binary(sample["path"]) as file:
             sample["data"] = file.read()
         self.bytes_read += len(sample["data"])
 
 
 def _common_folder(patterns: Sequence[str]) -> str:
-    """Return the folders, with a slash at the end, that all patterns begin with."""
+    """Return the folders that all patterns begin with, with a slash at the end."""
     folders = [pattern.partition(LABEL_MARK)[0].split(os.sep)[:-1] for pattern in patterns]
     common = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, zip(*folders, strict=False))]
     return os.sep.join([*common, ""])
@@ -121,8 +121,8 @@ class ZipFileReader(ListReader):
     path : str or PathLike
         The archive.
     patterns : path or sequence of paths
-        Patterns of `fnmatch`, for which `*` matches slashes, too, and in which one component may be `{LABEL}`. Or lists
-        of names in the archive, as for a `DirectoryReader`.
+        Patterns of `fnmatch`, in which `*` also matches slashes, and one component may be `{LABEL}`. Or lists of names
+        in the archive, as for a `DirectoryReader`.
     labels, numeric_labels, initfun, convertfun
         As for `ListReader`.
     include, exclude, separator
@@ -133,12 +133,12 @@ class ZipFileReader(ListReader):
     path : str
         The archive.
     bytes_read : int
-        Bytes that were read so far, expanded.
+        Number of bytes read so far, after decompression.
 
     Raises
     ------
     FormatError
-        If it is no archive, or a member of it is damaged.
+        If it is not an archive, or a member is damaged.
     UnsupportedError
         If two members have the same key.
 
@@ -179,7 +179,7 @@ class ZipFileReader(ListReader):
         self.bytes_read = 0
 
     def load(self, sample: Sample) -> None:
-        """Add the bytes of its member to a sample."""
+        """Read the bytes of the member of a sample into its entry `data`."""
         try:
             sample["data"] = self._open().read(sample["path"])
         except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
@@ -196,7 +196,7 @@ class ZipFileReader(ListReader):
         return archive
 
     def close(self) -> None:
-        """Let go of the archive; it is closed when no other thread uses it any more."""
+        """Release the archive. It is closed as soon as no other thread uses it."""
         self._archive = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class ZipFileReader(ListReader):
 
 
 def as_list(patterns: Any) -> list[str]:
-    """Return one pattern or several as a list."""
+    """Return one pattern, or several, as a list."""
     return [os.fspath(pattern) for pattern in ([patterns] if isinstance(patterns, str | os.PathLike) else patterns)]
 
 
@@ -218,23 +218,23 @@ def find_files(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    r"""Iterate over the entries key, label, path and _additional_info of each file.
+    r"""Iterate over dicts with the entries key, label, path and _additional_info, one for each file.
 
     Parameters
     ----------
     patterns : sequence of str
-        Patterns, in which one component may be `{LABEL}`; or names of lists: files in UTF-8 that have a path, a label
-        and any more columns in each line.
+        Patterns, in which one component may be `{LABEL}`. Or names of lists: files in UTF-8 with a path, a label and
+        any further columns in each line.
     match : callable
-        Iterates over the files that match a pattern, which has `*` for the label.
+        Iterates over the files that match a pattern, in which `*` replaces the label.
     prefix : str
-        What is cut off from the front of a path to get its key. If empty: what a pattern has in front of the label.
+        Start of a path that is removed to get the key. If empty: the start of the pattern up to the label.
     slash : str
-        Between the components of a path.
+        Separates the components of a path.
     separator : str
-        Between the columns of a list.
+        Separates the columns of a list.
     include, exclude : sequence of str
-        Only files that match one of the first, if there are any, and none of the second.
+        Only files that match a pattern of the first, unless it is empty, and none of the second.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def find_files(
 def _named(
     pattern: str, match: Callable[[str], Iterable[str]], slash: str, separator: str
 ) -> Iterator[tuple[str, str | None, list[str], str]]:
-    """Iterate over path, label, additional columns of each file, and what precedes the label."""
+    """Iterate over path, label, further columns and the start of the pattern up to the label, for each file."""
     if os.path.isfile(pattern):
         for line in read_lines(pattern):
             path, *columns = line.split(separator)

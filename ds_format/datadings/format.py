@@ -1,19 +1,21 @@
-"""The files of a dataset, in the order in which their checksums are listed.
+"""The files of a dataset, in the order of their lines in the list of checksums.
 
 ::
 
     D              the samples: messages of msgpack, one after another
-    D.offsets      n + 1 integers of 64 bits, big-endian: where each sample starts, and the size of D
+    D.offsets      n + 1 integers of 64 bits, big-endian: the start of each sample, and the size of D
     D.keys         one array of n strings, in msgpack
     D.key_hashes   a salt of 8 bytes, then 8 bytes of the hash of each key
     D.filter       a Bloom filter of the keys
     D.md5          a checksum of each file above
-    D.index        what older versions wrote instead: one map of key to start, in msgpack
-    D.meta         what the driver of this package puts beside, where a dataset was made samples
+    D.index        written by older versions instead: one map of key to start, in msgpack
+    D.meta         written by the driver of this package for a dataset that was converted to samples
 
-D is customarily called `name.msgpack`. Only `.filter` says what it is and how long; all else is known by its size.
+By convention D is named `name.msgpack`. Only `.filter` contains a magic number and its length; the other files have
+neither, and only their sizes can be checked.
 
-Sources: the page "File format" of the datadings documentation; what datadings 3.4.7 writes, where that is silent.
+Sources: the page "File format" of the datadings documentation and, where it is silent, the files that datadings 3.4.7
+writes.
 """
 
 from __future__ import annotations
@@ -35,19 +37,19 @@ SIDECAR = ".meta"
 INDEX = (OFFSETS, KEYS, KEY_HASHES, FILTER)
 """Suffixes of the index files."""
 RESERVED = (*INDEX, LEGACY_INDEX)
-"""Suffixes that no data file may have: other programs would write its index over it."""
+"""Suffixes that no data file may have: other programs would overwrite it with an index."""
 SUFFIX = ".msgpack"
-"""Of data files, by custom."""
+"""Suffix of data files, by convention."""
 KEY = "key"
-"""The entry of a sample that names it in the dataset."""
+"""The entry of a sample that contains its key."""
 OFFSET_SIZE = 8
 """Bytes of an offset."""
 HASH_SIZE = 8
 """Bytes of a hash, and of the salt."""
 REPAIR = "`ds reindex` makes it from the data"
-"""What messages about a damaged index file end with."""
+"""End of messages about a damaged index file."""
 MAX_SAMPLES = (1 << 32) - 1
-"""As many as an array of msgpack can have entries."""
+"""Maximum number of entries of an array in msgpack."""
 
 
 def data_path(path: Any) -> str:
@@ -56,7 +58,7 @@ def data_path(path: Any) -> str:
     Raises
     ------
     UnsupportedError
-        If it ends in the suffix of an index file.
+        If the path ends in the suffix of an index file.
 
     Examples
     --------
@@ -71,13 +73,13 @@ def data_path(path: Any) -> str:
     return name
 
 
-def is_part(path: str) -> bool:
-    """Whether a file belongs to a data file next to it.
+def is_sidecar(path: str) -> bool:
+    """Return whether a file is an accompanying file of a data file next to it.
 
     Examples
     --------
     >>> from ds_format.datadings import format
-    >>> format.is_part("no_such_file.msgpack.keys")
+    >>> format.is_sidecar("no_such_file.msgpack.keys")
     False
     """
     stem, end = os.path.splitext(path)

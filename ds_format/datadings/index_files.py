@@ -1,20 +1,20 @@
-"""The index files of a dataset: how each is encoded and decoded, and every check that it allows by itself.
+"""The index files of a dataset: encoding, decoding, and every check that needs only one of them.
 
 ::
 
     .offsets      n + 1 integers of 64 bits, big-endian, without a header
     .keys         one array of n strings, in msgpack
-    .index        what older versions wrote instead of both: one map of key to start, in msgpack
+    .index        written by older versions instead of both: one map of key to start, in msgpack
     .key_hashes   a salt of 8 bytes, then the first 8 bytes of the BLAKE2s digest, with this salt, of each key
-    .filter       a Bloom filter of the keys, which says that a key is absent, or may be there:
+    .filter       a Bloom filter of the keys. A key that it denies is absent; any other key may be present:
 
         8 bytes   SIMPBLOO
-        8 bytes   size of the file, big-endian like all that follows
-        8 bytes   N: elements it was made for
-        8 bytes   p: how often an absent element may seem to be there; an IEEE double
+        8 bytes   size of the file, big-endian like all following values
+        8 bytes   N: number of elements it was made for
+        8 bytes   p: probability that the filter does not deny an absent element; an IEEE double
         m / 8     m bits, the lowest of a byte first
 
-    .md5          a line for each file, as the program md5sum writes and checks them
+    .md5          a line for each file, as the program md5sum writes and checks it
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ from .format import (
 )
 
 KEY_HEADER_SIZE = 5
-"""Bytes of the largest header of an array."""
+"""Bytes of the longest header of an array."""
 KEY_STEP = 32
-"""Strings from one that `Keys` knows the place of to the next."""
+"""`Keys` stores the position of every 32nd string."""
 ATTEMPTS = 1000
-"""Salts that are tried."""
+"""Maximum number of salts that are tried."""
 SECRET = secrets.randbits(64)
-"""What the order of a table depends on."""
+"""Random number that determines the order of a hash table, so that no file can be made to slow it down."""
 FILTER_MAGIC = b"SIMPBLOO"
 FILTER_HEADER = struct.Struct(">8sQQd")
 HASHED_KEYS = 1 << 16
-"""Keys whose digests are held at once."""
+"""Number of keys whose digests are in memory at a time."""
 SUM_LINE = re.compile(r"([0-9A-Fa-f]{32}) [ *](.+)")
 _pair = struct.Struct(">QQ").unpack_from
 _one = struct.Struct(">Q").unpack_from
 
 
 def encode_offsets(ends: NDArray[np.int64]) -> bytes:
-    """Return the file of samples that end at these places, (n,) int64, in bytes.
+    """Return the bytes of the file for samples that end at these positions, (n,) int64, in bytes.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def encode_offsets(ends: NDArray[np.int64]) -> bytes:
 
 
 def last_offset(data: Any) -> int:
-    """Return where the last sample ends, in bytes, as the file says it; -1 if it has no offset."""
+    """Return the end of the last sample according to the file, in bytes; -1 if it has no offset."""
     whole = len(data) - len(data) % OFFSET_SIZE
     return int(_one(data, whole - OFFSET_SIZE)[0]) if whole else -1
 
 
 def check_offsets(data: Any, path: str, size: int) -> int:
-    """Check the ends of the file, which is all that can be checked without reading it.
+    """Check the first and the last offset: no other check is possible without reading the file.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def check_offsets(data: Any, path: str, size: int) -> int:
     Raises
     ------
     FormatError
-        If the offsets do not begin with 0 and end with the size of the data file, or are not whole.
+        If the first offset is not 0, the last one is not the size of the data file, or an offset is incomplete.
     TruncatedError
-        If the data file ends before the last sample does.
+        If the data file ends before the end of the last sample.
     """
     own = path + OFFSETS
     if not len(data) or len(data) % OFFSET_SIZE:
@@ -128,7 +128,7 @@ def check_offsets(data: Any, path: str, size: int) -> int:
 
 
 def bounds(data: Any, i: int, path: str, size: int) -> tuple[int, int]:
-    """Return start and end of a sample, in bytes; FormatError if they are wrong. Arguments as for `check_offsets`."""
+    """Return start and end of a sample, in bytes; FormatError if they are invalid. Arguments as for `check_offsets`."""
     start, stop = found = _pair(data, OFFSET_SIZE * i)
     if start > stop or stop > size:
         raise _wrong_offsets(start, stop, i, path, size)
@@ -136,7 +136,7 @@ def bounds(data: Any, i: int, path: str, size: int) -> tuple[int, int]:
 
 
 def spans(data: Any, start: int, stop: int, path: str, size: int) -> list[int]:
-    """Return where the samples from `start` to `stop` - 1 start, and where the last of them ends; as `bounds`."""
+    """Return the starts of the samples from `start` to `stop` - 1, and the end of the last one; as `bounds`."""
     found = list(struct.unpack_from(f">{stop - start + 1}Q", data, OFFSET_SIZE * start))
     if found[-1] > size or found != sorted(found):
         for i in range(start, stop):
@@ -152,7 +152,7 @@ def _wrong_offsets(start: int, stop: int, i: int, path: str, size: int) -> Forma
 
 
 def encode_keys(keys: Iterable[str]) -> bytes:
-    """Return the file of these keys.
+    """Return the bytes of the file of these keys.
 
     Examples
     --------
@@ -164,12 +164,12 @@ def encode_keys(keys: Iterable[str]) -> bytes:
 
 
 def count_keys(data: Any, path: str) -> tuple[int, int]:
-    """Return how many keys the header says there are, and its bytes.
+    """Return the number of keys according to the header, and the bytes of this header.
 
     Parameters
     ----------
     data : bytes-like
-        The first bytes of the file, or all.
+        The file, or its first bytes.
     path : str
         The data file, for the message.
 
@@ -189,7 +189,7 @@ def count_keys(data: Any, path: str) -> tuple[int, int]:
 
 
 def check_key_count(data: Any, path: str, n: int) -> None:
-    """Raise a FormatError if a file does not say that it has n keys; as `count_keys`."""
+    """Raise a FormatError if the header of a file does not have n as the number of keys; as `count_keys`."""
     found, _ = count_keys(data, path)
     if found != n:
         reason = f"found {found} keys, expected {n} as there are offsets; {REPAIR}"
@@ -202,7 +202,7 @@ def open_keys(data: Any, path: str) -> Keys:
     Raises
     ------
     FormatError
-        If an entry is not a string, or they are not as many as the header says.
+        If an entry is not a string, or their number is not that in the header.
     """
     n, header = count_keys(data, path)
     strings = memoryview(data)[header:]
@@ -215,13 +215,13 @@ def open_keys(data: Any, path: str) -> Keys:
 
 
 def decode_keys(data: Any, path: str) -> list[str]:
-    """Return the keys of a file; FormatError as of `open_keys`, or if one is not UTF-8."""
+    """Return the keys of a file; FormatError as for `open_keys`, or if a key is not UTF-8."""
     found = open_keys(data, path)
     return key_strings(found, 0, found.n, path)
 
 
 def key_strings(found: Keys, start: int, stop: int, path: str) -> list[str]:
-    """Return the keys from `start` to `stop` - 1; FormatError if one is not UTF-8."""
+    """Return the keys from `start` to `stop` - 1; FormatError if a key is not UTF-8."""
     encoded = found.encoded(start, stop)
     data = b"\xdd" + (stop - start).to_bytes(4, "big") + encoded
     try:
@@ -232,7 +232,7 @@ def key_strings(found: Keys, start: int, stop: int, path: str) -> list[str]:
 
 
 def decode_legacy(data: Any, path: str, size: int) -> tuple[bytes, bytes]:
-    """Return the files `.offsets` and `.keys` that say the same.
+    """Return the equivalent files `.offsets` and `.keys`.
 
     Parameters
     ----------
@@ -241,14 +241,14 @@ def decode_legacy(data: Any, path: str, size: int) -> tuple[bytes, bytes]:
     path : str
         The data file, for the message.
     size : int
-        Bytes of the data file, where the last sample ends.
+        Bytes of the data file, which is the end of the last sample.
 
     Raises
     ------
     FormatError
-        If it is no map of strings to ascending integers.
+        If it is not a map of strings to ascending integers.
     TruncatedError
-        If it is cut off, or a sample starts behind the end of the data file.
+        If it is truncated, or a sample starts after the end of the data file.
     """
     own = path + LEGACY_INDEX
     try:
@@ -272,7 +272,7 @@ def decode_legacy(data: Any, path: str, size: int) -> tuple[bytes, bytes]:
 
 
 def salt(attempt: int) -> bytes:
-    """Return a salt of the sequence that all writers use: of the digest, without a salt, of the number as text.
+    """Return a salt of the sequence that all writers use: the unsalted digest of the number as text, its first 8 bytes.
 
     Examples
     --------
@@ -284,21 +284,21 @@ def salt(attempt: int) -> bytes:
 
 
 def encode_hashes(strings: Any, n: int, *, distinct: bool = True) -> bytes:
-    """Return the file of n keys, with the first salt under which their hashes differ.
+    """Return the bytes of the file of n keys, with the first salt for which all hashes differ.
 
     Parameters
     ----------
     strings : bytes-like
-        The keys as msgpack has them, one after another.
+        The keys in msgpack, one after another.
     n : int
-        How many.
+        Number of keys.
     distinct : bool
-        False: take the first salt, whatever comes of it.
+        False: use the first salt, even if hashes are equal.
 
     Raises
     ------
     UnsupportedError
-        If there is no such salt: two keys are the same.
+        If there is no such salt, because two keys are equal.
 
     Examples
     --------
@@ -321,12 +321,12 @@ def hash_key(string: bytes, data: Any) -> bytes:
 
 
 def stored_hash(data: Any, i: int) -> bytes:
-    """Return the hash of key i as the file has it."""
+    """Return hash i of the file."""
     return bytes(data[HASH_SIZE * (i + 1) : HASH_SIZE * (i + 2)])
 
 
 def check_hash_size(size: int, path: str, n: int) -> None:
-    """Raise a TruncatedError or FormatError if the file of hashes of n samples does not have this size, in bytes."""
+    """Raise a TruncatedError or FormatError if `size`, in bytes, is not the size of the file of hashes of n samples."""
     expected = HASH_SIZE * (n + 1)
     if size != expected:
         error = TruncatedError if size < expected else FormatError
@@ -334,25 +334,25 @@ def check_hash_size(size: int, path: str, n: int) -> None:
 
 
 class BloomFilter(NamedTuple):
-    """A filter, ready to be asked."""
+    """A decoded filter."""
 
     n: int
-    """Elements it was made for."""
+    """Number of elements it was made for."""
     k: int
-    """Bits of an element."""
+    """Number of bits of an element."""
     bits: Any
     """(m / 8,) bytes."""
 
 
 def filter_shape(n: int, p: float) -> tuple[int, int]:
-    """Return the bytes of the bits of a filter, and how many bits an element has.
+    """Return the number of bytes of the bits of a filter, and the number of bits of an element.
 
     Parameters
     ----------
     n : int
-        Elements; at least 2.
+        Number of elements; at least 2.
     p : float
-        Between 0 and 1.
+        Probability that the filter does not deny an absent element; between 0 and 1.
 
     Examples
     --------
@@ -365,14 +365,14 @@ def filter_shape(n: int, p: float) -> tuple[int, int]:
 
 
 def encode_filter(strings: Any, n: int) -> bytes:
-    """Return the file of n keys.
+    """Return the bytes of the file of n keys.
 
     Parameters
     ----------
     strings : bytes-like
-        The keys as msgpack has them, one after another.
+        The keys in msgpack, one after another.
     n : int
-        How many.
+        Number of keys.
 
     Examples
     --------
@@ -389,7 +389,7 @@ def encode_filter(strings: Any, n: int) -> bytes:
 
 
 def _digest_blocks(strings: Any, n: int) -> Any:
-    """Yield what the filter needs of each key, for many keys at a time."""
+    """Iterate over digests of the keys, as the filter needs them, many keys at a time."""
     digests = np.empty(16 * min(n, HASHED_KEYS), np.uint8)
     end = 0
     for start in range(0, n, HASHED_KEYS):
@@ -411,7 +411,7 @@ def decode_filter(data: Any, path: str) -> BloomFilter:
     Raises
     ------
     FormatError, TruncatedError
-        If its header is wrong, or does not fit the size of the file.
+        If its header is invalid, or does not fit the size of the file.
     """
     own = path + FILTER
     if len(data) < FILTER_HEADER.size:
@@ -432,17 +432,17 @@ def decode_filter(data: Any, path: str) -> BloomFilter:
 
 
 def may_have(filter_: BloomFilter, string: bytes) -> bool:
-    """Return whether a key may be in a filter."""
+    """Return whether a key may be in a filter. False is certain, true is not."""
     return in_filter(string, filter_.k, filter_.bits)
 
 
 def count_denied(filter_: BloomFilter, strings: Any, n: int) -> int:
-    """Return how many of n keys, given as in `encode_filter`, are not in a filter."""
+    """Return how many of n keys a filter denies; arguments as for `encode_filter`."""
     return sum(count_absent(digests, filter_.k, filter_.bits) for digests in _digest_blocks(strings, n))
 
 
 class Checksums(NamedTuple):
-    """What a file of checksums says."""
+    """Contents of a file of checksums."""
 
     digests: dict[str, str]
     """File name → 32 hexadecimal digits, in lower case."""
@@ -451,7 +451,7 @@ class Checksums(NamedTuple):
 
 
 def encode_sums(sums: Iterable[tuple[str, str]]) -> bytes:
-    r"""Return the file of these names and digests.
+    r"""Return the bytes of the file with these names and digests.
 
     Examples
     --------
@@ -463,7 +463,7 @@ def encode_sums(sums: Iterable[tuple[str, str]]) -> bytes:
 
 
 def decode_sums(data: bytes) -> Checksums:
-    r"""Read a file of checksums, with all that md5sum takes: `*` for binary, upper case, CR LF, empty lines.
+    r"""Decode a file of checksums, in all variants that md5sum accepts: `*` for binary, upper case, CR LF, empty lines.
 
     Examples
     --------
@@ -482,7 +482,7 @@ def decode_sums(data: bytes) -> Checksums:
 
 
 def new_md5() -> hashlib._Hash:
-    """Return an empty checksum. MD5 finds accidents here, not attacks."""
+    """Return an empty checksum. MD5 detects accidental changes here, not attacks."""
     return hashlib.md5(usedforsecurity=False)
 
 
@@ -493,15 +493,15 @@ def md5_of_file(path: str, size: int | None = None, advance: Advance | None = No
 
 
 def md5_of(file: Body, size: int, advance: Advance | None = None) -> hashlib._Hash:
-    """Return the checksum of the first bytes of an open file, which is read in blocks.
+    """Return the checksum of the first `size` bytes of an open file, which is read in blocks.
 
     Parameters
     ----------
     file : Body
     size : int
-        Bytes.
+        Number of bytes.
     advance : Advance, optional
-        Gets the bytes of each block.
+        Is advanced by the bytes of each block.
 
     Raises
     ------
@@ -520,7 +520,7 @@ def md5_of(file: Body, size: int, advance: Advance | None = None) -> hashlib._Ha
 
 
 def encode_index(path: str, names: Collection[str], ends: NDArray[np.int64], digest: str) -> dict[str, bytes]:
-    """Return the index files by suffix.
+    """Return all index files: suffix → bytes.
 
     Parameters
     ----------
@@ -529,14 +529,14 @@ def encode_index(path: str, names: Collection[str], ends: NDArray[np.int64], dig
     names : collection of str
         The keys of n samples.
     ends : (n,) int64
-        Where they end, in bytes.
+        End of each sample, in bytes.
     digest : str
         MD5 of the data file, as 32 hexadecimal digits.
 
     Raises
     ------
     UnsupportedError
-        If two keys are the same.
+        If two keys are equal.
     """
     key_file = encode_keys(names)
     strings = memoryview(key_file)[count_keys(key_file, path)[1] :]

@@ -1,4 +1,4 @@
-"""Samples that are in memory, or made when they are asked for."""
+"""Samples that are in memory, or made on demand."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def keep(sample: Sample) -> None:
 class ListReader(Reader):
     """A list of samples.
 
-    Two entries of a sample have a meaning. `key` is its key; a sample without one gets its index for it. `label`
-    becomes a number, the index in the list of labels, and what it was is in `_label`; a label that is None stays None.
+    Two entries of a sample have a meaning. `key` is its key, by default its index. `label` becomes a number, the index
+    in the list of labels, and the original label is the entry `_label`. A label that is None stays None.
 
     Parameters
     ----------
     samples : iterable of dict
-        They are copied (not deeply), so that the reader changes nothing for its caller.
+        They are copied (not deeply), so that the reader does not change those of the caller.
     labels : iterable or path, optional
-        All labels in the order of their numbers; or a file in UTF-8 that has one in each line. By default the labels of
-        the samples in natural order.
+        All labels in the order of their numbers, or a file in UTF-8 with a label in each line. By default the labels of
+        the samples, in natural order.
     numeric_labels : bool
-        Turn labels into numbers.
+        Convert labels to numbers.
     initfun : callable
-        Called once with each sample, to change it.
+        Called once with each sample; may change it.
     convertfun : callable
-        Called with a copy of the sample each time that it is asked for, to change it.
+        Called with a copy of the sample each time it is requested; may change it.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class ListReader(Reader):
     Raises
     ------
     UnsupportedError
-        If two samples have the same key, or a key cannot be looked up.
+        If two samples have the same key, or a key is not hashable.
     MissingError
-        If `labels` lacks a label of a sample.
+        If `labels` does not contain a label of a sample.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class ListReader(Reader):
             raise MissingError(f"no sample with the key {key!r:.60}") from None
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
-        """Return a copy of one sample; see `Samples.get`. A raw one is packed for the purpose."""
+        """Return a copy of one sample; see `Samples.get`. For `raw`, it is packed on demand."""
         sample: Any = dict(self._samples[self._locate(index)])
         key = sample[KEY]
         if self._numbers is not None and LABEL in sample:
@@ -119,7 +119,7 @@ class ListReader(Reader):
         return (key, sample) if yield_key else sample
 
     def load(self, sample: Sample) -> None:
-        """Add to a sample what is read when it is asked for."""
+        """Add the entries of a sample that are read on demand."""
 
 
 def _labels(labels: Any, samples: Sequence[Sample]) -> list[Any]:
@@ -137,7 +137,7 @@ def read_lines(path: Any) -> Iterator[str]:
     Raises
     ------
     FormatError
-        If it is not in UTF-8.
+        If it is not UTF-8.
     """
     with open(path, encoding="utf-8") as file:
         try:
@@ -148,7 +148,7 @@ def read_lines(path: Any) -> Iterator[str]:
 
 
 def natural_key(name: Any) -> tuple[tuple[Any, ...], str]:
-    """Return what to sort a name by; numbers are names, too, and come before text.
+    """Return a sort key for a name. Names may be numbers, which come before text.
 
     Examples
     --------

@@ -1,15 +1,15 @@
 """Samples ↔ msgpack messages, with NumPy arrays, NumPy scalars and complex numbers in them.
 
-An array is a map of five entries whose keys are bytes::
+An array is a map with five entries, whose keys are bytes::
 
     nd     true
     type   str: type string; or the fields of a structured type, each [name, type] or [name, type, shape]
-    kind   bytes: empty; `V` for structured and void types; `O` for a pickle, which is never read and never written
+    kind   bytes: empty; `V` for structured and void types; `O` for a pickle, which is neither read nor written
     shape  array of integers
     data   bytes of the elements in C order
 
-A NumPy scalar has `nd` false, `type` and `data`; a complex number has `complex` true, and its text as `data`.
-Both ends refuse every type that contains objects, and long doubles, whose bytes differ from machine to machine.
+A NumPy scalar has `nd` false, `type` and `data`. A complex number has `complex` true, and its text as `data`.
+Reading and writing refuse every type that contains objects, and long doubles, whose bytes depend on the machine.
 
 Source: the encoding of msgpack-numpy 0.4.8, as datadings 3.4.7 uses it.
 """
@@ -33,32 +33,32 @@ from ..kernels.msgpack.objects import pack as kernel_pack, unpack as kernel_unpa
 from ..kernels.msgpack.walk import measure
 
 MAX_DIMS = 64
-"""Dimensions of an array: as many as NumPy allows."""
+"""Maximum number of dimensions of an array, as in NumPy."""
 MAX_NESTED = 32
-"""Structured types inside of one another."""
+"""Maximum depth of structured types in one another."""
 MAX_LEARNT = 1024
-"""Types that are registered with the kernels."""
+"""Maximum number of types that are registered with the kernels."""
 PREFIXES: dict[np.dtype[Any], bytes] = {}
-"""dtype → the bytes of the map of an array up to its shape, for `kernels.msgpack.objects`."""
+"""dtype → the bytes of the map of an array up to its shape; used by `kernels.msgpack.objects`."""
 DTYPES: dict[str, np.dtype[Any]] = {}
-"""Type string → dtype, for `kernels.msgpack.objects`."""
+"""Type string → dtype; used by `kernels.msgpack.objects`."""
 LONG_DOUBLES = "gG"
 PORTABLE = frozenset("?bBhHiIlLqQefdFDSUVMm")
-"""Codes of the types that the format holds."""
+"""Codes of the types that the format supports."""
 TYPE = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248]|c(?:8|16)|[SUV]\d{1,10}|[Mm]8(?:\[[^\]]{1,20}\])?)", re.ASCII)
 LONG_TYPE = re.compile(r"[<>|=]?(?:f|c)\d+", re.ASCII)
 OBJECT_TYPE = re.compile(r"[<>|=]?O\d*", re.ASCII)
 MAX_STEPS = 64
-"""Keys on the way to an entry that cannot be stored, which a message names; further in there is no looking."""
+"""Maximum number of keys that name an entry that cannot be stored, in a message. Deeper entries are not searched."""
 _FAULTS: dict[int, tuple[type[FormatError], str]] = {
     1: (TruncatedError, "it is cut off"),
     2: (FormatError, "found a byte that msgpack does not use"),
     3: (FormatError, "more than 1024 containers inside of one another"),
     4: (FormatError, "an array as key of a map"),
 }
-"""What `kernels.msgpack.walk.measure` finds."""
+"""Results of `kernels.msgpack.walk.measure`: the error, and its message."""
 _REFUSALS = (TypeError, ValueError, OverflowError, BufferError)
-_local = threading.local()  # a packer is not to be shared by threads
+_local = threading.local()  # a packer is not thread-safe
 
 
 def pack(sample: Any) -> bytes:
@@ -67,7 +67,7 @@ def pack(sample: Any) -> bytes:
     Parameters
     ----------
     sample : dict
-        By convention with the entry `key`, which is not looked at here. Values: None, bool, int of 64 bits, float,
+        By convention with the entry `key`, which is not checked here. Values: None, bool, int of 64 bits, float,
         complex, str, bytes, list, tuple, dict, NumPy arrays and scalars, `msgpack.ExtType` and `msgpack.Timestamp`.
 
     Returns
@@ -78,7 +78,7 @@ def pack(sample: Any) -> bytes:
     Raises
     ------
     UnsupportedError
-        If the format cannot hold a value, or it could not be read back; the message names the entry.
+        If the format does not support a value, or it could not be read back; the message names the entry.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def pack(sample: Any) -> bytes:
 def _packed(packer: Packer, value: Any) -> bytes:
     try:
         data: bytes = packer.pack(value)
-    except RecursionError:  # of the library in Python
+    except RecursionError:  # raised by the library's version in Python
         raise UnsupportedError("more containers inside of one another than msgpack can write") from None
     what = measure(data, 0)[1]
     if what:
@@ -145,25 +145,25 @@ def unpack(data: Any, *, writable: bool = False) -> Any:
     Parameters
     ----------
     data : bytes-like
-        One msgpack message and nothing else.
+        Exactly one msgpack message.
     writable : bool
-        Make arrays that can be changed; else they are views of the bytes read, which saves a copy.
+        Return writable arrays. Otherwise they are read-only views of the bytes, which saves a copy.
 
     Returns
     -------
     object
-        A dict for samples that follow the convention.
+        A dict, if the sample follows the convention.
 
     Raises
     ------
     FormatError
-        If `data` are no message of msgpack, go on behind it, or an array in them is malformed.
+        If `data` is not a message of msgpack, continues after it, or contains a malformed array.
     TruncatedError
         If the message ends too early.
     UnsafeError
-        If an array would have to be unpickled, or holds objects.
+        If an array would have to be unpickled, or contains objects.
     UnsupportedError
-        If an array has a type that is not portable.
+        If the type of an array is not portable.
 
     Examples
     --------
@@ -192,18 +192,18 @@ def unpack(data: Any, *, writable: bool = False) -> Any:
 
 
 def fault(what: int, at: int) -> FormatError:
-    """Return the error for what `kernels.msgpack.walk.measure` found at a byte of the message."""
+    """Return the error for a result of `kernels.msgpack.walk.measure` and the position, in bytes of the message."""
     kind, reason = _FAULTS[what]
     return kind(f"{reason}, at byte {at} of the message")
 
 
 def encode_value(value: Any) -> Any:
-    """Return the map that stands for a NumPy value or a complex number.
+    """Return the map that represents a NumPy value or a complex number.
 
     Raises
     ------
     UnsupportedError
-        If the format does not hold it.
+        If the format does not support the value.
     """
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray):
@@ -238,7 +238,7 @@ def _describe(dtype: np.dtype[Any]) -> tuple[Any, bytes]:
 
 
 def learn(dtype: np.dtype[Any]) -> None:
-    """Let `kernels.msgpack.objects` encode arrays of a dtype that the format holds; UnsupportedError if it does not."""
+    """Register a dtype, so that the kernel encodes its arrays; UnsupportedError if the format does not support it."""
     if dtype not in PREFIXES and len(PREFIXES) < MAX_LEARNT:
         type_, kind = _describe(dtype)
         head = packb({b"nd": True, b"type": type_, b"kind": kind})
@@ -259,14 +259,14 @@ def _check_portable(dtype: np.dtype[Any]) -> None:
 
 
 def decode_value(entry: dict[Any, Any]) -> Any:
-    """Return what a map stands for: an array that is a view of the bytes read, a number, or the map itself.
+    """Return the value that a map represents: a read-only array on the bytes, a number, or the map itself.
 
     Raises
     ------
     FormatError
-        If it stands for an array, but says wrong things about it.
+        If it represents an array, but is malformed.
     UnsafeError
-        If the array is a pickle or holds objects.
+        If the array is a pickle or contains objects.
     UnsupportedError
         If its type is not portable.
     """
@@ -278,7 +278,7 @@ def decode_value(entry: dict[Any, Any]) -> Any:
 
 
 def decode_writable_value(entry: dict[Any, Any]) -> Any:
-    """Do as `decode_value`, with arrays that can be changed."""
+    """Do the same as `decode_value`, with writable arrays."""
     if b"nd" in entry:
         return _array(entry, writable=True)
     if b"complex" in entry:
@@ -298,7 +298,7 @@ def _array(entry: dict[Any, Any], *, writable: bool) -> Any:
     if type(data) is not bytes:
         if not isinstance(data, np.ndarray):
             raise FormatError(f"data of an array: found {type(data).__name__}, expected bytes")
-        data = data.tobytes()  # of a masked array, which other writers nest in its map
+        data = data.tobytes()  # other writers nest the array of a masked array in its map
     size = _count(shape) * dtype.itemsize
     if size > len(data):
         raise FormatError(f"array of shape {list(shape)} and dtype {dtype}: needs {size} bytes, found {len(data)}")
@@ -307,7 +307,7 @@ def _array(entry: dict[Any, Any], *, writable: bool) -> Any:
 
 
 def _count(shape: Any) -> int:
-    """Return the number of elements of a shape, and check it."""
+    """Check a shape, and return its number of elements."""
     if type(shape) is not list and shape != ():
         raise FormatError(f"shape of an array: found {reprlib.repr(shape)}, expected a list of integers")
     if len(shape) > MAX_DIMS:

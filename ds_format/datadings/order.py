@@ -1,11 +1,11 @@
 """The samples of a reader in another order, a part of them, or all of them several times.
 
-An order is a list of positions, one for each *epoch*: each pass through the samples. It depends on nothing but the
-number of samples, a seed and the number of the epoch, so that every pass can be had again, from every place in it.
+An order has a list of positions for each *epoch*, which is one pass through the samples. The list depends only on the
+number of samples, a seed and the number of the epoch. So every pass can be repeated, from any position.
 
-Iterating without `start` and `stop` goes on where the latest iterator stopped, and at the end of an epoch with the next
-one: what a training run that is resumed needs. `seek` and `tell` set and tell this place, which counts on from
-epoch to epoch: `epoch * len(order) + i`.
+Iterating without `start` and `stop` continues where the latest iterator stopped, and after the end of an epoch with the
+next one. A training run that is resumed needs this. `tell` and `seek` return and set this position, which counts on
+from epoch to epoch: `epoch * len(order) + i`.
 
 Sources: the orders that datadings 3.4.7 makes with `random.Random` of Python.
 """
@@ -26,7 +26,7 @@ from .base import Samples
 
 
 class TakeOptions(NamedTuple):
-    """What samples are handed out as; see `Samples.take`."""
+    """Options of iterating over samples; see `Samples.take`."""
 
     yield_key: bool = False
     raw: bool = False
@@ -40,7 +40,7 @@ class SampleOrder(Samples):
     Parameters
     ----------
     reader : Samples
-        A reader, or another order, of which the same epochs are taken. The place of that is not looked at.
+        A reader, or another order, whose epochs of the same numbers are used. The position of that order is ignored.
 
     Attributes
     ----------
@@ -64,10 +64,10 @@ class SampleOrder(Samples):
 
     @abstractmethod
     def _arrange(self, epoch: int) -> Sequence[int]:
-        """Do what `indices` does, without remembering it."""
+        """Return `indices`, without storing them."""
 
     def _of_reader(self, epoch: int, positions: Sequence[int]) -> Sequence[int]:
-        """Return the indices that these positions of the inner reader have in the one that is not an order itself."""
+        """Convert positions in the inner reader to indices in the innermost reader, which is not an order."""
         indices = indices_of(self.reader, epoch)
         if indices == range(len(indices)):
             return positions
@@ -76,7 +76,7 @@ class SampleOrder(Samples):
         return array("q", [indices[position] for position in positions])
 
     def indices(self, epoch: int = 0) -> Sequence[int]:
-        """Return the indices that the samples of an epoch have in the reader that is not an order itself."""
+        """Return the indices of the samples of an epoch, in the innermost reader, which is not an order."""
         latest = self._latest
         if latest is None or latest[0] != epoch:
             self._latest = latest = (epoch, self._arrange(epoch))
@@ -84,15 +84,15 @@ class SampleOrder(Samples):
 
     @property
     def epoch(self) -> int:
-        """The number of epochs that are through."""
+        """The number of completed epochs."""
         return self._position // len(self) if len(self) else 0
 
     def tell(self) -> int:
-        """Return the place where the next iteration begins."""
+        """Return the position where the next iteration begins."""
         return self._position
 
     def seek(self, index: SupportsIndex) -> None:
-        """Set the place where the next iteration begins.
+        """Set the position where the next iteration begins.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class SampleOrder(Samples):
         """
         position = operator.index(index)
         if position < 0:
-            raise IndexError(f"place {position} of an order: expected 0 or more")
+            raise IndexError(f"position {position} of an order: expected 0 or more")
         self._position = position
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
@@ -118,12 +118,12 @@ class SampleOrder(Samples):
         return root_of(self).find_key(self._inroot_of(index))
 
     def find_index(self, key: Hashable) -> int:
-        """Return at which place of the current epoch the sample with a key comes first.
+        """Return the first position of the sample with a key, in the current epoch.
 
         Raises
         ------
         MissingError
-            If it does not come.
+            If the epoch does not contain it.
         """
         try:
             return self.indices(self.epoch).index(root_of(self).find_index(key))
@@ -159,8 +159,8 @@ class SampleOrder(Samples):
     ) -> Iterator[Any]:
         """Iterate over the samples.
 
-        Without `start`, `stop` and `epoch`: from the place where the latest such iteration stopped, to the end of the
-        epoch. Else over a part of an epoch, which leaves that place as it is.
+        Without `start`, `stop` and `epoch`: from the position where the latest such iteration stopped, to the end of
+        the epoch. Otherwise over a part of an epoch, without changing that position.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class SampleOrder(Samples):
         yield_key, raw, copy, chunk_size
             As for `Samples.take`.
         epoch : int, optional
-            Which epoch; by default the current one.
+            The number of the epoch; by default the current one.
         """
         options = TakeOptions(yield_key, raw, copy, chunk_size)
         if start is None and stop is None and epoch is None:
@@ -188,7 +188,7 @@ class SampleOrder(Samples):
                 return
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
-        """Iterate over the samples at consecutive places of an epoch."""
+        """Iterate over the samples at consecutive positions of an epoch."""
         return root_of(self).take(self.indices(epoch)[run.start : run.stop], *options)
 
     def close(self) -> None:
@@ -197,14 +197,14 @@ class SampleOrder(Samples):
 
 
 def root_of(reader: Samples) -> Samples:
-    """Return the reader that an order, or an order of an order, is about."""
+    """Return the innermost reader of an order, which is not an order."""
     while isinstance(reader, SampleOrder):
         reader = reader.reader
     return reader
 
 
 def indices_of(reader: Samples, epoch: int) -> Sequence[int]:
-    """Return `SampleOrder.indices`, or for a reader the indices of its samples."""
+    """Return `SampleOrder.indices` or, for a reader, the indices of all samples."""
     return reader.indices(epoch) if isinstance(reader, SampleOrder) else range(len(reader))
 
 
@@ -214,7 +214,7 @@ def read(reader: Samples, epoch: int, run: range, options: TakeOptions) -> Itera
 
 
 class Range(SampleOrder):
-    """The samples from `start` up to before `stop`, which mean what they mean in a slice of a list.
+    """The samples from `start` to before `stop`, as in a slice of a list.
 
     Examples
     --------
@@ -237,19 +237,19 @@ class Range(SampleOrder):
 
     @property
     def stop(self) -> int:
-        """The position behind the last sample in the reader."""
+        """The position after the last sample in the reader."""
         return self._part.stop
 
     def _arrange(self, epoch: int) -> Sequence[int]:
         return self._of_reader(epoch, self._part)
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
-        """Iterate over the samples at consecutive places of an epoch."""
+        """Iterate over the samples at consecutive positions of an epoch."""
         return read(self.reader, epoch, self._part[run.start : run.stop], options)
 
 
 class Repeater(SampleOrder):
-    """All samples several times; of an order, one epoch after another.
+    """All samples several times; for an order, one epoch after another.
 
     Examples
     --------
@@ -272,7 +272,7 @@ class Repeater(SampleOrder):
         return array("q", chain.from_iterable(indices_of(self.reader, i) for i in rounds))
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
-        """Iterate over the samples at consecutive places of an epoch."""
+        """Iterate over the samples at consecutive positions of an epoch."""
         n = len(self.reader)
         for i in range(self.times):
             part = range(max(run.start - i * n, 0), min(run.stop - i * n, n))
@@ -281,9 +281,9 @@ class Repeater(SampleOrder):
 
 
 class Cycler(SampleOrder):
-    """All samples again and again, without end; of an order, one epoch after another.
+    """All samples again and again, without end; for an order, one epoch after another.
 
-    An epoch is one round, which also is what `len` tells.
+    An epoch is one round, and `len` is its number of samples.
     """
 
     _endless = True
@@ -292,12 +292,12 @@ class Cycler(SampleOrder):
         return indices_of(self.reader, epoch)
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
-        """Iterate over the samples at consecutive places of an epoch."""
+        """Iterate over the samples at consecutive positions of an epoch."""
         return read(self.reader, epoch, run, options)
 
 
 class Shuffler(SampleOrder):
-    """All samples in random order, another one in each epoch.
+    """All samples in random order, which is a different one in each epoch.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ _UNREAD = object()
 
 
 def _places(random: Random, n: int) -> Iterator[int]:
-    """Draw places in a buffer of n, without end: the same as `random.randrange(n)` draws, and faster."""
+    """Draw positions in a buffer of n, without end: the same as `random.randrange(n)` draws, and faster."""
     draw, bits = random.getrandbits, n.bit_length()
     while True:
         place = draw(bits)
@@ -342,28 +342,29 @@ def _places(random: Random, n: int) -> Iterator[int]:
 
 
 class QuasiShuffler(SampleOrder):
-    """All samples in an order that is random enough, read in pieces.
+    """All samples in an order that is random enough, read in blocks.
 
-    The samples are divided into chunks, whose order is random. The first ones fill a buffer; each further sample takes
-    a random place in it, and what was there comes next. What is in the buffer at last comes in the order of its places.
-    So datasets that are not larger than the buffer are shuffled by chunks only: use a `Shuffler` for those.
+    The samples are divided into chunks, whose order is random. The first chunks fill a buffer. Each further sample
+    replaces one at a random position of the buffer, and the replaced sample is next. At the end, the rest of the buffer
+    follows in the order of positions. So a dataset that is not larger than the buffer is only shuffled by chunks: use a
+    `Shuffler` for these.
 
-    Beginning within an epoch is slower than at its start, because the buffer is then read sample by sample.
+    Starting within an epoch is slower than at its start, because the buffer is then read sample by sample.
 
     Parameters
     ----------
     reader : Samples
     buf_size : float
-        Samples in the buffer; a fraction of all samples if less than 1. Is rounded up to whole chunks.
+        Number of samples in the buffer, or a fraction of all samples if less than 1. It is rounded up to whole chunks.
     chunk_size : int
         Samples in a chunk.
     seed : int, optional
-        By default the product of the numbers of samples, in the dataset, the buffer and a chunk.
+        By default the product of the numbers of samples in the dataset, the buffer and a chunk.
 
     Raises
     ------
     ValueError
-        If a size is negative, or 0 in the case of chunks.
+        If a size is negative, or `chunk_size` is 0.
 
     Examples
     --------
@@ -385,7 +386,7 @@ class QuasiShuffler(SampleOrder):
         self.seed = n * self.buf_size * chunk_size if seed is None else seed
 
     def _chunks(self, epoch: int) -> tuple[Random, list[range], list[range]]:
-        """Return the random numbers of an epoch, the chunks that fill the buffer, and those behind them."""
+        """Return the random numbers of an epoch, the chunks that fill the buffer, and the chunks after them."""
         n, size = len(self), self.chunk_size
         random = Random(self.seed + epoch * n)
         starts = array("q", range(0, n, size))
@@ -405,7 +406,7 @@ class QuasiShuffler(SampleOrder):
         return self._of_reader(epoch, positions)
 
     def stream(self, epoch: int, run: range, options: TakeOptions) -> Iterator[Any]:
-        """Iterate over the samples at consecutive places of an epoch."""
+        """Iterate over the samples at consecutive positions of an epoch."""
         random, first, chunks = self._chunks(epoch)
         root, indices = root_of(self), indices_of(self.reader, epoch)
         buffer = list(chain.from_iterable(first))

@@ -1,4 +1,4 @@
-"""Reading a dataset: its samples by index, by key, and in a row."""
+"""Reading a dataset: its samples by index, by key, and in sequence."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ else:
     Fetcher = None  # type: ignore[assignment, misc]
 
 READ_SIZE = 1 << 17
-"""Bytes that are read at once in sequential reading, unless one sample is larger: what fits the caches."""
+"""Bytes that are read at once in sequential reading, unless one sample is larger. They fit into the caches."""
 MAX_SPANS = 4096
-"""Samples that are looked up at once."""
+"""Number of samples whose offsets are read at once."""
 
 
 def _nothing(i: int) -> None:
-    """Leave it to the long way."""
+    """Return None: no sample can be read by the kernel."""
 
 
 def _short_cut(file: Body, offsets: Any) -> Callable[[int], bytes | None]:
-    """Return what gives the bytes of a sample by its number; None: the long way has to be gone."""
+    """Return a function: number of a sample → its bytes, or None if the kernel cannot read it."""
     where = file.in_file()
     if Fetcher is None or where is None:
         return _nothing
@@ -50,27 +50,27 @@ class _Opened:
     index: SampleIndex
     file: Body
     fetch: Callable[[int], bytes | None]
-    """The short cut to a sample; None where the long way has to be gone."""
+    """Reads a sample by the kernel; returns None if it cannot."""
 
 
 class MsgpackReader(Reader):
     """A dataset in the datadings format.
 
-    Threads may share a reader, and processes may use one that was opened before they were forked. A copy, by
-    `copy.copy` or by pickle, opens the dataset anew.
+    Threads may share a reader. Processes may use a reader that was opened before they were forked. A copy, by
+    `copy.copy` or by pickle, opens the dataset again.
 
     Parameters
     ----------
     path : str or PathLike
         The data file.
     buffering : int
-        Accepted for code that was written for datadings, and not used.
+        Ignored; accepted for code that was written for datadings.
     writable : bool
-        Decode arrays that can be changed; else they are read only, which saves a copy.
+        Decode to writable arrays. Otherwise they are read-only, which saves a copy.
     mmap : bool
-        Map the data file and large files of its index into memory, which makes random access faster, and processes
-        share them. Only for files that nobody shortens or writes anew in place meanwhile, as datadings does: the system
-        would end this process. `FileWriter` does not.
+        Map the data file and large files of its index into memory. Random access is faster, and processes share the
+        memory. Truncating a mapped file, or rewriting it in place as datadings does, kills the process (SIGBUS).
+        `FileWriter` never does this.
 
     Attributes
     ----------
@@ -81,9 +81,9 @@ class MsgpackReader(Reader):
     Raises
     ------
     FileNotFoundError
-        If there is no data file, or no index of it.
+        If there is no data file, or it has no index.
     FormatError
-        If the files do not fit one another.
+        If the files are inconsistent.
 
     Examples
     --------
@@ -112,16 +112,16 @@ class MsgpackReader(Reader):
         if index.missing:
             warnings.warn(
                 on_one_line(
-                    f"{self.path}: {', '.join(index.missing)} not found; what they tell is computed, or read from the "
+                    f"{self.path}: {', '.join(index.missing)} not found; their contents are computed, or read from the "
                     f"samples, which takes longer; {format.REPAIR}"
                 ),
                 stacklevel=2,
             )
 
     def _open(self) -> _Opened:
-        """Return the index, the data file, and the short cut to its samples.
+        """Return the index, the data file, and the function that reads samples by the kernel.
 
-        They are one value, so that no lock is needed: of two threads that open them, one wins.
+        They are one value, so that no lock is needed: if two threads open them, one result is kept.
         """
         opened = self._opened
         if opened is None:
@@ -133,7 +133,7 @@ class MsgpackReader(Reader):
         return opened
 
     def close(self) -> None:
-        """Let go of the files; they are closed when no iterator and no other thread uses them any more."""
+        """Release the files. They are closed as soon as no iterator and no other thread uses them."""
         self._opened = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -147,7 +147,7 @@ class MsgpackReader(Reader):
 
     @property
     def data_size(self) -> int:
-        """Bytes of all samples."""
+        """Bytes of all samples together."""
         return (self._opened or self._open()).index.size
 
     def __contains__(self, key: Hashable) -> bool:
@@ -158,7 +158,7 @@ class MsgpackReader(Reader):
         return self._open().index.key(self._locate(index))
 
     def find_index(self, key: Hashable) -> int:
-        """Return the index of the sample with a key; a `MissingError`, which is a `KeyError`, if there is none."""
+        """Return the index of the sample with a key, or raise a `MissingError`, which is a `KeyError`."""
         return self._open().index.find(key)  # type: ignore[arg-type]
 
     def get(self, index: SupportsIndex, yield_key: bool = False, raw: bool = False, copy: bool = True) -> Any:
@@ -169,7 +169,7 @@ class MsgpackReader(Reader):
         IndexError
             If there is no such sample.
         FormatError, TruncatedError, UnsafeError
-            If it cannot be decoded; the message names the file, the sample and its place.
+            If it cannot be decoded; the message names the file, the sample and its bytes.
         """
         opened = self._opened or self._open()
         i = index if type(index) is int and 0 <= index < self._n else self._locate(index)
@@ -203,7 +203,7 @@ class MsgpackReader(Reader):
         return chain.from_iterable(self._cut(opened, *block, yield_key, raw, copy) for block in blocks)
 
     def _cut(self, opened: _Opened, i: int, spans: list[int], yield_key: bool, raw: bool, copy: bool) -> Iterable[Any]:
-        """Read a block of samples, from number i on."""
+        """Read a block of samples, beginning with number i."""
         index = opened.index
         block = opened.file.read(spans[0], spans[-1] - spans[0])
         samples: Iterable[Any]
@@ -217,24 +217,24 @@ class MsgpackReader(Reader):
         return zip(index.keys(i, i + len(spans) - 1), samples, strict=True) if yield_key else samples
 
     def verify_data(self, read_size: int = 0, progress: bool = False) -> bool:
-        """Return whether the data file has the checksum that the dataset says; `verify` says more.
+        """Return whether the data file has the checksum in `.md5`; `verify` reports more.
 
         Parameters
         ----------
         read_size, progress
-            Accepted for code that was written for datadings, and not used.
+            Ignored; accepted for code that was written for datadings.
 
         Raises
         ------
         FileNotFoundError
             If the dataset has no file of checksums.
         MissingError
-            If that has none of this file.
+            If that file has no checksum of the data file.
         """
         return self._has_sums([""])
 
     def verify_index(self, read_size: int = 0, progress: bool = False) -> bool:
-        """Return whether the index files have the checksums that the dataset says; as `verify_data`."""
+        """Return whether the index files have the checksums in `.md5`; as `verify_data`."""
         found = [suffix for suffix in format.INDEX if exists(current_name(self.path, suffix))]
         return self._has_sums(found or [format.LEGACY_INDEX])
 
@@ -270,7 +270,7 @@ class MsgpackReader(Reader):
 
 
 def _blocks(index: SampleIndex, run: range, limit: int) -> Iterator[tuple[int, list[int]]]:
-    """Divide consecutive samples into blocks to be read at once: the first sample of each, and where all are."""
+    """Divide consecutive samples into blocks that are read at once: the first number and the offsets of each."""
     for i in range(run.start, run.stop, MAX_SPANS):
         spans = index.spans(i, min(i + MAX_SPANS, run.stop))
         done, last = 0, len(spans) - 1
@@ -282,7 +282,7 @@ def _blocks(index: SampleIndex, run: range, limit: int) -> Iterator[tuple[int, l
 
 
 def _reopen(kind: type[MsgpackReader], path: str, writable: bool, mmap: bool, cursor: int) -> MsgpackReader:
-    """Make the copy of a reader."""
+    """Return the copy of a reader."""
     reader = kind(path, writable=writable, mmap=mmap)
     if cursor:
         reader._cursor = cursor  # noqa: SLF001

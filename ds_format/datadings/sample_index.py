@@ -1,6 +1,6 @@
-"""What is known about the samples of a dataset: how many, where they are, and what they are called.
+"""The index of the samples of a dataset: their number, offsets and keys.
 
-The index files say so; where one is absent, the messages in the data file themselves do.
+They come from the index files. If one of these is missing, they come from the messages in the data file.
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ from . import dataset_files, format, index_files, messages
 from .dataset_files import DatasetFiles
 
 SCANS = 16
-"""Lookups that compare all hashes, before a table of them is made."""
+"""Number of lookups that compare all hashes, before a hash table is built."""
 SMALL = 4096
-"""Samples up to which the table is made at once."""
+"""Maximum number of samples for which the hash table is built at once."""
 MESSAGES = 1 << 16
-"""Messages that are found at once."""
+"""Maximum number of messages in a block."""
 WINDOW = 1 << 22
-"""Bytes that are read at once, if they hold a whole message."""
+"""Bytes that are read at once, if they contain a whole message."""
 CUT_OFF = 1
-"""What `kernels.msgpack.walk.measure` says of a message that goes on behind the bytes it was given."""
+"""Result of `kernels.msgpack.walk.measure` for a message that continues after the given bytes."""
 
 
 class MessageBlock(NamedTuple):
-    """Some messages in a row."""
+    """Some consecutive messages."""
 
     ends: NDArray[np.int64]
-    """(n,): where each ends, in bytes of the data file."""
+    """(n,): end of each message, in bytes of the data file."""
     keys: list[str]
-    """Strings of the entries `key`, up to the first message that has none, or a wrong one."""
+    """Strings of the entries `key`, up to the first message that has none, or an invalid one."""
     is_absent: bool
-    """Whether a message has none."""
+    """Whether a message has no key."""
     fault: str
-    """What is wrong with the key behind these, if it is there."""
+    """The fault of the first key that is not in `keys`, if it is in the message."""
 
 
 class Messages:
-    """All messages of a data file, in blocks, up to the end or to the first that is wrong.
+    """All messages of a data file, in blocks, up to the end or to the first invalid message.
 
     Parameters
     ----------
     path : str
-        The data file, which is read in pieces.
+        The data file, which is read in blocks.
     size : int, optional
-        Bytes that count; by default all of the file.
+        Bytes that count; by default the whole file.
 
     Attributes
     ----------
     size : int
         Bytes that count.
     end : int
-        Where the last message found ends, in bytes.
+        End of the last message found, in bytes.
     n : int
-        How many were found.
+        Number of messages found.
     """
 
     def __init__(self, path: str, size: int | None = None):
@@ -98,7 +98,7 @@ class Messages:
         return MessageBlock(ends + start, found, n_keys < len(places), fault)
 
     def check_whole(self) -> None:
-        """Raise the error that says what is wrong where the messages ended, if the file goes on there."""
+        """Raise an error for the message at which iterating ended, unless this was the end of the file."""
         if self.end < self.size:
             at, fault = measure(self._file.read(self.end, self.size - self.end), 0)
             error = messages.fault(fault, at)
@@ -106,7 +106,7 @@ class Messages:
 
 
 def check_keys(block: MessageBlock, first: int, path: str) -> None:
-    """Raise a FormatError unless all messages of a block, the first of which is number `first`, have keys."""
+    """Raise a FormatError unless all messages of a block have keys. The number of the first message is `first`."""
     i = first + len(block.keys)
     if block.fault:
         raise FormatError(f"sample {i}: {block.fault}", path=path)
@@ -115,12 +115,12 @@ def check_keys(block: MessageBlock, first: int, path: str) -> None:
 
 
 def scan_key(path: str, i: int, start: int, stop: int) -> str:
-    """Return the key of sample i, which lies between two bytes of the data file, and read nothing else.
+    """Return the key of sample i, which is between two offsets of the data file. Nothing else is read.
 
     Raises
     ------
     FormatError
-        If the sample is not there, or has no key.
+        If the sample is not at these offsets, or has no key.
     """
     data = FileBody.open(path).read(start, stop - start)
     ends, places = np.empty(1, np.int64), np.empty(1, np.int64)
@@ -133,7 +133,7 @@ def scan_key(path: str, i: int, start: int, stop: int) -> str:
 
 
 def scan_keys(path: str, offsets_data: Any, size: int) -> bytes:
-    """Return the file `.keys` of the samples.
+    """Return the bytes of the file `.keys` for the samples.
 
     Parameters
     ----------
@@ -142,12 +142,12 @@ def scan_keys(path: str, offsets_data: Any, size: int) -> bytes:
     offsets_data : bytes-like
         The file `.offsets`.
     size : int
-        Bytes of all samples.
+        Bytes of all samples together.
 
     Raises
     ------
     FormatError
-        If the samples are not where the offsets say, or one has no key.
+        If the samples are not at the offsets, or one has no key.
     """
     offsets = np.frombuffer(offsets_data, ">u8")
     found: list[str] = []
@@ -163,7 +163,7 @@ def scan_keys(path: str, offsets_data: Any, size: int) -> bytes:
 
 
 class _FileSize:
-    """A data file of which only the size is asked for."""
+    """A data file of which only the size is needed."""
 
     def __init__(self, path: str):
         self.size = os.stat(path).st_size
@@ -172,39 +172,37 @@ class _FileSize:
 class SampleIndex:
     """The index of a dataset.
 
-    Opening reads the offsets and compares sizes. If they do not fit one another, somebody may be writing them, and they
-    are opened again, for a second. Other files that are large are read when they are asked for. An index that is open
-    stays valid when the dataset is replaced or appended to. Any number of threads may share it. A copy by pickle opens
-    the files anew.
+    Opening reads the offsets and compares sizes. Inconsistent files may just be written by another process; they are
+    opened again for up to one second. Other files, if large, are read on demand. An open index stays valid if the
+    dataset is replaced or appended to. Threads may share an index. A copy by pickle opens the files again.
 
-    Filter and hashes decide that a key is absent. If they do not deny a key, the key in the sample is compared or, if
-    that is another one, the key in `.keys`. A large file `.keys` is read for a table of all keys, which pays after some
-    look-ups. Without `.keys` the keys in the samples are compared, without `.key_hashes` the hashes are computed, and
-    without `.filter` the hashes decide.
+    Filter and hashes determine that a key is absent. If they do not deny a key, it is compared with the key in the
+    sample and, if this is different, with the key in `.keys`. A large file `.keys` is only read for a table of all
+    keys, which pays off after some lookups. Without `.keys` the keys in the samples are compared. Without `.key_hashes`
+    the hashes are computed. Without `.filter` the hashes alone determine absence.
 
     Parameters
     ----------
     path : str, bytes or PathLike
         The data file.
     opener : callable, optional
-        Opens the data file, together with the index; what it makes says its bytes by `size()`.
+        Opens the data file together with the index. The returned object has the attribute `size`, in bytes.
     mmap : bool
-        Map large files into memory, which processes then share. Only where nobody shortens them in place: the system
-        would end this process.
+        Map large files into memory, which processes then share. Truncating a mapped file kills the process (SIGBUS).
 
     Attributes
     ----------
     path : str
         The data file.
     size : int
-        Bytes of all samples.
+        Bytes of all samples together.
 
     Raises
     ------
     FileNotFoundError
-        If there is no data file, or no index of it.
+        If there is no data file, or it has no index.
     FormatError, TruncatedError
-        If a file has not the size that the others promise, or says wrong things; the message names it.
+        If a file does not have the size that follows from the others, or is invalid; the message names it.
 
     Examples
     --------
@@ -239,7 +237,7 @@ class SampleIndex:
         self._scans_left = SCANS
 
     def _open(self) -> DatasetFiles:
-        """Open all files at once, so that they belong together whatever comes after them."""
+        """Open all files together, so that they belong to one version of the dataset."""
         with self._lock:
             if self._files is None:
                 files = dataset_files.open_dataset(self.path, self._opener, mmap=self._mmap)
@@ -255,12 +253,12 @@ class SampleIndex:
 
     @property
     def data(self) -> Any:
-        """What the opener of the data file made."""
+        """The data file, as returned by the opener."""
         return (self._files or self._open()).data
 
     @property
     def missing(self) -> list[str]:
-        """The suffixes of the files that are not there, without which lookups take longer."""
+        """The suffixes of missing files, without which lookups take longer."""
         files = self._files or self._open()
         found = {format.KEYS: files.keys, format.KEY_HASHES: files.hashes, format.FILTER: files.filter}
         return [suffix for suffix, data in found.items() if data is None]
@@ -271,7 +269,7 @@ class SampleIndex:
         return (self._files or self._open()).offsets
 
     def bounds(self, i: int) -> tuple[int, int]:
-        """Return where sample i, of 0 to n - 1, starts and ends in the data file, in bytes.
+        """Return start and end of sample i, from 0 to n - 1, in bytes of the data file.
 
         Raises
         ------
@@ -286,14 +284,14 @@ class SampleIndex:
         return index_files.bounds(files.offsets, i, self.path, self.size)
 
     def spans(self, start: int, stop: int) -> list[int]:
-        """Return where the samples from `start` to `stop` - 1 start, and where the last of them ends; as `bounds`."""
+        """Return the starts of the samples from `start` to `stop` - 1, and the end of the last one; as `bounds`."""
         if not 0 <= start <= stop <= self._n:
             raise IndexError(f"no samples {start} to {stop} among {self._n}")
         files = self._files or self._open()
         return index_files.spans(files.offsets, start, stop, self.path, self.size)
 
     def key(self, i: int) -> str:
-        """Return the key of sample i, of 0 to n - 1.
+        """Return the key of sample i, from 0 to n - 1.
 
         Raises
         ------
@@ -329,14 +327,14 @@ class SampleIndex:
             return self._keys
 
     def find(self, key: str) -> int:
-        """Return the number of the sample with a key; if several have it, of the last one.
+        """Return the number of the sample with a key. If several have it, return the last one.
 
         Raises
         ------
         MissingError
-            If there is none; it is a KeyError.
+            If no sample has it. It is a `KeyError`.
         FormatError
-            If the file of keys or that of hashes is damaged.
+            If the file of keys, or the file of hashes, is damaged.
         """
         i = self._find(key)
         if i < 0:
@@ -354,7 +352,7 @@ class SampleIndex:
         return self._find(key) >= 0
 
     def _find(self, key: object) -> int:
-        """Return the number of the sample with a key, or a negative number."""
+        """Return the number of the sample with a key, or a negative number if there is none."""
         if not isinstance(key, str):
             return -1
         if self._lookup is None and self._keys is None:
@@ -367,7 +365,7 @@ class SampleIndex:
                     self._scans_left -= 1
                 return self._find_by_hash(key, self._load_hashes())
         lookup, names, data = found = self._lookup or self._load_lookup()
-        if self._scans_left > 0:  # threads may have taken the last ones together
+        if self._scans_left > 0:  # several threads may have counted it down at once
             self._scans_left -= 1
         elif self._table is None:
             with self._lock:
@@ -379,7 +377,7 @@ class SampleIndex:
         return i
 
     def _find_by_hash(self, key: str, data: Any) -> int:
-        """Find a key by the hashes; only samples whose hash fits are read."""
+        """Find a key by the hashes. Only samples with this hash are read."""
         self._check_ends(data)
         try:
             wanted = key.encode()
@@ -393,7 +391,7 @@ class SampleIndex:
         return -1
 
     def _load_hashes(self) -> Any:
-        """Return the bytes of the file of hashes, which is read once; None if there is none."""
+        """Return the bytes of the file of hashes, which is read once; None if it does not exist."""
         with self._lock:
             file = self._open().hashes
             if self._hashes is None and file is not None:
@@ -415,7 +413,7 @@ class SampleIndex:
             return self._lookup
 
     def _ends(self) -> set[int]:
-        """Return the first and the last sample, by which files of another dataset are noticed."""
+        """Return the first and the last sample. Checking them detects files of another dataset."""
         return {0, self._n - 1} if self._n else set()
 
     def _check_ends(self, data: Any) -> None:
@@ -432,7 +430,7 @@ class SampleIndex:
             raise FormatError(f"hash {i} is not that of key {i}, {self.key(i)!r:.60}; {format.REPAIR}", path=path)
 
     def _passes(self, i: int, test: Callable[[bytes], bool]) -> bool:
-        """Return whether key i passes a test. If the key in the sample does, a large file `.keys` is not read."""
+        """Return whether key i passes a test. If the key in the sample passes, a large file `.keys` is not read."""
         file = self._open().keys
         start, stop = self.bounds(i)
         if self._keys is None and file is not None and file.size > max(stop - start, dataset_files.SMALL_SIZE):
@@ -442,7 +440,7 @@ class SampleIndex:
         return test(self.key(i).encode())
 
     def _is_denied(self, key: object) -> bool:
-        """Return whether the filter says that no sample has a key."""
+        """Return whether the filter denies a key: no sample has it."""
         filter_ = self._filter if self._is_filter_loaded else self._load_filter()
         try:
             return filter_ is not None and isinstance(key, str) and not index_files.may_have(filter_, key.encode())
@@ -463,6 +461,6 @@ class SampleIndex:
             return self._filter
 
     def close(self) -> None:
-        """Let go of the files. They are opened anew when they are needed."""
+        """Release the files. They are opened again on demand."""
         with self._lock:
             self._forget()

@@ -20,14 +20,14 @@ Shard = str | os.PathLike[str] | Samples
 
 
 class ShardedReader(Reader):
-    """Datasets, called shards, whose samples follow one another.
+    """Datasets, called shards, whose samples form one sequence.
 
     Parameters
     ----------
     shards : str, PathLike, or iterable of those or of readers
-        A pattern of `glob`, whose datasets come in natural order: `part-9` before `part-10`. Or data files and readers.
+        A pattern of `glob`, whose datasets are in natural order: `part-9` before `part-10`. Or data files and readers.
     writable : bool
-        Of the datasets that are given by their names, decode arrays that can be changed.
+        Decode to writable arrays. Readers among the shards keep their own setting.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ShardedReader(Reader):
     Raises
     ------
     FileNotFoundError
-        If nothing matches the pattern, or a data file is absent.
+        If nothing matches the pattern, or a data file is missing.
 
     Examples
     --------
@@ -75,9 +75,9 @@ class ShardedReader(Reader):
         Raises
         ------
         MissingError
-            If there is none. It is a `KeyError`.
+            If no sample has it. It is a `KeyError`.
         FormatError
-            If several shards have it.
+            If several shards contain it.
         """
         holders = [i for i, shard in enumerate(self.shards) if key in shard]
         if not holders:
@@ -115,7 +115,7 @@ class ShardedReader(Reader):
             if start >= run.stop:
                 return
             yield from shard.take(part, yield_key, raw, copy, chunk_size)
-            shard.close()  # there may be more shards than a process may have files open
+            shard.close()  # there may be more shards than files that a process may have open
 
     def close(self) -> None:
         """Close all shards."""
@@ -131,7 +131,7 @@ class ShardedReader(Reader):
         return self._ends[shard] - len(self.shards[shard])
 
     def _place(self, index: SupportsIndex) -> tuple[Samples, int]:
-        """Return the shard that has a sample, and its index there."""
+        """Return the shard that contains a sample, and the index of the sample in it."""
         i = self._locate(index)
         shard = bisect_right(self._ends, i)
         return self.shards[shard], i - self._start(shard)

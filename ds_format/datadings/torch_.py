@@ -22,21 +22,21 @@ def no_params(sample: Sample) -> Params:
 
 
 class Compose:
-    """Functions one after another, each called with what the one before returned.
+    """Functions that are applied in sequence, each to the result of the one before.
 
-    The first parameter of a function takes the value. All others are taken by their names from the parameters that were
-    drawn for the sample; those that are not among them keep their defaults.
+    The first parameter of a function is the value. The others are taken by name from the parameters that were drawn for
+    the sample. Those that were not drawn keep their defaults.
 
     Parameters
     ----------
     *transforms : callable, or one iterable of callables
     prefix : str
-        In front of the names of parameters: so a function can be used several times with parameters of its own.
+        Prefix of the names of parameters, so that a function can be used several times with different parameters.
 
     Raises
     ------
     TypeError
-        If something cannot be called with one value.
+        If something is not callable with one value.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class Compose:
 
 
 def _parameters(transform: Any) -> list[tuple[str, bool]]:
-    """Return the parameters of a function behind the first: names, and whether they are needed."""
+    """Return the parameters of a function after the first: their names, and whether they are required."""
     if not callable(transform):
-        raise TypeError(f"{transform!r} is no function")
+        raise TypeError(f"{transform!r} is not a function")
     try:
         found = list(inspect.signature(transform).parameters.values())
-    except ValueError:  # some functions in C do not tell
+    except ValueError:  # some functions in C have no signature
         return []
     if not found or found[0].kind not in {*VALUE_KINDS, inspect.Parameter.VAR_POSITIONAL}:
         raise TypeError(f"{_name(transform)} takes no value")
@@ -92,17 +92,17 @@ def _name(transform: Any) -> str:
 
 
 class _Transformed(TorchLike):
-    """What both kinds of datasets have: samples, and what is done with each.
+    """The common part of both datasets: samples, and the functions applied to each.
 
     Parameters
     ----------
     reader : Samples
         A reader or an order.
     transforms : callable or dict, optional
-        Either `f(sample) -> sample`; or entry → `f(value, params) -> value`, such as `Compose`.
+        Either `f(sample) -> sample`; or a dict entry → `f(value, params) -> value`, such as `Compose`.
     rng : callable, optional
-        Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They also become the entry
-        `__params__` of the sample.
+        Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They are also stored as the
+        entry `__params__` of the sample.
     """
 
     def __init__(self, reader: Samples, transforms: Any = None, rng: Callable[[Sample], Params] | None = None):
@@ -114,7 +114,7 @@ class _Transformed(TorchLike):
         return len(self.reader)
 
     def transform(self, sample: Sample) -> Sample:
-        """Return what becomes of a sample."""
+        """Return a sample after all transforms."""
         transforms = self._transforms
         if transforms is None:
             return sample
@@ -127,17 +127,17 @@ class _Transformed(TorchLike):
 
 
 class Dataset(_Transformed):
-    """Samples by their index: a dataset of PyTorch's map style.
+    """Samples by their index: a map-style dataset of PyTorch.
 
     Parameters
     ----------
     reader : Samples
         A reader or an order.
     transforms : callable or dict, optional
-        Either `f(sample) -> sample`; or entry → `f(value, params) -> value`, such as `Compose`.
+        Either `f(sample) -> sample`; or a dict entry → `f(value, params) -> value`, such as `Compose`.
     rng : callable, optional
-        Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They also become the entry
-        `__params__` of the sample.
+        Draws the parameters of a sample, `f(sample) -> dict`, for transforms in a dict. They are also stored as the
+        entry `__params__` of the sample.
 
     Examples
     --------
@@ -155,20 +155,20 @@ class Dataset(_Transformed):
 
 
 class IterableDataset(_Transformed):
-    """Samples in a row, divided among processes: a dataset of PyTorch's iterable style.
+    """Samples in sequence, divided among processes: an iterable-style dataset of PyTorch.
 
-    Each of the workers of a `DataLoader`, of each rank, gets consecutive samples; together they get each sample once.
-    From epoch to epoch a rank moves on to the next part. The epochs are counted where the iterating happens: give
-    the `DataLoader` `persistent_workers=True`, or set `epoch` before each epoch.
+    Each worker of a `DataLoader`, in each rank, gets consecutive samples. Together they get each sample once. In the
+    next epoch, a rank gets the next part. The process that iterates counts the epochs: give the `DataLoader`
+    `persistent_workers=True`, or set `epoch` before each epoch.
 
     Parameters
     ----------
     reader : Samples
-        A reader or an order; of an order, all processes use the same epoch.
+        A reader or an order. All processes use the same epoch of an order.
     transforms, rng
         As for `Dataset`.
     batch_size : int, optional
-        That of the `DataLoader`, to check that no process gets a batch more than another one.
+        The batch size of the `DataLoader`, to check that no process gets one batch more than another.
     epoch : int
         The first epoch.
     copy, chunk_size
@@ -176,12 +176,12 @@ class IterableDataset(_Transformed):
     group : object, optional
         The process group of `torch.distributed`; by default the default one.
     rank, world_size : int, optional
-        By default what `torch.distributed` says, if it is in use when the dataset is made; else 0 and 1.
+        By default those of `torch.distributed`, if it is in use when the dataset is created; otherwise 0 and 1.
 
     Attributes
     ----------
     epoch : int
-        The epoch that the next iteration begins.
+        The epoch of the next iteration.
 
     Examples
     --------
@@ -219,12 +219,12 @@ class IterableDataset(_Transformed):
         self.chunk_size = chunk_size
 
     def part(self) -> range:
-        """Return which samples this process gets in this epoch.
+        """Return the indices of the samples that this process gets in this epoch.
 
         Raises
         ------
         RuntimeError
-            If `batch_size` is given and some processes would get a batch more than others.
+            If `batch_size` is given and some processes would get one batch more than others.
         """
         worker, workers = this_worker()
         n, parts = len(self.reader), self.world_size * workers
@@ -252,7 +252,7 @@ class IterableDataset(_Transformed):
 
 
 def dict2tuple(samples: Iterable[Mapping[str, Any]], keys: Sequence[str] = ("image", "label")) -> Iterator[Any]:
-    """Iterate over tuples of some entries of each sample, or batch.
+    """Iterate over tuples of the given entries of each sample, or batch.
 
     Examples
     --------

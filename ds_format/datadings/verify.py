@@ -1,4 +1,4 @@
-"""Checking all files of a dataset against one another."""
+"""Checking all files of a dataset against one another, for `ds verify`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .dataset_files import ExchangeJournal, current_name, load_if
 BLOCK = 1 << 16
 """Entries that are compared at once."""
 MAX_FINDINGS = 100
-"""Samples that are named, before it is only said how many there are."""
+"""Maximum number of faulty samples that are listed. For further ones only their number is reported."""
 
 
 class Flaw(NamedTuple):
-    """Something that is wrong with a dataset."""
+    """A fault of a dataset."""
 
     file: str
     """Path of the file."""
     message: str
-    """What was found, and what was expected."""
+    """The value found, and the value expected."""
     sample: int | None = None
-    """The number of the sample, if it is about one."""
+    """The number of the sample, if the fault is in one."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.message}"
@@ -40,7 +40,7 @@ class Flaw(NamedTuple):
 def verify(path: Any, *, samples: bool = True, progress: Progress | None = None) -> list[Flaw]:
     """Check a dataset: sizes, structure, checksums, keys, hashes, filter, and all samples.
 
-    Memory is bounded by the size of the index files. No file but those of the dataset is opened, whatever `.md5` names.
+    Memory is bounded by the size of the index files. Only files of the dataset are opened, even if `.md5` names others.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
     samples : bool
         Decode all samples and compare their keys.
     progress : callable, optional
-        Called with the bytes done and the bytes in all; the data are read twice, if samples are.
+        Called with the bytes done and the bytes in total. With `samples`, the data are read twice.
 
     Returns
     -------
     list of Flaw
-        Empty if all is well.
+        Empty if no fault is found.
 
     Raises
     ------
@@ -74,22 +74,24 @@ def verify(path: Any, *, samples: bool = True, progress: Progress | None = None)
     """
     name = format.data_path(path)
     total = os.stat(current_name(name, "")).st_size
-    known = dataset_files.read_journal(name)
-    size = dataset_files.counted_size(known, total, _load(name, format.OFFSETS))
+    journal = dataset_files.read_journal(name)
+    size = dataset_files.counted_size(journal, total, _load(name, format.OFFSETS))
     findings = list(_findings(name, size, samples, Advance(progress, (1 + samples) * size)))
-    if known is not None:
-        findings.append(Flaw(dataset_files.hidden_name(name, dataset_files.JOURNAL), _unfinished(known, total - size)))
+    if journal is not None:
+        findings.append(
+            Flaw(dataset_files.hidden_name(name, dataset_files.JOURNAL), _unfinished(journal, total - size))
+        )
     return findings
 
 
-def _unfinished(known: ExchangeJournal, n: int) -> str:
-    if known.files:
-        return "a writer is exchanging the files, or was killed: the next one, or `ds reindex`, goes on with it"
-    return f"a writer is appending, or was killed: {n} bytes do not count; `ds reindex --cut` keeps what is whole"
+def _unfinished(journal: ExchangeJournal, n: int) -> str:
+    if journal.files:
+        return "a writer is exchanging the files, or was killed; the next writer or `ds reindex` finishes it"
+    return f"a writer is appending, or was killed: {n} bytes do not count; `ds reindex --cut` keeps complete samples"
 
 
 def _load(path: str, suffix: str) -> Any:
-    """Return the bytes of the file that counts, or None if there is none."""
+    """Return the bytes of the file that counts, or None if it does not exist."""
     return load_if(current_name(path, suffix))
 
 
@@ -119,7 +121,7 @@ def _finding(error: DsError, path: str) -> Flaw:
 
 
 def _offsets_and_keys(path: str, size: int) -> tuple[Any, Any]:
-    """Return the offsets, (n + 1,) uint64, and the file of keys, of which either may be None."""
+    """Return the offsets, (n + 1,) uint64, and the bytes of the file of keys. Either may be None."""
     offsets_file, key_file = _load(path, format.OFFSETS), _load(path, format.KEYS)
     old = load_if(path + format.LEGACY_INDEX) if offsets_file is None or key_file is None else None
     if old is not None:
@@ -151,7 +153,7 @@ def _check_offsets(path: str, spans: Any, size: int) -> Iterator[Flaw]:
 
 
 def _check_keys(path: str, names: Keys) -> Iterator[Flaw]:
-    """Check hashes and filter against the keys, and that the keys differ."""
+    """Check hashes and filter against the keys, and check that all keys differ."""
     strings = names.encoded(0, names.n)
     twice = Lookup(index_files.encode_hashes(strings, names.n, distinct=False), index_files.SECRET).duplicates()
     if twice is not None and names.encoded(twice[0], twice[0] + 1) == names.encoded(twice[1], twice[1] + 1):
@@ -196,7 +198,7 @@ def _check_sums(path: str, size: int, advance: Advance) -> Iterator[Flaw]:
         return
     sums = index_files.decode_sums(data)
     for line in sums.malformed[:MAX_FINDINGS]:
-        yield Flaw(own, f"line {line} is no checksum")
+        yield Flaw(own, f"line {line} is not a checksum")
     for suffix in ("", *format.INDEX, format.LEGACY_INDEX):
         expected = sums.digests.get(name + suffix)
         name_now = current_name(path, suffix)
@@ -233,7 +235,7 @@ def _check_samples(path: str, spans: Any, names: Keys | None, size: int, advance
 
 
 def _sample_fault(file: Any, start: int, stop: int, i: int, names: Keys | None) -> str | None:
-    """Return what is wrong with a sample, or None."""
+    """Return the fault of a sample, or None."""
     if start > stop:
         return "not in the file"
     if file.tell() != start:
@@ -251,7 +253,7 @@ def _sample_fault(file: Any, start: int, stop: int, i: int, names: Keys | None) 
 
 
 def _shown(names: Keys, i: int) -> str:
-    """Return a key as messages show it."""
+    """Return a key as it is printed in messages."""
     try:
         return f"{names.get(i)!r:.60}"
     except UnicodeDecodeError:

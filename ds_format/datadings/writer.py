@@ -1,4 +1,4 @@
-"""Writing a dataset: samples one after another, and its index at the end; and making the index again from the data."""
+"""Writing a dataset: samples one after another, then its index. Also rebuilding the index from the data."""
 
 from __future__ import annotations
 
@@ -25,40 +25,38 @@ from .dataset_files import current_name, load_if
 from .sample_index import Messages, SampleIndex
 
 BLOCK = 1 << 18
-"""Bytes that are gathered before they are written."""
+"""Bytes that are collected before they are written."""
 Progress = Callable[[int, int | None], None]
-"""What is told of the samples written so far, and of how many there will be."""
+"""Called with the number of samples written so far, and the total number of samples, if known."""
 
 
 class Writer(Opened):
-    """What all writers do; `FileWriter` and `RawWriter` say what a sample is.
+    """Base of all writers. `FileWriter` and `RawWriter` define the type of a sample.
 
-    Nothing stands under the final names before `close`, and nothing stays if the block is left by an exception. A
-    writer that is killed leaves the dataset as it was, or, late in `close`, as it is to be; it can be read at any
-    moment, and the next writer puts the files right. A writer is used by one thread at a time, and a dataset has one
-    at a time, until it is closed.
+    The final names do not exist before `close`, and nothing remains if an exception leaves the block. A writer that is
+    killed leaves the old dataset or, late in `close`, the new one. The dataset can be read at any time, and the next
+    writer repairs its files. A writer is not thread-safe. A dataset has one writer at a time, until it is closed.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        The data file. Missing folders are made.
+        The data file. Missing folders are created.
     buffering : int
-        Accepted for code that was written for datadings, and not used.
+        Ignored; accepted for code that was written for datadings.
     overwrite : bool
-        Replace a dataset of this name; it stays as it is until `close`.
+        Replace a dataset of this name. The old one stays until `close`.
     append : bool
-        Go on writing a dataset of this name, if there is one. Its data file grows in place, its index is replaced by
-        `close`; readers see the samples that were there before until then, and those that are open stay valid. An
-        exception cuts it back to what it was. After a crash the next writer does so, but for `reindex` with `cut`,
-        which keeps all samples that are whole.
+        Append to a dataset of this name, if there is one. Its data file grows in place, and `close` replaces its index.
+        Until then, readers see the earlier samples; open readers stay valid. An exception restores the earlier data
+        file. After a crash the next writer does this, except `reindex` with `cut`, which keeps all complete samples.
     progress : callable, optional
         Called after each sample with the number of samples, and `total`.
     total : int, optional
-        How many samples there will be, if that is known.
+        Number of samples that will be written, if known.
     durable : bool
         Flush files and folder to the disk at the end.
     disable, desc
-        Accepted for code that was written for datadings, and not used.
+        Ignored; accepted for code that was written for datadings.
 
     Attributes
     ----------
@@ -68,13 +66,13 @@ class Writer(Opened):
     Raises
     ------
     FileExistsError
-        If there is a file of this name, and neither `overwrite` nor `append`.
+        If there is a file of this name, and neither `overwrite` nor `append` is given.
     BusyError
-        If somebody else writes it; the message names the process.
+        If another process is writing the dataset; the message names the process.
     UnsupportedError
-        If the name ends as index files do.
+        If the name ends like that of an index file.
     IntegrityError
-        If data that are to be appended to do not have their checksum.
+        If existing data do not have their checksum when appending.
     """
 
     _file: OutputBody | None = None
@@ -119,7 +117,7 @@ class Writer(Opened):
             raise
 
     def _continue(self) -> None:
-        """Load what is known of the samples that are there."""
+        """Load the index of the existing samples, and check their checksum."""
         index = SampleIndex(self.path)
         n = self._n_before = len(index)
         self._keys = dict.fromkeys(index.keys())
@@ -155,12 +153,12 @@ class Writer(Opened):
     def __del__(self) -> None:
         if self._file is not None:
             if os.getpid() == self._pid:
-                message = on_one_line(f"{self.path}: the writer was not closed; nothing is kept")
+                message = on_one_line(f"{self.path}: the writer was not closed; its samples are lost")
                 warnings.warn(message, ResourceWarning, stacklevel=2)
             self.abort()
 
     def _put(self, key: str, data: bytes) -> int:
-        """Add a message, and return its bytes."""
+        """Add a message, and return its number of bytes."""
         file = self._file
         if file is None:
             raise ValueError(f"{self.path}: the writer is closed")
@@ -182,7 +180,7 @@ class Writer(Opened):
         return size
 
     def _flush(self, file: OutputBody) -> None:
-        """Write what was gathered; if that fails, nothing is kept."""
+        """Write the collected messages. After a failure the writer is aborted."""
         if os.getpid() != self._pid:
             raise BusyError(f"process {self._pid} is writing to it, of which this one is a fork", path=self.path)
         data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
@@ -202,13 +200,13 @@ class Writer(Opened):
         self._digest.update(data)
 
     def close(self) -> None:
-        """Finish the dataset: from now on it can be read.
+        """Finish the dataset. From now on it can be read.
 
         Raises
         ------
         OSError
-            If it cannot be written; then nothing is kept. Only if the system fails in the midst of renaming, all is:
-            the next writer goes on with that.
+            If it cannot be written. Then the old dataset stays. Only if renaming itself fails halfway, the new dataset
+            counts, and the next writer finishes the exchange.
         """
         file = self._file
         if file is None:
@@ -232,10 +230,10 @@ class Writer(Opened):
             self._claim.commit(self._end, drops=(format.LEGACY_INDEX,))
 
     def _prepare_others(self, claim: Claim) -> None:
-        """Prepare files that are to appear together with the dataset."""
+        """Prepare further files that are to appear together with the dataset."""
 
     def abort(self) -> None:
-        """Leave everything as it was before this writer. In a process that was forked from it, only forget it."""
+        """Restore the dataset as it was before this writer. A forked process only forgets the writer."""
         if self._file is None:
             return
         try:
@@ -281,22 +279,22 @@ class FileWriter(Writer):
         Parameters
         ----------
         sample : dict
-            With the entry `key`, a string that no other sample has; see `messages.pack` for values.
+            With the entry `key`, a string that is unique in the dataset; see `messages.pack` for values.
         key : str, optional
-            The key, if the sample has none. It then stands in the index only.
+            The key, if the sample has none. It is then stored in the index only.
 
         Returns
         -------
         int
-            The bytes of its message.
+            Number of bytes of its message.
 
         Raises
         ------
         UnsupportedError
-            If there is no key, it is not a string, or another sample has it; if a value cannot be stored. Nothing is
-            written then, and the writer can go on.
+            If there is no key, it is not a string, or another sample has it, or a value cannot be stored. Then nothing
+            is written, and the writer can be used further.
         OSError
-            If the file cannot be written; then nothing is kept.
+            If the file cannot be written. Then the old dataset stays.
         """
         own = sample.get(format.KEY, key) if isinstance(sample, dict) else key
         if key is None:
@@ -318,7 +316,7 @@ class FileWriter(Writer):
 
 
 class RawWriter(Writer):
-    """Writes messages that are already encoded, which are stored as they are.
+    """Writes encoded messages unchanged.
 
     Parameters and errors are those of `Writer`.
 
@@ -338,21 +336,21 @@ class RawWriter(Writer):
         Parameters
         ----------
         key : str
-            The key, which no other sample has.
+            The key, which must be unique in the dataset.
         data : bytes-like
-            The message; it is not looked at.
+            The message, which is not checked.
 
         Returns
         -------
         int
-            Its bytes.
+            Its number of bytes.
 
         Raises
         ------
         UnsupportedError
-            If another sample has this key, or it is no string that UTF-8 can hold.
+            If another sample has this key, it is not a string, or it cannot be encoded in UTF-8.
         OSError
-            If the file cannot be written; then nothing is kept.
+            If the file cannot be written. Then the old dataset stays.
         """
         if not isinstance(key, str):
             raise UnsupportedError(f"sample {len(self)}: found the key {key!r:.200}, expected a string", path=self.path)
@@ -366,23 +364,23 @@ class RawWriter(Writer):
 
 
 def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Reported | None = None) -> int:
-    """Make the index files of a dataset anew.
+    """Rebuild the index files of a dataset.
 
-    The places of the samples come from the data. The keys are the entries `key` of the samples; where one has none, all
-    come from the file `.keys`, or `.index` of older versions, if it has as many. An `.index` is kept. What a killed
-    writer was exchanging is finished before. If reindexing fails or is killed, nothing changes.
+    The offsets come from the data, and the keys from the entries `key` of the samples. If a sample has none, all keys
+    come from the file `.keys`, or `.index` of older versions, if it has the same number of keys. An `.index` is kept.
+    An exchange by a killed writer is finished first. If reindexing fails or is killed, nothing changes.
 
     Parameters
     ----------
     path : str, bytes or PathLike
         The data file.
     cut : bool
-        Cut off all from the first byte on that is no whole sample with a key: after a crash of a writer, whose whole
-        samples are kept, or a copy that was not finished.
+        Truncate the data after the last complete sample with a key. Use it after a crash of a writer, or for an
+        incomplete copy.
     durable : bool
         Flush the files to the disk.
     progress : callable, optional
-        Called with the bytes done and the bytes in all; the data are read twice.
+        Called with the bytes done and the bytes in total. The data are read twice.
 
     Returns
     -------
@@ -392,9 +390,10 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Re
     Raises
     ------
     FormatError, TruncatedError
-        If something in the data is no message, or they are empty and the index is not; the message says where.
+        If the data contain something other than messages, or are empty while the index is not. The message names the
+        position.
     BusyError
-        If somebody is writing the dataset.
+        If another process is writing the dataset.
     UnsupportedError
         If two samples have the same key.
 
@@ -432,7 +431,7 @@ def reindex(path: Any, *, cut: bool = False, durable: bool = False, progress: Re
 
 
 def _samples(path: str, cut: bool, advance: Advance) -> tuple[list[str], Any]:
-    """Return the keys of all samples, and where they end, (n,) int64."""
+    """Return the keys of all samples, and their ends in bytes, (n,) int64."""
     every = Messages(path)
     if not every.size and _n_keys(path):
         raise FormatError("is empty, but its index has samples", path=path)
@@ -457,7 +456,7 @@ def _samples(path: str, cut: bool, advance: Advance) -> tuple[list[str], Any]:
         if block.is_absent:
             break
     if cut and not names and every.size:
-        raise FormatError("begins with no sample that has a key, and would be cut to nothing", path=path)
+        raise FormatError("does not begin with a sample that has a key, and would be cut to nothing", path=path)
     return names, ends[: len(names)]
 
 
@@ -478,7 +477,7 @@ def _other_keys(path: str, n: int) -> list[str] | None:
 
 
 def _legacy_sums(path: str, own: bytes) -> bytes:
-    """Return the checksums in the order of datasets that were converted: data, old index, and then the new files."""
+    """Return the checksums in the order of a converted older dataset: data, old index, then the new files."""
     name = os.path.basename(path)
     sums = index_files.decode_sums(own).digests | {
         name + format.LEGACY_INDEX: index_files.md5_of_file(path + format.LEGACY_INDEX)

@@ -1,7 +1,7 @@
-"""Which file format is which: suffix, or else content → `Format` → `Driver`.
+"""The format of a file: suffix, or otherwise content → `Format` → `Driver`.
 
-Modules of a format are imported when a file of it is touched. Other packages are asked for formats when none of the
-built-in ones fits.
+Modules of a format are imported when a file of it is first used. Formats of other packages are only searched if no
+built-in format fits.
 """
 
 import functools
@@ -35,7 +35,6 @@ __all__ = [
     "creation_options",
     "find",
     "find_existing",
-    "holder",
     "is_known",
     "is_sidecar",
     "is_store",
@@ -46,22 +45,23 @@ __all__ = [
     "of_suffix",
     "open_source",
     "recognise",
+    "small_files_of",
 ]
 
 FORMATS: dict[str, Format] = dict(BUILT_IN)
-"""By name. Those of other packages are among them once they have been asked for."""
+"""Formats by name. Those of other packages are added on first demand."""
 BY_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}
 
 UNKNOWN = "\0"
-"""The suffix of no file."""
+"""A suffix that no file has."""
 
-HELD = tuple(suffix for suffix, format in BY_SUFFIX.items() if format.small is not None)
-"""Suffixes of formats whose small files are held in memory."""
+SMALL_SUFFIXES = tuple(suffix for suffix, format in BY_SUFFIX.items() if format.small is not None)
+"""Suffixes of formats whose small files are read into memory."""
 
 _loaded: dict[str, Driver] = {}
-"""By the names of formats, once all that they import is whole: another thread may be importing it."""
+"""Drivers by the name of the format. Added when all imports are complete, since several threads may import."""
 _loaded_by_suffix: dict[str, Driver] = {}
-"""The same by the suffixes of their files."""
+"""The same by suffix."""
 _MODULES = {
     "binpickle": "binpickle_",
     "csv": "csv_",
@@ -69,25 +69,25 @@ _MODULES = {
     "json": "json_",
     "zds": "records.zds",
 }
-"""Modules of formats that have another name."""
+"""Modules whose name is not that of the format."""
 
 
 def all_formats() -> Mapping[str, Format]:
-    """Return the formats by name, with those of other packages."""
+    """Return all formats by name, including those of other packages."""
     _add_others()
     return FORMATS
 
 
 @functools.cache
 def _add_others() -> None:
-    """Add the formats of other packages. Threads that do so at once add the same."""
+    """Add the formats of other packages. It may run in several threads at once, with the same result."""
     for format in of_other_packages():
         FORMATS[format.name] = format
         BY_SUFFIX.update(dict.fromkeys(format.suffixes, format))
 
 
 def all_suffixes() -> list[str]:
-    """Return the suffixes of all formats, with those of other packages."""
+    """Return the suffixes of all formats, including those of other packages."""
     all_formats()
     return [*BY_SUFFIX]
 
@@ -114,7 +114,7 @@ def find(path: Any) -> Format:
 
 
 def of_suffix(suffix: str) -> Format | None:
-    """Return the format that has a suffix, in lower case and with its dot; None if none has."""
+    """Return the format with a suffix, in lower case and with its dot, or None if there is none."""
     format = BY_SUFFIX.get(suffix)
     if format is None and suffix:
         all_formats()
@@ -128,7 +128,7 @@ def of_format(name: str) -> Format:
     Raises
     ------
     DriverError
-        If there is no such format.
+        If the format is unknown.
     """
     format = FORMATS.get(name) or of_suffix(f".{name.removeprefix('.')}".lower()) or FORMATS.get(name)
     if format is None:
@@ -139,25 +139,25 @@ def of_format(name: str) -> Format:
 
 
 def is_known(path: Any) -> bool:
-    """Whether there is a format for files of this name."""
+    """Return whether the suffix of a file is that of a format."""
     return of_suffix(os.path.splitext(path_text(path))[1].lower()) is not None
 
 
 def is_store(path: Any) -> bool:
-    """Whether a path is that of a folder that is a ZDS store."""
+    """Return whether a path is a folder that is a ZDS store."""
     name = path_text(path)
     return is_folder(os.path.join(name, "collections")) or is_file(os.path.join(name, "zds.json"))
 
 
 def find_existing(path: Any) -> Format:
-    """Return the format of a file to be read, by its suffix or else by its content, or of a folder that is a store.
+    """Return the format of a file to read: by its suffix, otherwise by its content; or of a folder that is a store.
 
     Raises
     ------
     OSError
         If the suffix is unknown, and the file does not exist or cannot be read.
     DriverError
-        If no format has the suffix, and the content is not recognised; or if it is another folder.
+        If no format has the suffix and the content is not recognised, or the path is another folder.
     """
     try:
         return find(path)
@@ -169,7 +169,7 @@ def find_existing(path: Any) -> Format:
         if is_store(path):
             return FORMATS["zds"]
         if os.path.isdir(path):
-            raise DriverError("a folder, and no ZDS store: expected a file", path=path_text(path)) from None
+            raise DriverError("a folder that is not a ZDS store: expected a file", path=path_text(path)) from None
         format = recognise(path)
         if format is None:
             accepting = "`ds.read`, `ds.open`, `ds info` and `ds select` take its `format`"
@@ -179,7 +179,7 @@ def find_existing(path: Any) -> Format:
 
 
 def recognise(path: Any) -> Format | None:
-    """Return the format of a file by its content; None if it is not recognised, or is no regular file.
+    """Return the format of a file by its content; None if it is not recognised, or is not a regular file.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def recognise(path: Any) -> Format | None:
 
 
 def is_sidecar(path: str) -> bool:
-    """Whether a file belongs to the data file of a dataset of several files.
+    """Return whether a file is a sidecar file of a dataset in several files.
 
     Examples
     --------
@@ -214,16 +214,16 @@ def is_sidecar(path: str) -> bool:
 
 
 def of_existing(path: Any) -> Driver:
-    """Return the driver of a file to be read; see `find_existing` and `load`."""
+    """Return the driver of a file to read; see `find_existing` and `load`."""
     if type(path) is str and (loaded := _loaded_by_suffix.get(path[path.rfind(".") :])) is not None:
         return loaded
     return load(find_existing(path))
 
 
-def holder(path: str) -> tuple[str, SmallFiles | None]:
-    """Return the suffix of a file to be read, and what holds small files of its format in memory, if anything does.
+def small_files_of(path: str) -> tuple[str, SmallFiles | None]:
+    """Return the suffix of a file to read, and the functions for small files of its format, or None.
 
-    Of paths that end with this suffix there is no need to ask again. `UNKNOWN`: no path does.
+    Paths with the same suffix give the same result. The suffix is `UNKNOWN` if no other path does.
     """
     suffix = path[path.rfind(".") :]
     format = find_existing(path)
@@ -231,7 +231,7 @@ def holder(path: str) -> tuple[str, SmallFiles | None]:
 
 
 def __getattr__(name: str) -> Any:
-    # ds-format 5.0.2 has its drivers here
+    # ds-format 5.0.2 has its drivers as attributes of this module
     if name not in BUILT_IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     load(BUILT_IN[name])
@@ -239,12 +239,12 @@ def __getattr__(name: str) -> Any:
 
 
 def load(format: Format) -> Driver:
-    """Return what reads and writes files of a format.
+    """Return the driver of a format.
 
     Raises
     ------
     DriverError
-        If the library it needs is not installed.
+        If the required library is not installed.
     ImportError
         If a kernel of this package is not compiled.
     """
@@ -265,24 +265,24 @@ def load(format: Format) -> Driver:
 
 
 def open_source(path: Any, format: Format | None = None, *, body: Body | None = None, **options: Any) -> Source:
-    """Open a file to read from.
+    """Open a file for reading.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     format : Format, optional
-        Instead of the one that the suffix tells.
+        Use this format instead of the one of the suffix.
     body : Body, optional
-        The file, as the short cut of the driver has opened it; see `Driver.read`.
+        The file, if `Driver.read` has opened it already.
     **options
-        Those that are not None go to the driver.
+        Options for the driver, if true.
 
     Raises
     ------
     OSError
-        As the system says.
+        If the file cannot be opened.
     DriverError
-        If there is no driver, or it has no such option.
+        If there is no driver, or it does not have an option.
     FormatError
         If the file is damaged.
     """
@@ -307,26 +307,26 @@ def _open(path: Any, format: Format, body: Body | None, options: Mapping[str, An
     if body is not None and body.watch.stamp is not None:
         watch, stamp = body.watch, body.watch.stamp
     else:
-        stamp = Stamp.of_path(path_text(path))  # before it is opened
+        stamp = Stamp.of_path(path_text(path))  # taken before the file is opened
         watch = Watch(absolute, stamp)
     with watch:
         opened_before = {"body": body, "stamp": stamp} if format.takes_body else {}
         reopened: Any = load(format).open(path, **opened_before, **wanted)
     reopened.origin = Origin(absolute, format.name, wanted, stamp)
     if reopened.is_watched_by_path:
-        # not by the descriptor of the body, which would stay open as long as the source
+        # the descriptor of the body would stay open as long as the source, so the path is watched
         reopened.watch = Watch(absolute, stamp)
     opened: Source = reopened
     return opened
 
 
 def creation_options(format: Format, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of creating a file that are given: those that are not None.
+    """Return the given options of creating a file: those that are not None.
 
     Raises
     ------
     DriverError
-        If the format has no such option.
+        If the format does not have an option.
     """
     given = {name: value for name, value in options.items() if value is not None}
     check_creation(format, path, given, format.creation)
@@ -334,7 +334,7 @@ def creation_options(format: Format, path: Any, options: Mapping[str, Any]) -> d
 
 
 def check_creation(format: Format, path: Any, names: Collection[str], known: Collection[str]) -> None:
-    """Check that files of a format can be created with options of these names.
+    """Check that a format supports options of creating files.
 
     Parameters
     ----------
@@ -342,12 +342,12 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
     path : str, bytes or PathLike
     names : collection of str
     known : collection of str
-        Those among which the user chose.
+        The options that the user can choose, for the message.
 
     Raises
     ------
     DriverError
-        If not; it names what there is.
+        If it does not; the message names the options that it supports.
     """
     unknown = [name for name in names if name not in format.creation]
     if unknown:
@@ -358,14 +358,14 @@ def check_creation(format: Format, path: Any, names: Collection[str], known: Col
 
 
 def meta(path: Any) -> Metadata:
-    """Return the metadata of a file from its header alone, with no more imports than the format needs.
+    """Return the metadata of a file from its header alone, importing only what the format needs for this.
 
     Raises
     ------
     OSError
-        As the system says.
+        If the file cannot be read.
     DriverError, FormatError
-        If there is no driver, or the header is wrong.
+        If there is no driver, or the header is invalid.
     """
     format = find_existing(path)
     if format.meta is not None:

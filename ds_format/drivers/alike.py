@@ -1,22 +1,23 @@
-"""Small files in a row that say the same in all that decides how they are merged, as one: only their values are read.
+"""Consecutive small files with the same structure, treated as one: only their values are read.
 
-What is remembered from one file to the next is always that which its key, compared with the file that is read, shows to
-be the same. So any order of any files gives what a fresh process gives; `tests/many/test_any_order.py` holds it. No key
-is a path or a time: nothing is remembered of a file that could be changed.
+A value that is remembered between files is only reused if its key equals that of the file being read. So any order of
+any files gives the same results as a fresh process; `tests/many/test_any_order.py` checks this. No key is a path or a
+time, because files can change.
 
 =======================  ==========================================  ==================================================
-remembered in            key                                         what is skipped if it is the same
+remembered in            key                                         skipped if the key is the same
 =======================  ==========================================  ==================================================
-`AlikeFiles`             what decides how variables are merged: as   comparing, planning: the values of the file are
-                         the header of each format says it           appended to those of the row
-`drivers.ds.alike`       the bytes before the attributes of the      reading the header, but for these attributes
+`AlikeFiles`             properties on which merging depends, as     comparing, planning: the values of the file are
+                         the header of each format has them          appended to those of the row
+`drivers.ds.alike`       the bytes before the attributes of the      reading the header, except these attributes
                          dataset, and `.dtypes` in them
 `kernels.header.memory`  the bytes of an entry, or of its members    reading the entry or these members; copies are made
 `codec.line`             the bytes of an unusual header              reading it; copies are made
 `kernels.classic`        the bytes of a variable in the header       reading them; equal bytes give the same object
-`drivers.netcdf`         that object, the name of the variable, and  making metadata; copies are made. Not of text, nor
-(`classic.recalled`)     the names of all dimensions                 of scalars with missing values: values decide
-`many.scanning`          of metadata what decides, and the shape     comparing a variable with that of the first file
+`drivers.netcdf`         that object, the name of the variable, and  making metadata; copies are made. Not for text, and
+(`classic.recalled`)     the names of all dimensions                 scalars with missing values: values decide
+`many.scanning`          the properties on which merging depends,    comparing a variable with that of the first file
+                         and the shape
 =======================  ==========================================  ==================================================
 """
 
@@ -37,47 +38,47 @@ from .base import Metadata, SmallFiles
 
 
 class DatasetStack(Protocol):
-    """One dataset, or several in a row that are alike in all that decides how they are merged."""
+    """One dataset, or several consecutive ones that are alike: merging gives the same plan for them."""
 
     @property
     def meta(self) -> Metadata:
-        """As a Source has it; of several: where later ones override former ones."""
+        """Metadata, as those of a Source. If there are several datasets, later ones override earlier ones."""
         ...
 
     @property
     def first(self) -> Metadata:
-        """Of the first of several."""
+        """Metadata of the first dataset."""
         ...
 
     @property
     def paths(self) -> list[str]:
-        """Of each dataset."""
+        """Path of each dataset."""
         ...
 
     @property
-    def noted(self) -> Sequence[Mapping[str, Any]]:
-        """What each has of the attributes of the dataset of which this is wanted."""
+    def dataset_attributes(self) -> Sequence[Mapping[str, Any]]:
+        """The requested attributes of each dataset."""
         ...
 
     def read(self, key: str) -> Any:
-        """Return one variable of all, as an array or MaskedArray of shape `(len(paths), *shape)`."""
+        """Return one variable of all datasets, as an array or MaskedArray of shape `(len(paths), *shape)`."""
         ...
 
 
 class StackedValues:
-    """Values that are collected file by file.
+    """Collects the values of a variable, file by file.
 
     Parameters
     ----------
     type_name : str or None
-        The ds type; None: it shows with the first values.
+        The ds type; None: determined by the first values.
     size : sequence of int
         The shape in one file.
 
     Attributes
     ----------
     numbers : bytearray or None
-        What plain numbers may be appended to, in native byte order; None: the values are of another type.
+        Buffer to which plain numbers may be appended, in native byte order; None for values of other types.
     """
 
     __slots__ = ("_dtype", "_flags", "_size", "_strings", "numbers")
@@ -86,7 +87,7 @@ class StackedValues:
         ds_type = TYPES.get(type_name or "")
         self._size = size
         self._dtype = None if ds_type is None else DTYPES[ds_type.code]
-        self._flags = bytearray()  # as many as there are values up to the last missing one
+        self._flags = bytearray()  # mask of the values up to the last missing one
         self._strings: list[Any] | None = [] if ds_type is not None and ds_type.is_string else None
         self.numbers = bytearray() if self._strings is None else None
 
@@ -112,7 +113,7 @@ class StackedValues:
     def stack(self, count: int) -> Any:
         """Return the values of `count` files as an array or MaskedArray of shape (count, *size).
 
-        Nothing can be appended afterwards: it may be a view.
+        Nothing can be appended afterwards, because the array may be a view.
         """
         if self._strings is not None:
             values = np.empty(len(self._strings), object)
@@ -127,37 +128,37 @@ class StackedValues:
 
 
 class AlikeFiles:
-    """Whole small files of one format which have the same variables, alike in all that decides how they are merged.
+    """Small files of one format that are alike: they have the same variables, and merging gives the same plan.
 
-    The requested part of a file is taken as it comes; nothing else is kept. Metadata and variables are asked for once
-    there are no more files; each variable once.
+    The requested values of a file are decoded when it is added; nothing else is kept. Metadata and variables are read
+    after the last file is added, each variable once.
 
     Parameters
     ----------
     small : SmallFiles
-        Of the format.
+        The functions of the format.
     path : str
         The first file.
     held : object
-        What `small.hold` returned of it. It may be given away.
+        Result of `small.hold` for this file. It may be consumed.
     keys : container of str, optional
-        Which variables to read; all by default.
+        Keys of the variables to read; all by default.
     dim : str, optional
-        Dimension along which files are joined: of variables without it those of the first file are enough, and come as
-        those of one file.
+        Dimension along which files are joined. Variables without it are only read from the first file, and have the
+        shape for one file.
     attributes : collection of str, optional
-        Keys of attributes of the dataset of which the values of each file are wanted.
+        Keys of attributes of the dataset to record for each file.
 
     Attributes
     ----------
     paths : list of str
-    noted : list of dict
-        What each file has of these attributes.
+    dataset_attributes : list of dict
+        These attributes of each file.
 
     Raises
     ------
     FormatError
-        If the header is wrong, or a variable that is wanted.
+        If the header, or a requested variable, is invalid.
     """
 
     def __init__(
@@ -182,17 +183,17 @@ class AlikeFiles:
             self._once = [key for key, entry in shaped.items() if dim not in dims(key, entry, len(entry[".size"]))]
         own = row.start(path, held, self._stacks, list(wanted), [key for key in wanted if key not in self._once])
         self.paths = [path]
-        self.noted: list[dict[str, Any]] = []
+        self.dataset_attributes: list[dict[str, Any]] = []
         self._attributes = (*attributes, DTYPES_PROPERTY) if attributes else ()
         self._override(own)
 
     def add(self, path: str, held: Any) -> bool:
-        """Take one more file, if it is alike.
+        """Add a file, and return True, if it is like the others.
 
         Raises
         ------
         FormatError
-            If it is, but damaged; then nothing of it has been taken.
+            If it is alike, but damaged. Then none of its values is added.
         """
         own = self._take(path, held)
         if own is None:
@@ -201,24 +202,24 @@ class AlikeFiles:
         if own is not self._last:
             self._override(own)
         elif self._attributes:
-            self.noted.append(self.noted[-1])
+            self.dataset_attributes.append(self.dataset_attributes[-1])
         return True
 
     def _override(self, own: dict[str, Any]) -> None:
-        """Let the attributes of the dataset in a file override those before, and note those that are asked for."""
+        """Override the attributes of the dataset by those of a file, and record the requested ones."""
         known = self._row.entries[META]
         self._last = own
         if self._attributes:
             for key in self._attributes:
                 if key not in own:
-                    known.pop(key, None)  # a file without it does not have that of the file before
+                    known.pop(key, None)  # otherwise the file would get the attribute of the one before
             asked = {key: own[key] for key in self._attributes if key in own}
-            self.noted.append(self._row.typed({META: asked})[META])
+            self.dataset_attributes.append(self._row.typed({META: asked})[META])
         known.update(own)
 
     @functools.cached_property
     def meta(self) -> Metadata:
-        """Of all of them, once there are no more to add."""
+        """Metadata of all files, after the last one was added."""
         meta = self._row.typed(self._row.entries)
         for key, missing in self._row.missing().items():
             meta[key][".missing"] = missing
@@ -226,13 +227,13 @@ class AlikeFiles:
 
     @functools.cached_property
     def first(self) -> Metadata:
-        """Of the first of them."""
+        """Metadata of the first file."""
         return self._row.typed(self._first)
 
     def read(self, key: str) -> Any:
-        """Return one variable of all files, or of the first alone, stacked to the shape `(count, *shape)`.
+        """Return one variable of all files, or of the first one only, stacked to the shape `(count, *shape)`.
 
-        It can be called once for a key, since the array is given away.
+        It can be called once for each key, because the array is not kept.
         """
         values = self._stacks.pop(key).stack(1 if key in self._once else len(self.paths))
         return as_masked(values) if self._masks else values

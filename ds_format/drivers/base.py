@@ -1,6 +1,6 @@
-"""The two verbs of a file format: `Source` reads, `Sink` writes. A `Handle` is what of a source can travel.
+"""The protocols of a file format: `Source` reads, `Sink` writes. A `Handle` is a picklable variable of a source.
 
-Whole reads and writes, selection, conversion and statistics of files larger than memory are built on top of these.
+Reading and writing whole files, selection, conversion and statistics of files larger than memory are built on these.
 Names are the keys of a dataset: variable names, escaped by `ds_format.dataset.escape`.
 """
 
@@ -17,41 +17,42 @@ Metadata = dict[str, dict[str, Any]]
 and under `"."` the attributes of the dataset."""
 
 Entries = Mapping[str, dict[str, Any]]
-"""Metadata to read: a dict, or a mapping that makes an entry each time it is looked up."""
+"""Read-only metadata: a dict, or a mapping that creates an entry at each access."""
 
 ERROR = "error"
 WARNING = "warning"
 
 BLOCK_SIZE = 16 * 1024 * 1024
-"""Default budget of one block, in bytes of the array in memory."""
+"""Default maximum size of a block, in bytes of the array in memory."""
 OBJECT_SIZE = 64
-"""About the bytes of memory that a Python string takes besides its characters, or a short one with them."""
+"""Approximate bytes of memory of a Python string in addition to its characters, or of a short string with them."""
 STRING_SIZE = 2 * OBJECT_SIZE
-"""Bytes of memory that a string of unknown length is estimated to take."""
+"""Estimated bytes of memory of a string of unknown length."""
 
 
 class Source(Protocol):
-    """An open file to read from."""
+    """A file opened for reading."""
 
     @property
     def meta(self) -> Entries:
-        """From the header alone.
+        """The metadata, from the header alone.
 
         Each variable has `.dims` (list of str), `.size` (list of int; None: no data) and `.type` (a ds type name;
-        absent or None if the file does not say). `.missing` is true where values may be missing.
+        absent or None if the file does not specify it). `.missing` is true if values may be missing.
         """
         ...
 
     @property
     def faults(self) -> Mapping[str, DsError]:
-        """From the header alone: why a variable cannot be had, by its key.
+        """Key of a variable that cannot be read → the error, from the header alone.
 
-        Such a one stands in `meta` with what can be said of it, and to read it raises this error; see `check_faults`.
+        Such a variable is in `meta` with those properties that are known. Reading it raises this error; see
+        `check_faults`.
         """
         ...
 
     def read(self, name: str, index: tuple[Any, ...] | None = None) -> Any:
-        """Return one variable, or the part that `index` selects, reading only the bytes of that part.
+        """Return one variable, or the part selected by `index`. Only the bytes of this part are read.
 
         Parameters
         ----------
@@ -64,26 +65,26 @@ class Source(Protocol):
         Returns
         -------
         ndarray, MaskedArray or None
-            In native byte order, writable. A MaskedArray if a value is missing. 0-d: a NumPy scalar, str or bytes, or a
-            0-d MaskedArray. None if the variable has no data.
+            In native byte order, writable. A MaskedArray if a value is missing. For 0-d: a NumPy scalar, str or bytes,
+            or a 0-d MaskedArray. None if the variable has no data.
 
         Raises
         ------
         DsError
-            That of `faults`, if the variable cannot be had.
+            The error in `faults`, if the variable cannot be read.
         """
         ...
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield the variable as consecutive blocks in C order, each of at most about `budget` bytes in memory.
+        """Iterate over the variable as consecutive blocks in C order, each of about `budget` bytes in memory at most.
 
-        Every block is an ndarray or MaskedArray of full rank, shaped as one of `block_slices` says. A variable without
+        Every block is an ndarray or MaskedArray of full rank, with a shape given by `block_slices`. A variable without
         data (`.size` None) or of zero size has no blocks.
         """
         ...
 
     def handle(self, name: str) -> "Handle":
-        """Return what reads one variable elsewhere: in another thread or process, or on another host.
+        """Return a handle that reads one variable elsewhere: in another thread or process, or on another host.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class Source(Protocol):
         Raises
         ------
         DsError
-            That of `faults`, if the variable cannot be had.
+            The error in `faults`, if the variable cannot be read.
         """
         ...
 
@@ -103,16 +104,16 @@ class Source(Protocol):
 
 
 class Readable(Protocol):
-    """A variable that can be pickled and needs no closing, for nothing of it is open: of a file, or of many as one."""
+    """A picklable variable of one or many files. It holds no open file, so that closing is not needed."""
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """None: no data."""
+        """Shape; None if there are no data."""
         ...
 
     @property
     def type(self) -> str | None:
-        """Name of the ds type; None only without data."""
+        """Name of the ds type; None only if there are no data."""
         ...
 
     @property
@@ -121,24 +122,24 @@ class Readable(Protocol):
         ...
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
-        """Return the variable, or the part that an index selects, as `Source.read` does.
+        """Return the variable, or the part selected by an index, as `Source.read` does.
 
         Raises
         ------
         OSError
             If a file cannot be read.
         ReplacedError
-            If it is not the file any more that was opened; no numbers are returned.
+            If the file was replaced or modified after it was opened. Then no numbers are returned.
         FormatError
-            If it is damaged.
+            If the file is damaged.
         """
         ...
 
 
 class Handle(Readable, Protocol):
-    """A variable of a file that is not open, made for travelling.
+    """A picklable reference to a variable of a file. It holds no open file.
 
-    Any number of threads may read at once. Each read opens the file, and compares its stamp.
+    Reading is thread-safe. Each read opens the file, and compares its stamp.
 
     Examples
     --------
@@ -153,17 +154,17 @@ class Handle(Readable, Protocol):
 
     @property
     def path(self) -> str:
-        """The file, as an absolute path."""
+        """Absolute path of the file."""
         ...
 
     @property
     def key(self) -> str:
-        """Of the variable."""
+        """Key of the variable."""
         ...
 
     @property
     def stamp(self) -> Stamp:
-        """What tells whether the file is still the one that was opened."""
+        """Stamp of the file when it was opened, to detect that it was replaced or modified."""
         ...
 
     @property
@@ -173,18 +174,18 @@ class Handle(Readable, Protocol):
 
 
 class Origin(NamedTuple):
-    """How a source was opened."""
+    """The arguments with which a source was opened."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     driver: str
-    """The name of its format."""
+    """Name of the format."""
     options: Mapping[str, Any]
     stamp: Stamp
 
 
 class Problem(NamedTuple):
-    """Something that is wrong with a file.
+    """A fault of a file.
 
     Examples
     --------
@@ -194,21 +195,21 @@ class Problem(NamedTuple):
     """
 
     path: str
-    """The file."""
+    """Path of the file."""
     variable: str | None
-    """Its variable, by the unescaped name; None: the file as a whole."""
+    """Unescaped name of the variable; None if the fault concerns the whole file."""
     message: str
-    """What was found and what was expected."""
+    """The value found, and the value expected."""
     severity: str
-    """`error`: data are wrong or cannot be read. `warning`: this package reads them, others perhaps not."""
+    """`error`: data are wrong or cannot be read. `warning`: this package reads them, but others may not."""
 
 
 Report = Callable[[Problem], None]
-"""Takes what the `check` of a driver finds, while it goes on."""
+"""Called by the `check` of a driver with each fault that it finds."""
 
 
 class Sink(Protocol):
-    """A file being written: whole after `commit`, absent after `abort`."""
+    """A file being written: complete after `commit`, removed by `abort`."""
 
     def write(self, name: str, blocks: Iterable[Any]) -> None:
         """Write one variable of the metadata given at creation from its blocks in C order.
@@ -218,20 +219,20 @@ class Sink(Protocol):
         ...
 
     def commit(self) -> None:
-        """Move the finished file to its name."""
+        """Rename the finished file to its final name."""
         ...
 
     def abort(self) -> None:
-        """Leave no trace; a file that stood under the name stays as it was."""
+        """Remove everything that was written. An existing file of this name is unchanged."""
         ...
 
 
 class FileRow(Protocol):
-    """What small files of one format say that are in a row: `drivers.alike.AlikeFiles` takes their values by it."""
+    """Consecutive small files of one format. `drivers.alike.AlikeFiles` adds their values with it."""
 
     @property
     def entries(self) -> Metadata:
-        """Of the files so far: later ones override former ones. Attributes may lack types; see `typed`."""
+        """Metadata of all files so far. Later ones override earlier ones. Attributes may lack types; see `typed`."""
         ...
 
     def start(
@@ -242,70 +243,70 @@ class FileRow(Protocol):
         wanted: Collection[str],
         each: Collection[str],
     ) -> dict[str, Any]:
-        """Take the values of the first file, and return its attributes of the dataset.
+        """Add the values of the first file, and return its attributes of the dataset.
 
         Parameters
         ----------
         path : str
         held : object
         stacks : mapping
-            The `alike.StackedValues` of each variable that has data: its values are appended there.
+            The `alike.StackedValues` of each variable with data, to which its values are appended.
         wanted : collection of str
-            Keys of the variables of this file.
+            Keys of the variables to add from this file.
         each : collection of str
-            Keys of those of which later files are read, too.
+            Keys of the variables to add from later files.
 
         Raises
         ------
         FormatError
-            If a variable that is wanted is damaged.
+            If a requested variable is damaged.
         """
         ...
 
     def take(self, path: str, held: Any) -> dict[str, Any] | None:
-        """Take one more file, and return its attributes of the dataset: the same object if they are those of the last.
+        """Add a file, and return its attributes of the dataset: the same object if they are those of the file before.
 
-        None: it differs in what decides how files are merged, and nothing is taken of it.
+        Return None if merging could give another plan for this file. Then nothing is added.
 
         Raises
         ------
         FormatError
-            If it is alike, but damaged; then nothing of it has been taken.
+            If it is alike, but damaged. Then nothing is added.
         """
         ...
 
     def typed(self, entries: Metadata) -> Metadata:
-        """Give attributes the types that a Source gives them, in place."""
+        """Convert attributes to the types of a Source, in place."""
         ...
 
     def missing(self) -> Mapping[str, bool]:
-        """Return whether values may be missing in any file, of variables whose entries do not have `.missing`."""
+        """Return whether values may be missing in any file, for variables whose entries do not have `.missing`."""
         ...
 
 
 class SmallFiles(NamedTuple):
-    """What can be done with small files of one format, which are held in memory, and read many at a time."""
+    """The functions of a format for small files, which are read into memory, many at a time."""
 
     size: int
-    """Bytes up to which a file is small."""
+    """Maximum size of a small file, in bytes."""
     hold: Callable[[str, bytearray], Any]
-    """Takes path and content of a file, and returns what is held of it; None: it is to be opened like a larger one. It
-    raises FormatError if the file is seen to be damaged."""
+    """Called with path and content of a file. Returns the object that represents it in memory, or None if it has to be
+    opened like a larger file. Raises FormatError if it finds that the file is damaged."""
     digest: Callable[[Any], int]
-    """Takes what is held of a file, and returns 32 bits that tell its header from others."""
+    """Called with this object; returns a digest of the header, of 32 bits."""
     read: Callable[[str, Any, Collection[str] | None, bool | None], Any]
-    """Takes the path, what is held (once: it may be given away), keys of variables or None for all, and `unpack` as
-    `packing.is_unpacked_by`. It returns a dataset, as `Driver.read` does; variables that do not exist are left out."""
+    """Called with the path, this object (which may be consumed), keys of variables or None for all, and `unpack` as for
+    `packing.is_unpacked_by`. Returns a dataset, as `Driver.read` does, without variables that do not exist."""
     begin: Callable[[str, Any], FileRow]
-    """Takes the path of a file and what is held of it, and returns a row of files which begins with it."""
+    """Called with the path of a file and this object; returns a row of files which begins with it."""
     masks: bool = False
-    """Whether users expect masked arrays of numbers, also where nothing is missing."""
+    """Whether users expect masked arrays of numbers, even if nothing is missing."""
 
 
 def check_faults(faults: Mapping[str, DsError], keys: Iterable[str]) -> None:
-    """Raise the error of the first of some variables that cannot be had, if there is one; see `Source.faults`.
+    """Raise the error of the first of the given variables that cannot be read, if there is one; see `Source.faults`.
 
-    For whoever does without reading: a variable that is to be written, say, but has no data.
+    For functions that do not read a variable: for example, one that is to be written, but has no data.
     """
     for key in keys:
         if key in faults:
@@ -315,23 +316,23 @@ def check_faults(faults: Mapping[str, DsError], keys: Iterable[str]) -> None:
 def block_slices(
     shape: Sequence[int], item_size: int, budget: int, chunk: Sequence[int] | None = None
 ) -> Iterator[tuple[slice, ...]]:
-    """Cut a C-ordered array into consecutive blocks along its first axes.
+    """Divide a C-ordered array into consecutive blocks along its first axes.
 
     Parameters
     ----------
     shape : sequence of int
-        May be empty: one block.
+        Shape of the array. If empty, there is one block.
     item_size : int
         Bytes of one value in memory.
     budget : int
-        Bytes that one block may take; at least one value is always taken.
+        Maximum number of bytes of a block. A block has at least one value.
     chunk : sequence of int, optional
-        Chunk lengths of the file per axis: cuts fall on multiples of them where the budget allows.
+        Chunk lengths of the file per axis. Blocks end at multiples of them if the budget allows.
 
     Yields
     ------
     tuple of slice
-        One per axis, in C order of the array; together they cover it once. Nothing if a size is 0.
+        One slice per axis, in C order of the array. Together they cover it once. No tuple if a size is 0.
     """
     if 0 in shape:
         return
@@ -358,9 +359,9 @@ def block_slices(
 
 
 class LossWarning(UserWarning):
-    """Something of a dataset that a file does not hold, or holds differently."""
+    """Information of a dataset that a file does not contain, or contains differently."""
 
 
 def warn(message: str, path: str, variable: str | None = None) -> None:
-    """Issue a `LossWarning` that says where, in the words of the package's errors."""
+    """Issue a `LossWarning` that names file and variable, in the form of the package's errors."""
     warnings.warn(str(DsError(message, path=path, variable=variable)), LossWarning, stacklevel=3)

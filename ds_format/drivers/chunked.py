@@ -1,8 +1,8 @@
-"""Values of HDF5 files, netCDF-4 among them, read in threads where their library inflates in one.
+"""Values of HDF5 files, including netCDF-4, read in threads, because their library inflates in one thread only.
 
-The library says how the values of a variable lie (`stored_of`) and where its chunks are (`with_chunks`). They are read
-by position, inflated and put to their places while no lock is held (`codec.slab_reading`). `Chunks` decides which slabs
-of an open file are worth it. Everything that is not certain here is left to the library.
+The library gives the layout of the values of a variable (`stored_of`) and the positions of its chunks (`with_chunks`).
+These are read by position, inflated and copied into the array without any lock (`codec.slab_reading`). `Chunks` decides
+for which slabs of an open file this is faster. All uncertain cases are left to the library.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ..codec.stored import Stored
 from .slabs import Slices, clipped, read_filled
 
 CODES = frozenset({"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"})
-"""Numbers, as NumPy kind and item size."""
+"""Types of numbers, as NumPy kind and item size."""
 
 MIN_CHUNK_SIZE = {False: 256 * 1024, True: 48 * 1024}
-"""Bytes of a chunk, by whether it went through a filter, from which on threads gain: each takes some steps in Python,
-which no two threads take at once."""
+"""Minimum bytes of a chunk for which threads are faster, without and with a filter. Each chunk needs some steps in
+Python, which only one thread can take at a time."""
 
 MAX_CHUNK_SIZE = 64 * 1024 * 1024
-"""Bytes of a chunk, of which there are several in memory at once. Larger ones are left to the library."""
+"""Maximum bytes of a chunk, since several are in memory at once. Larger ones are left to the library."""
 
 
 def stored_of(dataset: Any) -> Stored | None:
-    """Return how the values of a dataset lie, its chunks not listed; None if the library shall read them.
+    """Return the layout of a dataset, without the positions of its chunks; None if the library must read it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def stored_of(dataset: Any) -> Stored | None:
 
 
 def _dtype(h5py: Any, dataset: Any) -> np.dtype[Any] | None:
-    """Return the dtype of numbers that are as NumPy has them, to the last bit."""
+    """Return the dtype of a dataset, if its values are numbers as in NumPy, bit by bit; otherwise None."""
     kind = dataset.get_type()
     if kind.get_class() not in (h5py.h5t.INTEGER, h5py.h5t.FLOAT):
         return None
@@ -87,10 +87,10 @@ def _dtype(h5py: Any, dataset: Any) -> np.dtype[Any] | None:
 
 
 def _may_be_misplaced(h5py: Any, dataset: Any, chunk: tuple[int, ...]) -> bool:
-    """Return whether the library may say of chunks that they lie where others do.
+    """Return whether the library may give wrong positions of chunks.
 
-    It does (HDF5 2.0.0) of those in an extensible array, which files in the latest format have for a single unlimited
-    axis: that counts chunks as if this axis was the first, and the library goes through it as if that was not so.
+    HDF5 2.0.0 does so for chunks in an extensible array, which files in the latest format have for a single unlimited
+    axis. The array counts chunks as if this axis were the first one, but the library reads it in another order.
     """
     sizes = dataset.get_space().get_simple_extent_dims(True)
     unlimited = [axis for axis, size in enumerate(sizes) if size == h5py.h5s.UNLIMITED]
@@ -98,7 +98,7 @@ def _may_be_misplaced(h5py: Any, dataset: Any, chunk: tuple[int, ...]) -> bool:
 
 
 def _fill(h5py: Any, properties: Any, dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """Return what the library has where nothing was written; None where it says nothing, or has what was in memory."""
+    """Return the value for positions that were never written; None if it is undefined, or the library does not fill."""
     if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
         return None
     if properties.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED:
@@ -108,15 +108,15 @@ def _fill(h5py: Any, properties: Any, dtype: np.dtype[Any]) -> NDArray[Any] | No
     return fill
 
 
-MAX_KNOWN = 200_000
-"""Chunks of a dataset whose places are kept."""
+MAX_CHUNKS = 200_000
+"""Maximum number of chunks of a dataset whose positions are stored."""
 
 
 def with_chunks(stored: Stored, dataset: Any) -> Stored | None:
-    """Return how the values of a dataset lie with the places of its chunks; None if these are too many.
+    """Return the layout of a dataset with the positions of its chunks; None if there are too many.
 
-    All chunks are listed once: a damaged index may have a chunk twice, which is not seen when it is asked for alone.
-    To list 20,000 chunks takes as long as to ask for 20 of them, since the library goes through all to find one.
+    All chunks are listed once. A damaged index may have a chunk twice, which is not detected if single chunks are
+    requested. Listing 20,000 chunks takes as long as requesting 20, since the library searches all for each of them.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def with_chunks(stored: Stored, dataset: Any) -> Stored | None:
     Raises
     ------
     FormatError
-        If a chunk is there twice.
+        If a chunk is listed twice.
     """
-    if dataset.get_num_chunks() > MAX_KNOWN:
+    if dataset.get_num_chunks() > MAX_CHUNKS:
         return None
     found: list[Any] = []
     dataset.chunk_iter(found.append)
@@ -136,41 +136,41 @@ def with_chunks(stored: Stored, dataset: Any) -> Stored | None:
 
 
 MIN_SIZE = 1024 * 1024
-"""Bytes of a slab from which on threads gain."""
+"""Minimum bytes of a slab for which threads are faster."""
 
 MAX_WASTE = 2
-"""Times the bytes of a slab that the chunks it crosses may have, if the slab before crossed some of them too.
+"""Maximum bytes of the chunks that a slab crosses, as a multiple of its own, if the slab before crossed one of them.
 
-Else the library reads, which keeps chunks in its cache.
+Otherwise the library reads the slab, because it keeps chunks in its cache.
 """
 
 LARGE_SIZE = 16 * 1024 * 1024
-"""Bytes of a chunk above which a smaller part of one alone is left to the library, too: what follows is likely to be
-wanted next, and both would have the chunk in memory."""
+"""Bytes of a chunk above which a smaller part of a single chunk is left to the library, too. The rest of the chunk is
+likely to be requested next, and both would have the chunk in memory."""
 
 READ_ONLY = 0
-"""H5F_ACC_RDONLY, of a file that this process does not write."""
+"""H5F_ACC_RDONLY: the mode of a file that this process does not write."""
 
 
 class Chunks:
-    """What is known of an open file. The caller holds the lock of the library.
+    """The layouts and chunk positions of an open file. The caller must hold the lock of the library.
 
     Parameters
     ----------
     file : h5py.File
-        Open to read.
+        Opened for reading.
     path : str
     """
 
     def __init__(self, file: Any, path: str):
-        self._known: dict[Any, tuple[Stored | None, Any]] = {}
+        self._layouts: dict[Any, tuple[Stored | None, Any]] = {}
         self._last: tuple[Any, list[range]] | None = None
-        # another driver has no file descriptor, or not only one; what this process writes may lie in a cache
+        # other drivers have no file descriptor, or several; data that this process writes may be in a cache
         self._file: FileBody | None = None
         if file.driver == "sec2" and file.id.get_intent() == READ_ONLY:
-            found = FileBody.open(path)  # a copy of the descriptor would share the lock of the library
+            found = FileBody.open(path)  # a duplicate of the descriptor would share the file lock of the library
             self._stamp = found.current_stamp()
-            # what lies behind a user block has other positions than the library tells
+            # after a user block, positions differ from those that the library gives
             if (
                 found.read(0, len(signatures.HDF5)) == signatures.HDF5
                 and Stamp.of_fd(file.id.get_vfd_handle()) == self._stamp
@@ -179,39 +179,39 @@ class Chunks:
 
     @property
     def stamp(self) -> Stamp | None:
-        """What tells the file from others; None if the library shall read all of it."""
+        """Stamp of the file; None if the library must read all of it."""
         return None if self._file is None else self._stamp
 
     def prepare(self, key: Any, find: Callable[[], Any], slices: Slices, fill: Callable[[], Any]) -> SlabReader | None:
-        """Return what reads a slab.
+        """Return a function that reads a slab.
 
         Parameters
         ----------
         key
-            Of the variable.
+            Key of the variable.
         find : callable
             Returns the dataset, as h5py.h5d.DatasetID, or None.
         slices : tuple of slice
-            Of step 1, one for each dimension.
+            One for each dimension, of step 1.
         fill : callable
-            Returns what is beyond the extent of the dataset, as an array of one value.
+            Returns the value beyond the extent of the dataset, as an array of one value.
 
         Returns
         -------
         callable or None
-            None: the library shall read the slab.
+            None if the library must read the slab.
 
         Raises
         ------
         FormatError
-            If the file has no room for the chunks, or has one of them twice.
+            If chunks are outside of the file, or one is listed twice.
         """
         if self._file is None or any(s.start >= s.stop for s in slices):
             return None
-        if key not in self._known:
+        if key not in self._layouts:
             dataset = find()
-            self._known[key] = None if dataset is None else stored_of(dataset), dataset
-        stored, _ = self._known[key]
+            self._layouts[key] = None if dataset is None else stored_of(dataset), dataset
+        stored, _ = self._layouts[key]
         if stored is None or len(stored.shape) != len(slices) or self._file.current_stamp() != self._stamp:
             return None
         n = math.prod(s.stop - s.start for s in slices)
@@ -229,16 +229,16 @@ class Chunks:
         return lambda: read_filled(lambda _: found(), slices, stored.shape, lambda: value)
 
     def _prepare(self, key: Any, slices: Slices) -> SlabReader | None:
-        file, (stored, dataset) = self._file, self._known[key]
+        file, (stored, dataset) = self._file, self._layouts[key]
         if file is None or stored is None:
             return None
         if stored.chunk is not None:
             axes = stored.crossed(slices)
             if stored.chunks is None:
-                if math.prod(map(len, axes)) > MAX_KNOWN:
+                if math.prod(map(len, axes)) > MAX_CHUNKS:
                     return None
                 stored = with_chunks(stored, dataset)
-                self._known[key] = stored, dataset
+                self._layouts[key] = stored, dataset
             if stored is None or self._is_repeated(key, stored, axes, [s.stop - s.start for s in slices]):
                 return None
         return slab_reader(file, stored, slices)

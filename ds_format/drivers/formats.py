@@ -1,4 +1,4 @@
-"""What is known of a file format: a `Format`, which is light, and its `Driver`, which is loaded with the first file.
+"""File formats: a `Format` with its properties, which is light, and its `Driver`, which is loaded for the first file.
 
 The formats of this package are in `BUILT_IN`. Other packages have theirs in the entry point group `ds_format.formats`.
 """
@@ -23,13 +23,13 @@ GROUP = "ds_format.formats"
 """Entry points of this group are instances of `Format`."""
 
 FILE = frozenset({"atomic", "durable"})
-"""Of a format whose data are one file: how it comes to its name."""
+"""Options of a format whose data are one file: the way in which it is written."""
 TIMES = frozenset({"time_units", "calendar"})
-"""Of a format that has no times of its own."""
+"""Options of a format without a representation of times."""
 TEXT_TIMES = frozenset({"times"})
-"""Of a format that other programs read without attributes: times can be text."""
+"""Options of a format that other programs read without attributes: times may be text."""
 RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
-"""Of records: each container makes its files as it must, always so that they appear when they are whole."""
+"""Options of records. Each container has its own way of writing, which is always atomic."""
 
 
 def _only_read(path: Any, meta: Metadata, **options: Any) -> NoReturn:
@@ -37,27 +37,28 @@ def _only_read(path: Any, meta: Metadata, **options: Any) -> NoReturn:
 
 
 class Driver(NamedTuple):
-    """What can be done with files of one format; None where a format cannot do it."""
+    """The functions of a format; None for those that it does not have."""
 
     open: Callable[..., Source]
-    """Takes a path, and the options in `Format.options`; with `Format.takes_body` also `body`, the file as it is open,
-    and its `stamp`."""
+    """Called with a path and the options in `Format.options`. With `Format.takes_body`, the open file is given as
+    `body`, too, and its `stamp`."""
     create: Callable[..., Sink] = _only_read
-    """Takes a path, the metadata of all variables, and the options in `Format.creation`."""
+    """Called with a path, the metadata of all variables, and the options in `Format.creation`."""
     read: Callable[..., Any] | None = None
-    """A short cut for small files: takes path, keys, `full`, `strings` and `unpack`, as `api.files.read`. It returns a
-    dataset, or what this file is to be opened with: its body, or None."""
+    """Fast way for small files. Called with path, keys, `full`, `strings` and `unpack`, as for `api.files.read`.
+    Returns a dataset, or the body with which to open the file, or None."""
     write: Callable[..., None] | None = None
-    """A short cut: takes a path, arrays, their metadata, and the options in `Format.creation`."""
+    """Fast way of writing. Called with a path, arrays, their metadata, and the options in `Format.creation`."""
     check: Callable[..., Source | None] | None = None
-    """Takes a path, a `base.Report`, `strict` and `progress`. It reports what is wrong with a file beyond its
-    variables, and returns a Source if these are still to be read."""
+    """Called with a path, a `base.Report`, `strict` and `progress`. Reports faults of a file other than those of its
+    variables, and returns a Source if these must still be read."""
     title: Callable[[Source], str] | None = None
-    """Returns the usual name of the format of an open file, if files of this format differ in it."""
+    """Called with an open file; returns the usual name of its format, if this differs between files."""
     reindex: Callable[..., int] | None = None
-    """Takes a path, `cut` and `progress`. It rebuilds the index of records, and returns their number."""
+    """Called with a path, `cut` and `progress`. Rebuilds the index of records, and returns their number."""
     publish: Callable[..., None] | None = None
-    """Takes a finished file, its name, and what exchanges one file: it exchanges all files of a dataset at once."""
+    """Called with a finished file, its final name, and a function that renames one file. Replaces all files of a
+    dataset together."""
 
 
 class Format(NamedTuple):
@@ -72,42 +73,42 @@ class Format(NamedTuple):
 
     name: str
     suffixes: tuple[str, ...]
-    """Of file names, in lower case."""
+    """Suffixes of file names, in lower case."""
     load: Callable[[], Driver]
-    """Imports what reads and writes its files. Call `drivers.load`, which does so once."""
+    """Imports the driver. Call `drivers.load` instead, which does this once."""
     title: str = ""
-    """The usual name of the format, for people."""
+    """The usual name of the format, for messages."""
     meta: Callable[[Any], Metadata] | None = None
-    """Takes a path, and returns the metadata, with less to import than `load`."""
+    """Called with a path; returns the metadata, with fewer imports than `load`."""
     marks: tuple[bytes, ...] = ()
     """First bytes that only files of this format have."""
     recognises: Callable[[Body], bool] | None = None
-    """Whether a file without such a mark, whose name does not tell its format, is one of this format."""
+    """Whether a file with an unknown suffix and without such a mark has this format."""
     is_sidecar: Callable[[str], bool] | None = None
-    """Whether a file belongs to the data file of a dataset of several files."""
+    """Whether a file is a sidecar file of a dataset in several files."""
     small: Callable[[], SmallFiles] | None = None
-    """Imports what reads small files together, and those that are alike as one."""
+    """Imports the functions for small files, which are read together."""
     needs: tuple[str, str] | None = None
-    """The library that `load` imports, and what pip installs for it."""
+    """The library that `load` imports, and the name by which pip installs it."""
     options: frozenset[str] = frozenset()
-    """What `open` can do beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
+    """Options of `open` beyond the protocol: `mmap`, `strings`, `verify`, `skip_unsupported`."""
     creation: frozenset[str] = frozenset()
-    """What a file can be created with: the options of `create`, and those of times; see `api.creation`."""
+    """Options of creating a file: those of `create`, and those of times; see `api.creation`."""
     unpack: bool | None = False
-    """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: the format cannot
-    keep the scale for all programs that read its files, so these get the values that `read` returns."""
+    """Which packed values are unpacked before they are written; see `packing.is_unpacked_by`. None: not all programs
+    that read such files would apply the scale, so they get the values that `read` returns."""
     dates: bool = False
     """Whether Julian dates have their units and calendar as attributes."""
     masks: bool = False
-    """Whether users expect masked arrays of numbers, also where nothing is missing."""
+    """Whether users expect masked arrays of numbers, even if nothing is missing."""
     is_exact: bool = False
-    """Whether a file holds everything that a dataset has, in the same types."""
+    """Whether a file contains everything in a dataset, in the same types."""
     is_shaped: bool = True
-    """Whether a file holds the shapes of variables."""
+    """Whether a file contains the shapes of variables."""
     is_positioned: bool = False
-    """Whether sources have positions that a handle can read at; others are `handle.Reopened`."""
+    """Whether handles read at positions in the file. Other sources are `handle.Reopened`."""
     takes_body: bool = False
-    """Whether `Driver.open` looks at the first bytes, and so takes a file that is open."""
+    """Whether `Driver.open` reads the first bytes, and so accepts an open file."""
 
 
 def _binpickle() -> Driver:
@@ -135,7 +136,7 @@ def _datadings() -> Driver:
 
 
 def _is_datadings(file: Body) -> bool:
-    """Whether a file has an index next to it."""
+    """Return whether a file has an index next to it."""
     from ..datadings.format import OFFSETS
     from ..kernels.files.names import exists
 
@@ -143,7 +144,7 @@ def _is_datadings(file: Body) -> bool:
 
 
 def _is_sidecar_of_datadings(path: str) -> bool:
-    from ..datadings.format import is_part as is_sidecar
+    from ..datadings.format import is_sidecar
 
     return is_sidecar(path)
 
@@ -154,7 +155,7 @@ def _ds() -> Driver:
     return Driver(_open_ds, _create_ds, whole.read, _write_ds, check=_check_ds)
 
 
-# an import statement takes as long as a tenth of writing a small file: these two are imported once
+# an import statement takes a tenth of the time of writing a small file, so these two are imported once
 
 
 @functools.cache
@@ -212,7 +213,7 @@ def _ds_meta(path: Any) -> Metadata:
 
 
 def _is_older_ds(file: Body) -> bool:
-    """Whether a file is of the layout 2.0.1, which has no version line."""
+    """Return whether a file has the layout 2.0.1, which has no version line."""
     from ..codec.legacy import is_older
 
     return is_older(bytes(file.head(FIRST_SIZE)))
@@ -225,7 +226,7 @@ def _hdf5() -> Driver:
 
 
 def _is_hdf5(file: Body) -> bool:
-    """Whether the signature of HDF5 is at the start, or behind a user block."""
+    """Return whether the signature of HDF5 is at the start, or after a user block."""
     start, mark = 0, signatures.HDF5
     while start + len(mark) <= file.size:
         if bytes(file.read(start, len(mark))) == mark:
@@ -253,7 +254,7 @@ def _small_netcdf() -> SmallFiles:
 
 
 def _is_netcdf4(file: Body) -> bool:
-    """Whether an HDF5 file is netCDF-4, or h5py, which would read it, cannot be imported."""
+    """Return whether an HDF5 file is netCDF-4, or h5py, which would read it otherwise, cannot be imported."""
     if not _is_hdf5(file):
         return False
     from .netcdf import is_netcdf4
@@ -275,7 +276,7 @@ def _zds() -> Driver:
 
 
 def _is_zds(file: Body) -> bool:
-    """Whether a file is an archive with a store."""
+    """Return whether a file is an archive of a store."""
     if file.head(len(signatures.ZIP)) != signatures.ZIP:
         return False
     from ..zds.store_access import open_store
@@ -375,9 +376,9 @@ BUILT_IN = {
 
 
 def of_other_packages() -> list[Format]:
-    """Return the formats of other packages that are installed, in the order of their names.
+    """Return the formats of other installed packages, in the order of the names of their entry points.
 
-    One that cannot be loaded, or whose name or suffixes another format has already, is left out with a warning.
+    A format is left out with a warning if it cannot be loaded, or another format has its name or one of its suffixes.
     """
     from importlib.metadata import entry_points
 
@@ -386,7 +387,7 @@ def of_other_packages() -> list[Format]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             format = point.load()
-        except Exception as error:  # noqa: BLE001 - whatever it raises, other formats work
+        except Exception as error:  # noqa: BLE001 - a fault of one format must not affect others
             fault = f"cannot be loaded: {type(error).__name__}: {error}"
         else:
             if not isinstance(format, Format):

@@ -1,4 +1,4 @@
-"""Reading variables elsewhere: by the position of the values in a file, or by opening the file again."""
+"""Reading variables elsewhere: by the position of their values in a file, or by opening the file again."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from ..errors import DsError, MissingError, ReplacedError
 from ..model.index import normalize, take
 from .base import BLOCK_SIZE, OBJECT_SIZE, Entries, Handle, Metadata, Origin, block_slices, check_faults
 
-MAX_KNOWN = 4096
-"""Files whose digests are remembered."""
+MAX_DIGESTS = 4096
+"""Maximum number of files whose digests are stored."""
 
-_known: dict[tuple[Stamp, int, int], bytes] = {}
-"""Digests of headers, by what the system says of a file: it tells the time of the last change, by any process."""
+_digests: dict[tuple[Stamp, int, int], bytes] = {}
+"""Digests of headers, by the status of the file, which includes the time of the last change by any process."""
 
 
 class Indexed:
-    """What NumPy, dask and xarray expect of an array that is read when it is indexed."""
+    """The interface for NumPy, dask and xarray of an array that is read when it is indexed."""
 
     __slots__ = ()
 
     @property
     def dtype(self: Handle) -> np.dtype[Any]:
-        """Of the arrays that are read; object for text and byte strings."""
+        """Type of the arrays that are read; object for text and byte strings."""
         return np.dtype(TYPES[self.type or "float64"].code)
 
     @property
@@ -52,7 +52,7 @@ class Indexed:
 
 @dataclass(frozen=True)
 class FileHandle(Indexed):
-    """A variable of a file that is opened for each read, since only its library knows where the values lie.
+    """A variable of a file that is opened for each read, because only its library knows the position of the values.
 
     Attributes
     ----------
@@ -69,16 +69,16 @@ class FileHandle(Indexed):
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Absolute path of the file."""
         return self.origin.path
 
     @property
     def stamp(self) -> Stamp:
-        """What tells whether it is still the one that was opened."""
+        """Stamp of the file when it was opened, to detect that it was replaced or modified."""
         return self.origin.stamp
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
-        """Read the variable or a part of it; see `drivers.base.Handle`."""
+        """Return the variable or a part of it; see `drivers.base.Handle`."""
         try:
             self._compare()
             try:
@@ -114,34 +114,34 @@ class Reopened(Opened):
     Attributes
     ----------
     origin : Origin
-        Set by whoever opens the source.
+        Set by the function that opens the source.
     watch : Watch
-        Likewise, unless the source holds all values in memory.
+        Likewise, unless the source has all values in memory.
     """
 
     origin: Origin
     watch = Watch()
     is_watched_by_path = True
-    """False: all values are in memory as soon as the source is open."""
+    """False if all values are in memory after opening."""
     meta: Metadata
     faults: Mapping[str, Any]
 
     def handle(self, name: str) -> Handle:
-        """Return what reads one variable elsewhere; see `drivers.base.Source`."""
+        """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         check_faults(self.faults, [name])
         shape, type_name = _properties(self.meta, name)
         return FileHandle(self.origin, name, shape, type_name, bool(self.meta[name].get(".missing", True)))
 
 
 class HeldSource(Reopened):
-    """A source that holds all values in memory as soon as it is open.
+    """A source that has all values in memory after opening.
 
     Attributes
     ----------
     meta : Metadata
-        Empty at first, as `arrays` is: who opens a file fills both.
+        Empty at first, like `arrays`. The function that opens a file fills both.
     arrays : dict
-        Key of a variable → ndarray or MaskedArray; None: no data.
+        Key of a variable → ndarray or MaskedArray, or None if it has no data.
     """
 
     is_watched_by_path = False
@@ -164,7 +164,7 @@ class HeldSource(Reopened):
         return part.copy() if part.ndim or masked else part[()]
 
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks; see `drivers.base.Source`."""
+        """Iterate over the blocks of one variable; see `drivers.base.Source`."""
         array = self._array(name)
         if array is None:
             return
@@ -183,14 +183,14 @@ class HeldSource(Reopened):
 
 
 def _properties(meta: Entries, key: str) -> tuple[tuple[int, ...] | None, str | None]:
-    """Return shape and type of a variable; those that no variable has, if there is none."""
+    """Return shape and type of a variable. If it does not exist, return values that no variable has."""
     entry = meta.get(key, {".size": [-1]})
     size = entry.get(".size")
     return None if size is None else tuple(size), entry.get(".type")
 
 
 def digest(line: Any) -> bytes:
-    """Return the digest of the bytes of a file before its data."""
+    """Return the digest of the bytes before the data of a file."""
     return hashlib.blake2b(line, digest_size=16).digest()
 
 
@@ -203,7 +203,7 @@ class PositionedHandle(Indexed):
     path, key, stamp
         See `drivers.base.Handle`.
     body : int
-        Bytes of the header, from the start of the file.
+        Size of the header, in bytes from the start of the file.
     """
 
     path: str
@@ -213,16 +213,16 @@ class PositionedHandle(Indexed):
 
     @staticmethod
     def stamp_of(path: str, watch: Watch, header: Any) -> Stamp:
-        """Return what tells whether a file is still the one that was opened.
+        """Return the stamp of a file, to detect later that it was replaced or modified.
 
-        A small file is closed by then. If another one has its name, that one's header has another digest, or else is
-        this header, too, and what it says of the data holds for both.
+        A small file is closed by now. If another file has its name, its header has another digest. Or it has the same
+        header, which then is right for its data, too.
 
         Parameters
         ----------
         path : str
         watch : Watch
-            Of the file, if it is open.
+            Watch of the file, if it is open.
         header : buffer
             Its bytes before the data.
         """
@@ -232,10 +232,10 @@ class PositionedHandle(Indexed):
 
     @abstractmethod
     def _read(self, file: Body, index: tuple[Any, ...] | None) -> Any:
-        """Read the variable or a part of it from the open file."""
+        """Return the variable or a part of it from the open file."""
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
-        """Read the variable or a part of it; see `drivers.base.Handle`."""
+        """Return the variable or a part of it; see `drivers.base.Handle`."""
         try:
             opened = open_file(self.path)
         except OSError as error:
@@ -250,12 +250,12 @@ class PositionedHandle(Indexed):
             raise error.at(path=self.path, variable=unescape(self.key))
 
     def _digest(self, file: Body, status: os.stat_result) -> bytes:
-        """Return the digest of the first bytes of the file, as many as its header had."""
-        known = Stamp.of(status), status.st_ctime_ns, self.body
-        found = _known.get(known)
+        """Return the digest of the first `body` bytes of the file."""
+        key = Stamp.of(status), status.st_ctime_ns, self.body
+        found = _digests.get(key)
         if found is None:
             found = digest(file.head(self.body))
-            if len(_known) >= MAX_KNOWN:
-                _known.clear()
-            _known[known] = found
+            if len(_digests) >= MAX_DIGESTS:
+                _digests.clear()
+            _digests[key] = found
         return found

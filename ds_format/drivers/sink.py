@@ -1,4 +1,4 @@
-"""What the sinks of all formats have in common; see `ds_format.drivers.base.Sink`."""
+"""The common part of the sinks of all formats; see `ds_format.drivers.base.Sink`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .base import Metadata
 
 
 class BaseSink(Opened, ABC):
-    """Something that takes variables.
+    """Base of all sinks.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        The name for messages, too.
+        Path of the file, also used in messages.
     meta : Metadata
     """
 
@@ -35,11 +35,11 @@ class BaseSink(Opened, ABC):
         Raises
         ------
         MissingError
-            If the metadata have no such variable.
+            If the metadata do not have this variable.
         UnsupportedError
-            If the format cannot hold a value.
+            If the format does not support a value.
         DsError
-            If there are more or fewer values than `.size` says.
+            If the number of values is not that of `.size`.
         """
         if name not in self.meta or name == ".":
             raise MissingError("variable not found in the metadata", path=self.path, variable=unescape(name))
@@ -50,24 +50,24 @@ class BaseSink(Opened, ABC):
 
     @abstractmethod
     def _write(self, name: str, blocks: Iterable[Any]) -> None:
-        """Write a variable that the metadata have."""
+        """Write a variable that is in the metadata."""
 
 
 class FileSink(BaseSink):
-    """One file being written; it has its name when it is whole.
+    """A file being written. It gets its final name when it is complete.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        Behind a link, what the link points to.
+        If it is a link, the target of the link is written.
     meta : Metadata
     atomic, durable : bool
-        As `target.Target`.
+        As for `target.Target`.
 
     Raises
     ------
     OSError
-        If a folder stands there, or anything else that is no file; without `atomic`, if a file does.
+        If something other than a file has this name; without `atomic`, if a file has it.
     """
 
     def __init__(self, path: Any, meta: Metadata, *, atomic: bool, durable: bool):
@@ -80,12 +80,12 @@ class FileSink(BaseSink):
             return self._target.create()
 
     def commit(self) -> None:
-        """Finish the file, and move it to its name.
+        """Finish the file, and rename it to its final name.
 
         Raises
         ------
         DsError, OSError
-            If that fails; what stood under the name is then as it was.
+            If this fails. Then an existing file of this name is unchanged.
         """
         try:
             with naming(self.path):
@@ -99,7 +99,7 @@ class FileSink(BaseSink):
             raise
 
     def abort(self) -> None:
-        """Leave no trace."""
+        """Remove everything that was written."""
         try:
             self._close()
         finally:
@@ -107,20 +107,20 @@ class FileSink(BaseSink):
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write what is left, and close the file."""
+        """Write the remaining data, and close the file."""
 
     @abstractmethod
     def _close(self) -> None:
-        """Close what is open, finished or not; it may be called again."""
+        """Close everything that is open, finished or not. It may be called again."""
 
 
 def count_payloads(array: Any) -> int:
-    """Return how many present values are NaN of other bits than the usual ones, which text cannot tell.
+    """Return the number of present NaN values with unusual bits, which text cannot represent.
 
     Parameters
     ----------
     array : ndarray or MaskedArray
-        Of any dtype. The sign of a NaN does not count: it has no meaning, and processors make both.
+        Array of any dtype. The sign of a NaN is ignored: it has no meaning, and processors produce both.
     """
     data, mask = np.ma.getdata(array), np.ma.getmask(array)
     if data.dtype.kind != "f":

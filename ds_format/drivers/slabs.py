@@ -1,9 +1,9 @@
-"""Parts of arrays as hyperslabs: what the library reads and writes at the speed of the disk.
+"""Parts of arrays as hyperslabs, which libraries read and write at the speed of the disk.
 
-Its own ways with strides and lists read value by value. Here a slab around them is read and picked from in memory.
+With strides and lists, libraries read value by value. Here an enclosing slab is read, and values are picked in memory.
 
-A variable of a netCDF-4 file grows for itself along unlimited dimensions. It has fill values beyond its own extent,
-where only others have grown.
+Each variable of a netCDF-4 file grows separately along unlimited dimensions. Beyond its own extent, where only other
+variables have grown, it has fill values.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from numpy.typing import NDArray
 from .base import BLOCK_SIZE
 
 GAP_SIZE = 64 * 1024
-"""Bytes that are read and dropped rather than skipped by another call of a library, which costs more than the gap of a
-body."""
+"""Maximum bytes of a gap that is read and dropped. Skipping it needs another call of a library, which costs more than
+skipping in a body."""
 
 Slices = tuple[slice, ...]
 
 
 class AxisRun(NamedTuple):
-    """Wanted positions of one axis that are read in one piece."""
+    """Requested positions of one axis that are read together."""
 
     source: slice
-    """In the file."""
+    """Range in the file."""
     target: slice
-    """Among the distinct positions of the axis."""
+    """Range among the distinct positions of the axis."""
     pick: NDArray[np.int64] | None
-    """Offsets in the piece; None if all of it is wanted."""
+    """Offsets of the requested positions in `source`; None for all of it."""
 
 
 def slab_runs(shape: Sequence[int], start: int, stop: int) -> Iterator[Slices]:
-    """Cover the positions from `start` to `stop` of a C-ordered array with as few consecutive slabs as possible."""
+    """Iterate over the fewest consecutive slabs that cover the positions `start` to `stop` of a C-ordered array."""
     inner = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     if not shape and start < stop:
         yield ()
@@ -61,19 +61,19 @@ def read_part(
     item_size: int,
     chunk: Sequence[int] | None,
 ) -> NDArray[Any]:
-    """Return the part of an array that an index selects, from few slabs.
+    """Return the part of an array selected by an index, read in few slabs.
 
     Parameters
     ----------
     fetch : callable
-        Slices of step 1, one per dimension → that slab, of full rank.
+        Called with slices of step 1, one per dimension; returns this slab, of full rank.
     shape : sequence of int
     index : sequence
         One item per dimension: an int, which removes the dimension, a range, or an (N,) int64 array of positions.
     item_size : int
         Bytes of one value in the file.
     chunk : sequence of int, optional
-        Chunk lengths of the file: what shares a chunk is read together.
+        Chunk lengths of the file. Positions in the same chunk are read together.
     """
     axes: list[list[AxisRun]] = []
     orders: list[NDArray[np.int64] | None] = []
@@ -91,7 +91,7 @@ def read_part(
 
 
 def _runs(item: Any, gap: int, chunk: int, budget: int) -> tuple[list[AxisRun], NDArray[np.int64] | None]:
-    """Return the runs of one axis, and the places of the wanted positions among the distinct ones (None: in order)."""
+    """Return the runs of one axis, and the indices of requested positions among the distinct ones (None: in order)."""
     if isinstance(item, (int, np.integer)):
         item = range(int(item), int(item) + 1)
     if isinstance(item, range) and item.step == 1:
@@ -129,24 +129,24 @@ def _assemble(fetch: Callable[[Slices], NDArray[Any]], axes: list[list[AxisRun]]
 
 
 def clipped(slices: Slices, extent: Sequence[int]) -> Slices:
-    """Return the part of a slab that lies within an extent."""
+    """Return the part of a slab that is inside an extent."""
     return tuple(slice(min(s.start, n), min(s.stop, n)) for s, n in zip(slices, extent, strict=True))
 
 
 def read_filled(
     fetch: Callable[[Slices], NDArray[Any]], slices: Slices, extent: Sequence[int], fill: Callable[[], Any]
 ) -> NDArray[Any]:
-    """Return a slab with fill values beyond an extent.
+    """Return a slab, with fill values beyond an extent.
 
     Parameters
     ----------
     fetch : callable
-        Slices of step 1 within the extent → that slab, of full rank.
+        Called with slices of step 1 inside the extent; returns this slab, of full rank.
     slices : tuple of slice
         Not empty.
     extent : sequence of int
     fill : callable
-        Returns what is there without a value, as an array of one; called where that is needed.
+        Returns the fill value, as an array of one value. It is only called if needed.
     """
     inner = clipped(slices, extent)
     if inner == slices:
@@ -160,5 +160,5 @@ def read_filled(
 
 
 def insert(slab: NDArray[Any], slices: Slices, part: Slices, values: NDArray[Any]) -> None:
-    """Put a part of a slab, whose places are counted as those of the slab, where it belongs."""
+    """Copy a part into a slab. The slices of both are positions in the same array."""
     slab[tuple(slice(p.start - s.start, p.stop - s.start) for p, s in zip(part, slices, strict=True))] = values

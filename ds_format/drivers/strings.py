@@ -1,4 +1,4 @@
-"""Strings: what files hold ↔ object arrays of `bytes` or `str`, and what stands for missing ones."""
+"""Strings in files ↔ object arrays of `bytes` or `str`, and the marks of missing ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..errors import FormatError, UnsupportedError
 
 MARK = b"\x1a"
-"""Missing strings are written as the shortest run of this character (SUBSTITUTE) that is not among the present ones:
-mostly the empty string."""
+"""Missing strings are written as the shortest run of this character (SUBSTITUTE) that is not a present string. This is
+usually the empty string."""
 
 
 def joined(characters: NDArray[Any]) -> NDArray[Any]:
@@ -25,7 +25,7 @@ def joined(characters: NDArray[Any]) -> NDArray[Any]:
     Returns
     -------
     (...) array of S{L}
-        NULs at the end of a string are padding, which NumPy leaves out.
+        NULs at the end of a string are padding, which NumPy removes.
     """
     length = characters.shape[-1]
     if not length:
@@ -34,7 +34,7 @@ def joined(characters: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_objects(block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return strings, or one string, of whatever type as an object array, and the mask of missing ones (or None)."""
+    """Return strings, or one string, of any type as an object array, and the mask of missing ones (or None)."""
     if isinstance(block, (str, bytes)):
         values = np.empty((), dtype=object)
         values[()] = block
@@ -49,12 +49,12 @@ def as_objects(block: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 
 def check_kind(values: NDArray[Any], mask: NDArray[np.bool_] | None, type_name: str) -> None:
-    """Check that all present strings are `bytes`, if the type is `str`, or `str`, if it is `unicode`.
+    """Check that all present strings are `bytes` if the type is `str`, or `str` if it is `unicode`.
 
     Raises
     ------
     UnsupportedError
-        If one is not, since it would come back as what it was not.
+        If one is not, because reading it back would give another type.
     """
     present = values if mask is None else values[~mask]
     expected = bytes if type_name == "str" else str
@@ -80,24 +80,25 @@ def decoded(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_text(array: Any, errors: str) -> NDArray[np.object_]:
-    """Return strings as objects of `str`.
+    """Return strings as objects of type `str`.
 
     Parameters
     ----------
     array : ndarray or MaskedArray
-        Of text or of bytes, in UTF-8.
+        Text, or bytes in UTF-8.
     errors : {"strict", "surrogateescape"}
-        What to do with bytes that are not UTF-8.
+        Handling of bytes that are not UTF-8.
 
     Returns
     -------
     ndarray
-        Of the same shape; None where a value is missing.
+        Array of the same shape, with None for missing values.
 
     Raises
     ------
     UnsupportedError
-        If text has surrogates, bytes are not UTF-8, or an object is neither or of the other kind than the first one.
+        If text has surrogates, bytes are not UTF-8, or an object is neither text nor bytes, or not of the first one's
+        type.
     """
     values: NDArray[np.object_] = np.ma.getdata(array).astype(object)
     present = ~np.ma.getmaskarray(array)
@@ -109,7 +110,7 @@ def as_text(array: Any, errors: str) -> NDArray[np.object_]:
             "".join(strings).encode()
     except UnicodeEncodeError as error:
         found = ord(error.object[error.start])
-        raise UnsupportedError(f"a text has the surrogate U+{found:04X}, which is no character") from None
+        raise UnsupportedError(f"a text has the surrogate U+{found:04X}, which is not a character") from None
     except UnicodeDecodeError as error:
         raise UnsupportedError(f"found the bytes {error.object[:20]!r}, which are not UTF-8") from None
     except (AttributeError, TypeError):
@@ -121,7 +122,7 @@ def as_text(array: Any, errors: str) -> NDArray[np.object_]:
 
 
 def free_mark(taken: set[int]) -> bytes:
-    """Return the shortest run of `MARK` whose length is not taken by a present string (see `mark_lengths`)."""
+    """Return the shortest run of `MARK` that is not a present string; `taken` is the result of `mark_lengths`."""
     length = 0
     while length in taken:
         length += 1
@@ -129,7 +130,7 @@ def free_mark(taken: set[int]) -> bytes:
 
 
 def mark_lengths(strings: NDArray[Any], mask: NDArray[np.bool_] | None) -> set[int]:
-    """Return the lengths of those present byte strings that consist of nothing but `MARK`."""
+    """Return the lengths of the present byte strings that consist only of `MARK`."""
     present = strings if mask is None else strings[~mask]
     return {len(item) for item in present.ravel().tolist() if not item.strip(MARK)}
 
@@ -140,7 +141,7 @@ def as_bytes(item: Any, encoding: str = "utf-8") -> bytes:
     Raises
     ------
     UnsupportedError
-        If it is no string, or has no form in the encoding.
+        If it is not a string, or cannot be encoded.
     """
     if isinstance(item, bytes):
         return bytes(item)
@@ -149,7 +150,7 @@ def as_bytes(item: Any, encoding: str = "utf-8") -> bytes:
     try:
         return item.encode(encoding)
     except (UnicodeEncodeError, LookupError) as error:
-        raise UnsupportedError(f"the text {item!r} has no form in {encoding}") from error
+        raise UnsupportedError(f"the text {item!r} cannot be encoded in {encoding}") from error
 
 
 def encoded(
@@ -163,7 +164,7 @@ def encoded(
     mask : (...) bool array, optional
     mark : bytes
     convert : callable
-        Makes bytes of a string, or raises an UnsupportedError.
+        Converts a string to bytes, or raises an UnsupportedError.
     """
     out = np.empty(values.size, dtype=object)
     skip = mask.ravel().tolist() if mask is not None else [False] * values.size
@@ -172,5 +173,5 @@ def encoded(
 
 
 def max_length(strings: NDArray[Any]) -> int:
-    """Return the bytes of the longest of byte strings; 0 without any."""
+    """Return the bytes of the longest byte string; 0 if there is none."""
     return max(map(len, strings.ravel().tolist()), default=0)

@@ -32,7 +32,7 @@ NO_SUFFIX = (
 )
 
 START = "fork" if platform.system() == "Linux" else None
-"""How processes begin. Scripts may read folders without a look at `__name__`; Python 3.14 would run them once more."""
+"""Start method of processes. With others, scripts that read folders would need a check of `__name__`."""
 
 
 @overload
@@ -87,27 +87,26 @@ def readdir(
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     merge : str, optional
-        Merge all datasets along this dimension, as `ds_format.merge` with `new="n"`. The variables `n`, which file a
-        position is from, and `i`, its position in that file, are added.
+        Merge all datasets along this dimension, as `ds_format.merge` with `new="n"`. The variables `n`, the file that
+        positions are from, and `i`, the position in that file, are added.
     warnings : list, optional
-        Gets a pair (message, traceback) for each file that cannot be read; such files are left out. The message that
-        counts files of unknown suffixes has an empty traceback. Without a list these messages are warnings.
+        Gets a pair (message, traceback) for each file that cannot be read. Such files are left out. The message that
+        counts files with unknown suffixes has an empty traceback. Without a list, these messages are warnings.
     recursive : bool
-        Whether to read the files of folders in the folder, too.
+        Also read the files of subfolders.
     parallel : bool
         Read in several processes.
     executor : concurrent.futures.Executor, optional
-        What to run the reading of each file in, instead of processes of its own: threads, or a dask client's
-        `get_executor()`.
+        Reads each file, instead of processes of this function: threads, or a dask client's `get_executor()`.
     njobs : int, optional
-        How many processes; by default as many as there are processors.
+        Number of processes; by default the number of processors.
     **kwargs
         For `ds_format.read`: `sel`, `range_`, `at`, `between`, `jd`, `unpack`, ...
 
     Returns
     -------
     list of Dataset, or Dataset
-        One dataset if `merge` is given, as of `ds_format.merge`.
+        One dataset if `merge` is given, as for `ds_format.merge`.
 
     Raises
     ------
@@ -140,7 +139,7 @@ def readdir(
             found = _read_each(paths, partial(read, variables=variables, **kwargs), skip)
         else:
             keys = None if variables is None else list(keys_of(variables))
-            found = list(datasets(contents(paths, None), skip, keys, tells_each=True))
+            found = list(datasets(contents(paths, None), skip, keys, report_each=True))
         if merge is not None:
             return _merged([DatasetPiece(path, dataset) for path, dataset in found], merge)
     for path, dataset in found:
@@ -191,7 +190,7 @@ def list_files(dirname: Path, recursive: bool = False) -> tuple[list[str], str |
 
 
 def _is_recognised(path: str) -> bool:
-    """Return whether the content of a file is recognised, or cannot be read: reading it raises the error."""
+    """Return whether the content of a file is recognised, or the file cannot be read: reading it raises the error."""
     try:
         return drivers.recognise(path) is not None
     except OSError:
@@ -217,12 +216,12 @@ def _say(warnings: list[tuple[str, str]] | None, message: str, details: str = ""
 
 
 def _read_each(paths: Iterable[str], open_one: Callable[[str], Any], skip: Skip) -> list[tuple[str, Any]]:
-    """Return what can be had of each path, and skip the others."""
+    """Return the result of opening each path. If this fails, skip the path."""
     found = []
     for path in paths:
         try:
             found.append((path, open_one(path)))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are read
+        except Exception as error:  # noqa: BLE001 - a fault of one file must not prevent reading the others
             skip(path, error)
     return found
 
@@ -246,7 +245,7 @@ def _read_parallel(
 
 
 def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, dim: str, skip: Skip) -> Dataset:
-    """Merge files. One whose data turn out to be damaged is left out, and the others are merged once more."""
+    """Merge files. If the data of one turn out to be damaged, leave it out and merge the others again."""
     keys = None if variables is None else list(keys_of(variables))
     left = list(paths)
 
@@ -269,7 +268,7 @@ def _merge_files(paths: Sequence[str], variables: str | Iterable[str] | None, di
 def _merged(
     found: Sequence[DatasetStack], dim: str, keys: Sequence[str] | None = None, unpack: bool | None = False
 ) -> Dataset:
-    """Merge pieces, and add which file and position each position along `dim` is from."""
+    """Merge pieces, and add the file and the position in it for each position along `dim`."""
     merged = merge_pieces(found, dim, new="n", keys=keys, unpack=unpack, masks=True)
     paths = [path for piece in found for path in piece.paths]
     sizes = sizes_along(found, dim)

@@ -1,4 +1,4 @@
-"""Many files into one along a dimension, block by block, in bounded memory."""
+"""Merging many files into one along a dimension, block by block, in bounded memory."""
 
 from __future__ import annotations
 
@@ -50,32 +50,32 @@ def merge_files(
 ) -> None:
     """Merge files along a dimension into one file, as `ds_format.merge` does with datasets.
 
-    Data flow in blocks, so that files may be larger than memory. Numbers of ds files that are joined along their first
-    dimension are copied from file to file without being decoded. The output appears whole or not at all.
+    Data are processed in blocks, so that files may be larger than memory. Numbers of ds files that are joined along
+    their first dimension are copied from file to file without decoding. The output is written atomically.
 
     Parameters
     ----------
     dim : str
         Name of the dimension.
     inputs : iterable of str, bytes or PathLike
-        Of any formats.
+        Files of any supported formats.
     output : str, bytes or PathLike
-        May be one of the inputs.
+        The output. May be one of the inputs.
     new, variables, jd
         As `ds_format.merge`.
     sel, range_, at, between : dict, optional
         As `ds_format.read`, for each input.
     progress : callable, optional
-        Called with the bytes done and the bytes in all, both of the data in memory.
+        Called with the bytes done and the bytes in total, both of the data in memory.
     **options
-        Of the driver of the output. With `time_units` or `calendar` all times are written so.
+        Options of the format of the output. With `time_units` or `calendar`, all times are converted to these.
 
     Raises
     ------
     OSError, DriverError, FormatError, IndexError
         As `ds_format.read`.
     UnsupportedError
-        If the files cannot be merged, or the format of the output cannot hold a variable.
+        If the files cannot be merged, or the format of the output does not support a variable.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def merge_files(
 
     with OpenFiles(opening) as opened:
         files = _Files(list(inputs), opened)
-        # Some inputs may have nothing of DIM, as files of other months; not all.
+        # Some inputs may have no positions along DIM, such as files of other months; not all.
         is_empty = not any(size_along(part_meta, dim) for part_meta in files.metas)
         for other, error in empty.items():
             if other != dim or is_empty:
@@ -112,14 +112,14 @@ def merge_files(
 
 
 class _Files:
-    """The inputs, by their positions."""
+    """The inputs, by index."""
 
     def __init__(self, paths: Sequence[Path], files: OpenFiles):
         self._paths = paths
         self._files = files
         self.metas = []
         self.copied: list[set[str]] = []
-        """Of each file the variables whose bytes can be copied as they are."""
+        """For each file, the keys of variables whose bytes can be copied unchanged."""
         for i in range(len(paths)):
             subset = self[i]
             check_faults(subset.faults, subset.meta)
@@ -127,7 +127,7 @@ class _Files:
             self.copied.append({key for key in subset.meta if key != META and _is_stored(subset, key)})
 
     def inputs(self) -> list[MergeInput]:
-        """Return what the plan of the merge is made from."""
+        """Return the inputs of the merge plan."""
         return [MergeInput(meta, name=path_text(path)) for meta, path in zip(self.metas, self._paths, strict=True)]
 
     def __getitem__(self, i: int) -> Subset:
@@ -135,9 +135,9 @@ class _Files:
 
 
 def _stacked(files: _Files, dim: str) -> list[str] | None:
-    """Return which variables are stacked, if the files are fields with a scalar coordinate called as the dimension.
+    """Return the names of the variables to stack, if the files have a scalar coordinate named like the dimension.
 
-    Other coordinates that are equal in all of them are kept once. In other files all variables are stacked.
+    Other coordinates that are equal in all files are kept once. Otherwise return None: all variables are stacked.
     """
     metas = files.metas
     is_scalar = any(meta.get(escape(dim), {}).get(".size") == [] for meta in metas)
@@ -164,7 +164,7 @@ def _is_equal_in_all(files: _Files, key: str) -> bool:
 
 
 def _warn_of_packing(metas: Sequence[Metadata], plans: Sequence[MergePlan], meta: Metadata, output: Path) -> None:
-    """Say which variables are packed in inputs, and written as floats because their packing differs."""
+    """Warn of variables that are packed in inputs, but written as floats because their packing differs."""
     for plan in plans:
         parts = [metas[part.input][plan.key] for part in plan.parts]
         if any(is_packed(entry, entry.get(".type")) for entry in parts) and not is_packed(meta[plan.key], plan.type):
@@ -175,7 +175,7 @@ def _warn_of_packing(metas: Sequence[Metadata], plans: Sequence[MergePlan], meta
 def _is_stored(subset: Subset, key: str) -> bool:
     try:
         return subset.stored(key) is not None
-    except DsError:  # whoever reads it will tell
+    except DsError:  # reading it raises the error
         return False
 
 
@@ -200,7 +200,7 @@ def _write(
 
 
 def _is_copy(files: _Files, plan: MergePlan) -> bool:
-    """Whether the bytes of the merged variable are those of its parts, one after another."""
+    """Return whether the bytes of the merged variable are those of its parts, one after another."""
     if plan.missing or plan.axis or any(part.convert is not None for part in plan.parts):
         return False
     if any(files.metas[part.input][plan.key].get(".type") != plan.type for part in plan.parts):
@@ -222,13 +222,13 @@ def _stored(files: _Files, plan: MergePlan, report: Any) -> Iterator[Body]:
 
 
 def blocks(files: Any, plan: MergePlan) -> Iterator[Any]:
-    """Yield a merged variable as consecutive blocks.
+    """Iterate over a merged variable as consecutive blocks.
 
     Parameters
     ----------
     files : sequence of Source
     plan : MergePlan
-        Of a variable with data.
+        Plan of a variable with data.
     """
     shape = plan.shape or ()
     if plan.way is Way.FIRST:
@@ -248,7 +248,7 @@ def blocks(files: Any, plan: MergePlan) -> Iterator[Any]:
 
 
 def _put(source: Any, plan: MergePlan, part: MergePart, block: tuple[slice, ...], out: Any, flags: Any) -> None:
-    """Put what a part has of a block of the merged variable into its place."""
+    """Write the values of a part into a block of the merged variable."""
     along = block[plan.axis]
     begin, end = max(along.start, part.start), min(along.stop, part.start + part.n)
     if begin >= end:

@@ -1,4 +1,4 @@
-"""Many files as one dataset, whose variables are read when they are indexed, or at once."""
+"""Opening many files as one dataset, whose variables are read when they are indexed, or at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .reading import WatchedFiles
 from .scanning import JoinOptions, Scanned, scan
 
 AS_IT_IS, ABSENT = 0, -1
-"""Numbers of the conversions that every variable knows."""
+"""Numbers of two conversions that every variable has."""
 PROPERTIES = (".dims", ".size", ".type", ".missing")
 
 
@@ -34,19 +34,19 @@ class ManyFiles(NamedTuple):
     """Many files as one dataset."""
 
     meta: Metadata
-    """As a Source has it."""
+    """Metadata, as those of a Source."""
     lazy: Mapping[str, Concatenation]
     """Variables that are read when they are indexed, by key."""
-    held: Mapping[str, Any]
-    """The others that have data: arrays or masked arrays, by key."""
+    arrays: Mapping[str, Any]
+    """Other variables with data: arrays or masked arrays, by key."""
     files: WatchedFiles
     lengths: NDArray[np.int64]
-    """(n,): how many positions of the dimension each file has."""
+    """(n,): number of positions of each file along the dimension."""
 
 
 def open_files(
     paths: Sequence[str],
-    wanted: JoinOptions,
+    options: JoinOptions,
     threads: int | None = None,
     sortby: str | None = None,
     later: int | None = None,
@@ -56,78 +56,78 @@ def open_files(
     Parameters
     ----------
     paths : sequence of str
-        Absolute; at least one.
-    wanted : JoinOptions
+        Absolute paths; at least one.
+    options : JoinOptions
     threads : int, optional
         As `reading.batches`.
     sortby : str, optional
-        Key of a variable by whose values files are put in order. Within them nothing is moved.
+        Key of a variable. Files are sorted by its values; the order within a file is kept.
     later : int, optional
-        How many threads read a variable when it is indexed.
+        Number of threads that read a variable when it is indexed.
 
     Raises
     ------
     DsError, OSError
-        As `scan`; UnsupportedError also if files cannot be put in order.
+        As for `scan`; UnsupportedError also if files cannot be sorted.
     """
-    if sortby is not None and wanted.at_once is not None:
-        wanted = replace(wanted, at_once=wanted.at_once | {sortby})
-    many = _opened(scan(paths, wanted, threads), wanted, later)
-    return many if sortby is None else _ordered(many, _order(many, wanted.dim, sortby), wanted.dim)
+    if sortby is not None and options.at_once is not None:
+        options = replace(options, at_once=options.at_once | {sortby})
+    many = _opened(scan(paths, options, threads), options, later)
+    return many if sortby is None else _ordered(many, _order(many, options.dim, sortby), options.dim)
 
 
-def _opened(scanned: Scanned, wanted: JoinOptions, threads: int | None) -> ManyFiles:
+def _opened(scanned: Scanned, options: JoinOptions, threads: int | None) -> ManyFiles:
     stacked = [unescape(key) for key in scanned.stacked]
-    plans, merged = plan_merge(scanned.inputs, wanted.dim, None, stacked, jd=False)
+    plans, merged = plan_merge(scanned.inputs, options.dim, None, stacked, jd=False)
     meta = {plan.key: _entry(plan, merged[plan.key], scanned) for plan in plans}
-    meta[META] = {key: value for key, value in scanned.first[META].items() if key not in wanted.attributes}
+    meta[META] = {key: value for key, value in scanned.first[META].items() if key not in options.attributes}
     plans = [plan for plan in plans if plan.key not in scanned.spread]
-    held = _arrays(plans, scanned)
+    arrays = _arrays(plans, scanned)
     for key in scanned.spread:
-        meta[key], held[key] = _spread(key, wanted.dim, scanned)
+        meta[key], arrays[key] = _spread(key, options.dim, scanned)
     starts, ends = _first_files(scanned), np.cumsum(scanned.lengths)
-    unread = [plan for plan in plans if plan.shape is not None and plan.key not in held]
+    unread = [plan for plan in plans if plan.shape is not None and plan.key not in arrays]
     lazy = {plan.key: _lazy(plan, scanned, starts, ends, threads) for plan in unread}
-    for key in wanted.attributes:
+    for key in options.attributes:
         if key in meta:
             raise UnsupportedError(
                 "both a variable and an attribute of the dataset have this name", variable=unescape(key)
             )
-        held[key] = _attribute(key, scanned)
-        meta[key] = {".dims": [wanted.dim], **describe({key: held[key]}, {})[key]}
-    return ManyFiles(meta, lazy, held, scanned.files, scanned.lengths)
+        arrays[key] = _attribute(key, scanned)
+        meta[key] = {".dims": [options.dim], **describe({key: arrays[key]}, {})[key]}
+    return ManyFiles(meta, lazy, arrays, scanned.files, scanned.lengths)
 
 
 def _entry(plan: MergePlan, merged: Mapping[str, Any], scanned: Scanned) -> dict[str, Any]:
-    """Return the metadata of a variable: those of the first file, but for what unpacking changes."""
+    """Return the metadata of a variable: those of the first file, changed as needed for unpacking."""
     entry = scanned.first[plan.key]
     if any(part.convert is not None for part in plan.parts):
         parts = {id(found): found for part in plan.parts if (found := scanned.inputs[part.input].meta[plan.key])}
         if any(is_packed(found, found.get(".type")) for found in parts.values()):
             entry = unpacked_meta(entry)
     if isinstance(entry.get(NETCDF), dict):
-        kept = merged.get(NETCDF, {})  # without what does not hold for all files
+        kept = merged.get(NETCDF, {})  # only properties that hold for all files
         record = {name: value for name, value in entry[NETCDF].items() if name not in UNWRITTEN or name in kept}
         entry = {name: value for name, value in entry.items() if name != NETCDF} | ({NETCDF: record} if record else {})
     return {**entry, **{name: merged[name] for name in PROPERTIES if name in merged}}
 
 
 def _arrays(plans: Sequence[MergePlan], scanned: Scanned) -> dict[str, Any]:
-    """Return the values that were read at once, each in one array."""
-    known = {key for held in scanned.held for key in held}
+    """Return the values that were read while scanning, joined into one array for each variable."""
+    known = {key for arrays in scanned.arrays for key in arrays}
     filler = Filler([plan for plan in plans if plan.key in known and plan.shape is not None], len(scanned.inputs))
     starts = _first_files(scanned)
-    for i, held in enumerate(scanned.held):
+    for i, arrays in enumerate(scanned.arrays):
         try:
-            filler.add(i, held.__getitem__)
+            filler.add(i, arrays.__getitem__)
         except DsError as error:
             raise error.at(path=name_of(scanned.files.paths[starts[i] : starts[i + 1]]))
-        held.clear()
+        arrays.clear()
     return {key: as_array(array) for key, array in filler.arrays().items()}
 
 
 def _first_files(scanned: Scanned) -> NDArray[np.int64]:
-    """Return where the files of each input begin, and where the last ones end."""
+    """Return the index of the first file of each input, and the number of all files."""
     return np.cumsum([0, *(given.repeat for given in scanned.inputs)])
 
 
@@ -149,7 +149,7 @@ def _lazy(
     for part in plan.parts:
         number = AS_IT_IS
         if part.convert is not None:
-            meta = scanned.inputs[part.input].meta  # the same objects, where they are the same
+            meta = scanned.inputs[part.input].meta  # equal metadata are the same object
             entries = tuple(id(meta.get(key)) for key in deciding)
             number = known.setdefault(entries, len(conversions))
             if number == len(conversions):
@@ -172,7 +172,7 @@ def _lazy(
 
 
 def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
-    """Return metadata and values of a variable that gets the dimension: those of each file as often as it is long."""
+    """Return metadata and values of a variable that gets the dimension. Values of a file are repeated by its length."""
     parts = scanned.spread[key]
     entries = [entry for _, entry, _ in parts]
     names = [scanned.files.paths[start] for start, _, _ in parts]
@@ -199,7 +199,7 @@ def _spread(key: str, dim: str, scanned: Scanned) -> tuple[dict[str, Any], Any]:
 
 def _attribute(key: str, scanned: Scanned) -> Any:
     """Return an attribute of the dataset as a variable."""
-    values = [noted.get(key) for noted in scanned.noted]
+    values = [attributes.get(key) for attributes in scanned.attributes]
     try:
         array = as_array([value.item() if isinstance(value, np.generic) else value for value in values])
         if array.ndim != 1:
@@ -212,8 +212,8 @@ def _attribute(key: str, scanned: Scanned) -> Any:
 
 
 def _order(many: ManyFiles, dim: str, sortby: str) -> list[int]:
-    """Return in which order the least values of files ascend; those that have none come last."""
-    array = many.held.get(sortby)
+    """Return the order of files by their minimum; those without a valid value come last."""
+    array = many.arrays.get(sortby)
     if array is None or dims(sortby, many.meta[sortby], array.ndim) != [dim]:
         message = f'cannot sort by it, expected a variable whose only dimension is "{dim}"'
         raise UnsupportedError(message, variable=unescape(sortby))
@@ -225,7 +225,7 @@ def _order(many: ManyFiles, dim: str, sortby: str) -> list[int]:
 
 
 def _ordered(many: ManyFiles, order: list[int], dim: str) -> ManyFiles:
-    """Return the same with the files in another order."""
+    """Return the files in another order."""
     if order == sorted(order):
         return many
     lengths = many.lengths[order]
@@ -236,56 +236,56 @@ def _ordered(many: ManyFiles, order: list[int], dim: str) -> ManyFiles:
         key: one if one.is_single else replace(one, files=files, ends=ends, numbers=one.numbers[order])
         for key, one in many.lazy.items()
     }
-    held = {}
-    for key, array in many.held.items():
+    arrays = {}
+    for key, array in many.arrays.items():
         names = dims(key, many.meta[key], array.ndim)
-        held[key] = array.take(positions, axis=names.index(dim)) if dim in names else array
-    return many._replace(lazy=lazy, held=held, files=files, lengths=lengths)
+        arrays[key] = array.take(positions, axis=names.index(dim)) if dim in names else array
+    return many._replace(lazy=lazy, arrays=arrays, files=files, lengths=lengths)
 
 
-class _Selected(NamedTuple):
-    """What of a variable is read."""
+class _Selection(NamedTuple):
+    """The selected part of a variable."""
 
     items: Sequence[Index]
-    """One for each dimension."""
+    """One index for each dimension."""
     positions: NDArray[np.int64]
-    """Along the axis, ascending."""
+    """Positions along the axis, ascending."""
     owners: NDArray[np.int64]
-    """Which file each of them is in."""
+    """Index of the file of each position."""
     order: NDArray[np.intp] | None
-    """Where each of them goes; None: where it stands."""
+    """Position of each in the result; None: in the same order."""
 
 
 @dataclass(frozen=True)
 class Concatenation:
-    """A variable whose values are those of files, one behind the other along an axis.
+    """A variable that joins the values of files, one after another along an axis.
 
-    It can be pickled, and holds nothing open. A read opens the files that it needs, one after another, each once.
+    It can be pickled, and holds no open file. Reading opens the required files in turn, each once.
 
     Attributes
     ----------
     key : str
-        Of the variable.
+        Key of the variable.
     files : WatchedFiles
     ends : (n,) ndarray of int64
-        Where along the axis the values of each file end.
+        End of the values of each file along the axis.
     numbers : (n,) ndarray of int32
-        By which of the conversions the values of a file become those of the whole; `ABSENT`: the file has none.
+        Number of the conversion for the values of each file; `ABSENT`: the file does not have the variable.
     conversions : tuple of callable
-        Number 0 is None: values stay as they are.
+        Number 0 is None: values are unchanged.
     axis : int
     is_new : bool
-        Whether files do not have the axis, and each is one position of it.
+        Whether files do not have the axis, so that each file is one position.
     shape : tuple of int
     type : str
         Name of the ds type.
     missing : bool
         Whether values may be missing.
     threads : int or None
-        How many read; see `reading.batches`.
+        Number of threads; see `reading.batches`.
     is_single : bool
-        Whether the variable is the same in each file, and read from one of them: the shape lacks the axis, which is the
-        first one, of size 1.
+        Whether the variable is the same in each file, and read from one of them. Then `shape` does not include the
+        axis, which is the first one, of size 1.
     """
 
     key: str
@@ -303,20 +303,20 @@ class Concatenation:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the arrays that are read; object for text and byte strings."""
+        """Type of the arrays that are read; object for text and byte strings."""
         return np.dtype(TYPES[self.type].code)
 
     def read(self, index: tuple[Any, ...] | None = None) -> Any:
-        """Return the variable, or the part that an index selects; see `drivers.base.Source.read`.
+        """Return the variable, or the part selected by an index; see `drivers.base.Source.read`.
 
         Raises
         ------
         OSError
             If a file cannot be read.
         ReplacedError
-            If it is not the one any more that was opened; no numbers are returned.
+            If a file was replaced or modified after it was opened. Then no numbers are returned.
         FormatError
-            If it is damaged.
+            If a file is damaged.
         UnsupportedError
             If a value cannot be converted.
         """
@@ -331,13 +331,13 @@ class Concatenation:
         if (positions[1:] < positions[:-1]).any():
             order = np.argsort(positions, kind="stable")
             positions = positions[order]
-        wanted = _Selected(whole, positions, self._owners(positions), order)
-        needed = _distinct(wanted.owners)
+        selection = _Selection(whole, positions, self._owners(positions), order)
+        needed = _distinct(selection.owners)
         present = needed[self.numbers[needed] != ABSENT]
         target = MergedArray(shape, self.type, is_gappy=len(present) < len(needed))
         if target.values.size:
             with no_collection():
-                for where, values in self._parts(wanted, present):
+                for where, values in self._parts(selection, present):
                     target.put((*before, where), values)
         values, mask = target.values, target.mask
         if isinstance(along, int):
@@ -348,15 +348,15 @@ class Concatenation:
         return values
 
     def _owners(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which file each of some ascending positions is in."""
+        """Return the index of the file of each of some ascending positions."""
         if len(positions) < 2 or positions[-1] - positions[0] != len(positions) - 1 or (np.diff(positions) != 1).any():
             return np.searchsorted(self.ends, positions, side="right")
         first, last = np.searchsorted(self.ends, positions[[0, -1]], side="right").tolist()
         ends = np.minimum(self.ends[first : last + 1], positions[-1] + 1)
         return np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=positions[0]))
 
-    def _parts(self, wanted: _Selected, needed: NDArray[np.int64]) -> Iterator[tuple[Any, Any]]:
-        """Yield the values of some files, and at which positions along the axis of the result they go."""
+    def _parts(self, selection: _Selection, needed: NDArray[np.int64]) -> Iterator[tuple[Any, Any]]:
+        """Iterate over the values of some files, and their positions along the axis of the result."""
         start, path = 0, None
         group, positions = self.files.group, needed.tolist()
 
@@ -370,31 +370,31 @@ class Concatenation:
                     path = piece.paths[0] if len(piece.paths) == 1 else None
                     some = needed[start : start + len(piece.paths)]
                     start += len(some)
-                    where, local = self._local(wanted, some)
-                    values = self._values(piece, wanted.items, local, int(self.numbers[some[0]]))
+                    where, local = self._local(selection, some)
+                    values = self._values(piece, selection.items, local, int(self.numbers[some[0]]))
                     if isinstance(piece, SourcePiece):
                         self.files.check(int(some[0]), piece.digest())
-                    yield where if wanted.order is None else wanted.order[where], values
+                    yield where if selection.order is None else selection.order[where], values
                     path = None
             except DsError as error:
                 raise error.at(path=path, variable=unescape(self.key))
 
-    def _local(self, wanted: _Selected, some: NDArray[np.int64]) -> tuple[Any, Index]:
-        """Return which of the positions are those of some files that are alike, and where they lie in their stack."""
-        owners = wanted.owners
+    def _local(self, selection: _Selection, some: NDArray[np.int64]) -> tuple[Any, Index]:
+        """Return the selected positions in some alike files, and their positions in the stack of these files."""
+        owners = selection.owners
         where: Any = slice(np.searchsorted(owners, some[0]), np.searchsorted(owners, some[-1], side="right"))
-        if some[-1] - some[0] >= len(some):  # files between them are absent
+        if some[-1] - some[0] >= len(some):  # files between them do not have the variable
             where = np.flatnonzero(np.isin(owners, some))
         own = owners[where]
         length = self.ends[some[0]] - (self.ends[some[0] - 1] if some[0] else 0)
-        found = wanted.positions[where] - self.ends[own] + length + np.searchsorted(some, own) * length
+        found = selection.positions[where] - self.ends[own] + length + np.searchsorted(some, own) * length
         first, last = int(found[0]), int(found[-1])
         if last - first == len(found) - 1 and (len(found) < 3 or (np.diff(found) == 1).all()):
             return where, range(first, last + 1)
         return where, found
 
     def _values(self, piece: Any, index: Sequence[Index], local: Index, number: int) -> Any:
-        """Return what an index selects of files that are alike."""
+        """Return the values that an index selects in alike files."""
         inner = list(index)
         if isinstance(piece, SourcePiece) and self.is_new:
             del inner[self.axis]

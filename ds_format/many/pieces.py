@@ -1,4 +1,4 @@
-"""Files and datasets as pieces of a merged one: small files that are alike in rows, others each by itself."""
+"""Files and datasets as pieces of a merged one: consecutive small files that are alike, others one by one."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from ..model.missing import settled
 from ..views.subset import Path, Subset, open_group
 
 MAX_OPEN = 64
-"""Files that are open at the same time."""
+"""Maximum number of files that are open at the same time."""
 MAX_HELD = 64 * 1024 * 1024
-"""Bytes of files that are in memory whole, and so are not open any more."""
+"""Maximum number of bytes of files that are in memory completely, and so are not open."""
 Content = bytearray | int | None
-"""Of a file: its bytes, the errno of the system's refusal, or None if it has to be read by itself."""
+"""Content of a file: its bytes, the errno if it cannot be read, or None if it has to be read separately."""
 Skip = Callable[[str, Exception], None]
 
 
 class OpenFiles:
-    """Opens files when they are asked for, and keeps them open until the end, but for those that would be too many.
+    """Opens files on demand, and keeps them open until the end, unless there are too many.
 
-    Those whose sources hold them in memory (`held`, their bytes) are not open, and so are kept besides.
+    Files whose sources have their bytes in memory (`held`, a number of bytes) are not open, and are kept in addition.
 
-    The files that are asked for first are kept, and the last place is shared by all others: a loop over all files opens
-    only those again that have no place. If the least recently used file were closed, the loop would open all of them
+    The files requested first are kept, and all others share the last slot: a loop over all files opens only those again
+    that have no slot of their own. If the least recently used file were closed instead, the loop would open all of them
     each time.
 
     Parameters
@@ -52,7 +52,7 @@ class OpenFiles:
     open_one : callable
         Path → Subset.
     most : int, optional
-        Files that are open at the same time; by default `MAX_OPEN`.
+        Maximum number of files that are open at the same time; by default `MAX_OPEN`.
     """
 
     def __init__(self, open_one: Callable[[Any], Subset], most: int | None = None):
@@ -86,7 +86,7 @@ class OpenFiles:
             last.close()
 
     def close(self) -> None:
-        """Close those that are open."""
+        """Close all open files."""
         self._close_last()
         while self._kept:
             self._kept.popitem()[1].close()
@@ -99,7 +99,7 @@ class OpenFiles:
 
 
 def open_sources(skip_unsupported: bool = False, most: int | None = None, group: str | None = None) -> OpenFiles:
-    """Return what opens those files of which pieces are more than their bytes, or one group of each."""
+    """Return an `OpenFiles` for files that are read through sources, or for one group of each."""
     return OpenFiles(functools.partial(open_group, wanted=group, skip_unsupported=skip_unsupported), most)
 
 
@@ -110,16 +110,16 @@ class SourcePiece:
     ----------
     path : str
     files : OpenFiles
-        Which open it.
+        Opens the file.
     keys : container of str, optional
-        Of the variables that are wanted; all by default.
+        Keys of the requested variables; all by default.
     attributes : collection of str, optional
-        Keys of attributes of the dataset that are wanted.
+        Keys of the requested attributes of the dataset.
 
     Raises
     ------
     OSError, DsError
-        If the file cannot be opened, or does not hold what is wanted.
+        If the file cannot be opened, or does not contain a requested variable.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class SourcePiece:
         self._masks = drivers.find_existing(path).masks
         subset = files[path]
         self.meta = self.first = subset.meta
-        self.noted: Sequence[Mapping[str, Any]] = [
+        self.dataset_attributes: Sequence[Mapping[str, Any]] = [
             {key: subset.meta[META][key] for key in attributes if key in subset.meta[META]}
         ]
         wanted = [key for key in subset.meta if key != META and (keys is None or key in keys)]
@@ -145,13 +145,13 @@ class SourcePiece:
         return as_masked(array) if self._masks else array
 
     def digest(self) -> int:
-        """Return 32 bits that tell the header from others; 0 for formats that have none of their own."""
+        """Return a digest of the header, of 32 bits; 0 for formats without one."""
         subset = self._files[self.paths[0]]
         known = next((key for key in subset.meta if key != META and key not in subset.faults), None)
         return 0 if known is None else zlib.crc32(subset.source.handle(known).stamp.digest)
 
     def part(self, key: str, index: tuple[Any, ...] | None) -> Any:
-        """Return one variable, or the part that an index selects, as an array or MaskedArray."""
+        """Return one variable, or the part selected by an index, as an array or MaskedArray."""
         subset = self._files[self.paths[0]]
         try:
             return as_array(subset.read(key, index))
@@ -165,7 +165,7 @@ class DatasetPiece:
 
     def __init__(self, path: str, dataset: Mapping[str, Any]):
         self.paths = [path]
-        self.noted: Sequence[Mapping[str, Any]] = [{}]
+        self.dataset_attributes: Sequence[Mapping[str, Any]] = [{}]
         meta = metadata_of(dataset)
         self._arrays = arrays_of(dataset, meta)
         self.meta = self.first = describe(self._arrays, meta)
@@ -177,16 +177,16 @@ class DatasetPiece:
 
 
 def name_of(paths: Sequence[str]) -> str:
-    """Return what a message calls some files in a row, in one of which something is wrong."""
+    """Return a name for consecutive files, one of which has a fault, for messages."""
     return paths[0] if len(paths) == 1 else f"{paths[0]} ... {paths[-1]}"
 
 
 class UnpackedPiece:
-    """Another piece, in which packed variables are unpacked."""
+    """A piece whose packed variables are unpacked."""
 
     def __init__(self, piece: DatasetStack, packed: Mapping[str, Mapping[str, Any]]):
         self.paths = piece.paths
-        self.noted = piece.noted
+        self.dataset_attributes = piece.dataset_attributes
         self.meta: Metadata = {**piece.meta, **{key: packing.unpacked_meta(entry) for key, entry in packed.items()}}
         self.first: Metadata = {
             **piece.first,
@@ -217,7 +217,7 @@ def read_pieces(
     one_by_one: bool = False,
     watch: Callable[[int, int, bool], None] | None = None,
 ) -> Iterator[DatasetStack]:
-    """Yield files as pieces of a merged dataset: small ones that are alike in rows, others each by itself.
+    """Iterate over files as pieces of a merged dataset: consecutive small files that are alike, others one by one.
 
     Parameters
     ----------
@@ -227,15 +227,15 @@ def read_pieces(
     opened_files : OpenFiles
         See `open_sources`.
     keys : container of str, optional
-        Of the variables that are wanted; all by default.
+        Keys of the requested variables; all by default.
     dim : str, optional
-        Dimension to merge along, where variables without it are taken from the first file.
+        Dimension to merge along. Variables without it are taken from the first file.
     attributes : collection of str, optional
-        Keys of attributes of the dataset that are to be noted of each file.
+        Keys of attributes of the dataset to record for each file.
     one_by_one : bool
-        Whether each file is a piece by itself, opened by `opened_files`, also a small one.
+        Make each file a separate piece, opened by `opened_files`, even if it is small.
     watch : callable, optional
-        Called for each small file with its position, the digest of its header, and whether it was read here only: see
+        Called for each small file with its index, the digest of its header, and whether it was only read here: see
         `WatchedFiles.check`.
     """
     row: AlikeFiles | None = None
@@ -246,7 +246,7 @@ def read_pieces(
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if not one_by_one and not path.endswith(suffix):
-                suffix, small = drivers.holder(path)
+                suffix, small = drivers.small_files_of(path)
             held: Any = None
             if small is not None:
                 is_late = content is None
@@ -264,7 +264,7 @@ def read_pieces(
                 piece, next_row = SourcePiece(path, opened_files, keys, attributes), None
             else:
                 piece = next_row = AlikeFiles(small, path, held, keys, dim, attributes)
-        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+        except Exception as error:  # noqa: BLE001 - `skip` decides
             skip(path, error)
             continue
         if row is not None:
@@ -283,7 +283,7 @@ def fail(path: str, error: Exception) -> None:
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Keep the garbage collector from searching the datasets that are made, over and over, for what cannot be there."""
+    """Disable the garbage collector, which would search many new datasets again and again without finding anything."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -294,7 +294,7 @@ def no_collection() -> Iterator[None]:
 
 
 def equal_rows(stack: Any, first: Any) -> NDArray[np.bool_]:
-    """Return which rows of a stack have the values of another one of one row: the same are missing, or NaN."""
+    """Return the rows of a stack that equal the single row of another. Missing values are equal, and so are NaN."""
     data, expected = np.ma.getdata(stack), np.ma.getdata(first)
     same: NDArray[np.bool_] = np.asarray(data == expected)
     if data.dtype.kind == "f":
@@ -317,19 +317,19 @@ def merge_pieces(
     *,
     masks: bool = False,
 ) -> Dataset:
-    """Merge pieces into one dataset, each array of which is allocated once.
+    """Merge pieces into one dataset. Each array is allocated once.
 
     Parameters
     ----------
     pieces : sequence of DatasetStack
     dim, new, variables, jd
-        As `ds_format.merge`.
+        As for `ds_format.merge`.
     keys : sequence of str, optional
-        Of the variables to merge; all by default.
+        Keys of the variables to merge; all by default.
     unpack : bool or None
-        As `packing.is_unpacked_by`.
+        As for `packing.is_unpacked_by`.
     masks : bool
-        As `merging.assemble`.
+        As for `merged_arrays.assemble`.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def merge_pieces(
 
 
 def sizes_along(pieces: Sequence[DatasetStack], dim: str) -> list[int]:
-    """Return how many positions of the merged dimension each dataset has: one each, if the dimension is new."""
+    """Return the number of positions of each dataset along the merged dimension; 1 if the dimension is new."""
     sizes = [size_along(piece.meta, dim) for piece in pieces]
     one = 1 if all(size is None for size in sizes) else 0
     return [one if size is None else size for piece, size in zip(pieces, sizes, strict=True) for _ in piece.paths]

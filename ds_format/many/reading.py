@@ -1,4 +1,4 @@
-"""Many files at once: by the batch, into a list of datasets, or straight into one; and files that are read again."""
+"""Reading many files: in batches, into a list of datasets or a merged one; and files that are read again."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ..base.text import keys_of, unescape
 from ..body import path_text
 from ..body.stamp import HOST, Stamp
 from ..dataset import META, Dataset
-from ..drivers import HELD
+from ..drivers import SMALL_SUFFIXES
 from ..kernels.files import batch
 from ..kernels.files.names import signed
 from ..views.subset import Path, say_missing
 from .pieces import Content, Skip, fail, merge_pieces, no_collection, open_sources, read_pieces
 
 SMALL_SIZE = 16 * 1024
-"""Bytes up to which a file is read together with others."""
+"""Maximum size, in bytes, of a file that is read together with others."""
 BATCH = 256
-"""Files that one call reads: so few that their bytes are in the processor's cache when they are decoded."""
+"""Number of files that one call reads, so that their bytes are in the processor's cache when they are decoded."""
 AHEAD = 2
-"""Batches that each thread may be ahead."""
+"""Number of batches that each thread may read ahead."""
 
 
 @overload
@@ -76,23 +76,23 @@ def read_many(
     unpack: bool | None = None,
     skip_unsupported: bool = False,
 ) -> list[Dataset] | Dataset:
-    """Read many files at once, above all many small ds and classic NetCDF files.
+    """Read many files at once, especially small ds and classic NetCDF files.
 
-    Small files are read in batches by threads that hold no lock of the interpreter, while others are decoded.
+    Threads read small files in batches, without the lock of the interpreter, while others are decoded.
 
     Parameters
     ----------
     paths : iterable of str, bytes or PathLike
-        Of any supported format.
+        Files of any supported formats.
     variables : str or iterable of str, optional
         Names of the variables to read; all by default.
     dim : str, optional
-        Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once. Of
-        small files in a row what their headers have in common is looked at once.
+        Merge all into one dataset along this dimension, as `ds_format.merge` does. Each array is allocated once.
+        Consecutive small files with the same header are checked once.
     threads : int, optional
-        How many threads read; by default as many as there are processors, but no more than four.
+        Number of threads; by default the number of processors, at most four.
     unpack, skip_unsupported : bool, optional
-        As `ds_format.read`.
+        As for `ds_format.read`.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def read_many(
     Raises
     ------
     OSError, DriverError, FormatError
-        As `ds_format.read`, for the first file that cannot be read.
+        As for `ds_format.read`, for the first file that cannot be read.
     UnsupportedError
         If the files cannot be merged.
 
@@ -128,47 +128,47 @@ def read_many(
 
 
 class Batch(NamedTuple):
-    """Some files in a row."""
+    """Consecutive files."""
 
     paths: Sequence[str]
     contents: Iterable[Content]
     read: Any
-    """What was read of those that may be held in memory."""
+    """Result of `kernels.files.batch` for the files with a suffix of small files."""
 
     def stamps(self) -> NDArray[np.int64]:
-        """Return which files these are.
+        """Return values that identify the files.
 
         Returns
         -------
         (n, 3) ndarray of int64
-            Size in bytes, time of the last change in ns since 1970, and inode; zeros if the system refuses a file.
+            Size in bytes, modification time in ns since 1970, and inode; zeros if the file cannot be read.
         """
         found = np.frombuffer(self.read.stamps(), np.int64).reshape(-1, 3)
         if len(found) == len(self.paths):
             return found
         rows = iter(found.tolist())
-        each = [next(rows) if path.endswith(HELD) else stamp_of(path) for path in self.paths]
+        each = [next(rows) if path.endswith(SMALL_SUFFIXES) else stamp_of(path) for path in self.paths]
         return np.array(each, np.int64)
 
 
 def contents(paths: Sequence[str], threads: int | None) -> Iterator[tuple[str, Content]]:
-    """Yield each path with the content of the file, in order; see `batches`."""
+    """Iterate over paths and contents of files, in order; see `batches`."""
     for found in batches(paths, threads):
         yield from zip(found.paths, found.contents, strict=True)
 
 
 def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
-    """Yield the contents of files, in order; batches are read ahead by threads.
+    """Iterate over batches of files and their contents, in order. Threads read batches ahead.
 
     Parameters
     ----------
     paths : sequence of str
     threads : int, optional
-        How many; by default as many as there are processors, but no more than four.
+        Number of threads; by default the number of processors, at most four.
     """
     names = [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
     n_threads = threads or min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    if n_threads == 1 or len(names) < 2 or not any(path.endswith(HELD) for path in paths):
+    if n_threads == 1 or len(names) < 2 or not any(path.endswith(SMALL_SUFFIXES) for path in paths):
         yield from map(_read_batch, names)
         return
     with ThreadPoolExecutor(n_threads) as pool:
@@ -181,17 +181,17 @@ def batches(paths: Sequence[str], threads: int | None) -> Iterator[Batch]:
 
 
 def _read_batch(paths: Sequence[str]) -> Batch:
-    if all(path.endswith(HELD) for path in paths):
+    if all(path.endswith(SMALL_SUFFIXES) for path in paths):
         found = batch.read_files(list(paths), SMALL_SIZE)
         return Batch(paths, found, found)
-    some = [path for path in paths if path.endswith(HELD)]
+    some = [path for path in paths if path.endswith(SMALL_SUFFIXES)]
     read = batch.read_files(some, SMALL_SIZE)
     by_path: dict[str, Content] = dict(zip(some, read, strict=True))
     return Batch(paths, [by_path.get(path) for path in paths], read)
 
 
 def stamp_of(path: str) -> tuple[int, int, int]:
-    """Return of a file that is not read here what `Batch.stamps` returns."""
+    """Return the row of `Batch.stamps` for a file that is not read in a batch."""
     try:
         status = os.stat(path)
     except OSError:
@@ -205,9 +205,9 @@ def datasets(
     keys: Collection[str] | None = None,
     unpack: bool | None = None,
     skip_unsupported: bool = False,
-    tells_each: bool = False,
+    report_each: bool = False,
 ) -> Iterator[tuple[str, Dataset]]:
-    """Yield files, each with its dataset.
+    """Iterate over files and their datasets.
 
     Parameters
     ----------
@@ -215,21 +215,21 @@ def datasets(
     skip : callable
         Called with the path of a file that cannot be read, and the error.
     keys : collection of str, optional
-        Of the variables that are wanted; all by default.
+        Keys of the requested variables; all by default.
     unpack, skip_unsupported
-        As `ds_format.read`.
-    tells_each : bool
-        Whether of files in a row that lack the same variables each is told of, and not the first one only.
+        As for `ds_format.read`.
+    report_each : bool
+        Report missing variables for each file. If false, consecutive files that lack the same ones are reported once.
     """
     names = None if keys is None else [unescape(key) for key in keys]
-    told: list[str] = []
+    reported: list[str] = []
     suffix, driver = drivers.UNKNOWN, None
     for path, content in found:
         try:
             if isinstance(content, int):
                 raise OSError(content, os.strerror(content), path)
             if content is not None and not path.endswith(suffix):
-                suffix, driver = drivers.holder(path)
+                suffix, driver = drivers.small_files_of(path)
             held = None if content is None or driver is None else driver.hold(path, content)
             if held is None or driver is None or content is None:
                 dataset = read(path, names, unpack=unpack, skip_unsupported=skip_unsupported)
@@ -237,37 +237,37 @@ def datasets(
                 dataset = driver.read(path, held, keys, unpack)
                 if keys is not None:
                     missing = [key for key in keys if key not in dataset or key == META]
-                    if missing and (missing != told or tells_each):
+                    if missing and (missing != reported or report_each):
                         say_missing(path, missing, driver.begin(path, driver.hold(path, content)).entries)
-                    told = missing
-        except Exception as error:  # noqa: BLE001 - what happens is up to `skip`
+                    reported = missing
+        except Exception as error:  # noqa: BLE001 - `skip` decides
             skip(path, error)
         else:
             yield path, dataset
 
 
 class WatchedFiles:
-    """Files that are read twice or more: the first time it is written down which they are, afterwards it is compared.
+    """Files that are read several times. The first time they are recorded, later they are compared with the record.
 
-    So little is kept of each that there may be hundreds of thousands. It can be pickled.
+    The record is so small that there may be hundreds of thousands of files. It can be pickled.
 
     Parameters
     ----------
     paths : sequence of str
-        Absolute.
+        Absolute paths.
     group : str, optional
-        Path of the group that is read of each; None: all of the file.
+        Path of the group that is read in each file; None: the whole file.
 
     Attributes
     ----------
     paths : list of str
     group : str or None
     stamps : (n, 3) ndarray of int64
-        See `Batch`.
+        See `Batch.stamps`.
     digests : (n,) ndarray of uint32
-        Of the headers; 0 for formats that have none of their own.
+        Digests of the headers; 0 for formats without one.
     host : str
-        Where they were opened.
+        The machine where they were opened.
     """
 
     __slots__ = ("digests", "group", "host", "paths", "stamps")
@@ -280,12 +280,12 @@ class WatchedFiles:
         self.host = HOST
 
     def record(self, threads: int | None) -> Iterator[tuple[str, Content]]:
-        """Yield each path with the content of the file, as `contents` does, and write down which it was.
+        """Iterate over paths and contents, as `contents` does, and record size, time and inode.
 
         Parameters
         ----------
         threads : int, optional
-            As `batches`.
+            As for `batches`.
         """
         start = 0
         for some in batches(self.paths, threads):
@@ -294,19 +294,19 @@ class WatchedFiles:
             yield from zip(some.paths, some.contents, strict=True)
 
     def again(self, which: Sequence[int], threads: int | None) -> Iterator[tuple[str, Content]]:
-        """Yield some of the files again.
+        """Read some of the files again, and check that they are the same.
 
         Parameters
         ----------
         which : sequence of int
-            Their positions.
+            Their indices.
         threads : int, optional
-            As `batches`.
+            As for `batches`.
 
         Raises
         ------
         ReplacedError
-            If one is not what it was.
+            If a file was replaced or modified.
         """
         start = 0
         for some in batches([self.paths[i] for i in which], threads):
@@ -320,20 +320,20 @@ class WatchedFiles:
 
     @property
     def _columns(self) -> int:
-        """How many columns of stamps hold on this host: inodes are those of another one."""
+        """Number of columns of stamps to compare: inodes are not valid on another host."""
         return 3 if self.host == HOST else 2
 
     def note(self, i: int, digest: int, is_late: bool = False) -> None:
-        """Write down the digest of the header of a file."""
+        """Record the digest of the header of a file."""
         self.digests[i] = digest
 
     def check(self, i: int, digest: int, is_late: bool = True) -> None:
-        """Check the header of a file that was read again; `is_late`: after its stamp was compared, which is done again.
+        """Check the header of a file that was read again. If `is_late`, it was read after its stamp was checked.
 
         Raises
         ------
         ReplacedError
-            If it is not what it was.
+            If the file was replaced or modified.
         """
         n = self._columns
         if is_late and stamp_of(self.paths[i])[:n] != tuple(self.stamps[i, :n].tolist()):
@@ -343,13 +343,13 @@ class WatchedFiles:
             stamp.compare(stamp._replace(digest=b""), self.paths[i])
 
     def some(self, which: Sequence[int]) -> WatchedFiles:
-        """Return some of the files, by their positions."""
+        """Return some of the files, by their indices."""
         out = WatchedFiles([self.paths[i] for i in which], self.group)
         out.stamps, out.digests, out.host = self.stamps[which], self.digests[which], self.host
         return out
 
     def token(self) -> tuple[Any, ...]:
-        """Return what is the same whenever the same files are opened, on any host."""
+        """Return a value that is the same for the same files on any host."""
         return tuple(self.paths), self.group, self.stamps[:, :2].tobytes(), self.digests.tobytes()
 
     def _stamp(self, i: int) -> Stamp:
@@ -357,7 +357,7 @@ class WatchedFiles:
         return Stamp(size, mtime, self.digests[i].tobytes(), self.host, inode)
 
     def _fail(self, i: int, content: Content) -> None:
-        """Raise what says what became of a file."""
+        """Raise the error for a file that was replaced, modified or removed."""
         path = self.paths[i]
         try:
             status = os.stat(path)
@@ -367,4 +367,4 @@ class WatchedFiles:
             raise OSError(content, os.strerror(content), path)
         stamp = self._stamp(i)
         stamp.compare(Stamp.of(status, stamp.digest), path)
-        stamp.compare(stamp._replace(mtime=-1), path)  # it was another one when it was read
+        stamp.compare(stamp._replace(mtime=-1), path)  # it had changed when it was read, and was changed back

@@ -1,4 +1,4 @@
-"""One pass over files that become one dataset: what each of them says, and the values that are wanted at once."""
+"""One pass over files that become one dataset: collect metadata and the values requested at once, and compare them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Entry = Mapping[str, Any]
 NAMING = ("bounds", "climatology")
 """Attributes of coordinates that name variables which belong to them (CF conventions 1.12, sections 7.1 and 7.4)."""
 KEPT = (*DECIDING, ".missing")
-"""What is kept of the metadata of a variable of each file but the first."""
+"""Properties that are kept for a variable of each file except the first."""
 BUT_SIZE = frozenset(KEPT) - {".size"}
 ABSENT: dict[str, Any] = {".size": None}
 FLOATS = frozenset(("float32", "float64"))
@@ -37,65 +37,65 @@ FLOATS = frozenset(("float32", "float64"))
 
 @dataclass(frozen=True)
 class JoinOptions:
-    """How files are put together."""
+    """Options of joining files into one dataset."""
 
     dim: str
-    """Name of the dimension along which."""
+    """Name of the dimension to join along."""
     only: frozenset[str] | None = None
     """Keys of the variables; None: all."""
     without: frozenset[str] = frozenset()
     """Keys of variables that are left out."""
     stack: frozenset[str] | None = None
-    """Keys of those that get the dimension; None: if it is new, all but coordinates."""
+    """Keys of variables that get the dimension; None: for a new dimension, all variables except coordinates."""
     attributes: tuple[str, ...] = ()
     """Keys of attributes of the dataset that become variables."""
     overrides: bool = False
-    """Whether other variables than indexes without the dimension are those of the first file, and are not compared."""
+    """Take variables without the dimension from the first file, except indexes, and do not compare them."""
     overrides_indexes: bool = False
-    """Whether this is so of index coordinates."""
+    """The same for index coordinates."""
     fills: bool = False
-    """Whether what a file lacks is missing, instead of an error."""
+    """Fill variables that a file does not have with missing values, instead of raising an error."""
     first_units: bool = False
-    """Whether units that cannot be converted are those of the first file."""
+    """Replace units that cannot be converted by those of the first file."""
     at_once: frozenset[str] | None = field(default=frozenset())
     """Keys of variables whose values are read at once; None: all."""
     group: str | None = None
-    """Path of the group that is taken of each file, whose variables have short keys; None: all of the file."""
+    """Path of the group to use in each file, whose variables have short keys; None: the whole file."""
 
     def has(self, key: str) -> bool:
-        """Whether a variable is wanted."""
+        """Return whether a variable is requested."""
         return (self.only is None or key in self.only) and key not in self.without
 
 
 class Scanned(NamedTuple):
-    """What was found."""
+    """Result of a scan."""
 
     files: WatchedFiles
     first: Metadata
-    """Of each variable the metadata of the first file that has it, and the attributes of the first file."""
+    """Metadata of each variable, from the first file that has it, and the attributes of the first file."""
     inputs: list[MergeInput]
-    """Files in a row that are alike."""
-    held: list[dict[str, Any]]
-    """Of each input the values that were wanted at once, by key: (count, *shape) arrays."""
-    noted: list[Mapping[str, Any]]
-    """Of each file the attributes that are wanted."""
+    """Consecutive files that are alike."""
+    arrays: list[dict[str, Any]]
+    """Values that were requested at once, for each input, by key: (count, *shape) arrays."""
+    attributes: list[Mapping[str, Any]]
+    """The requested attributes of each file."""
     lengths: NDArray[np.int64]
-    """(n,): how many positions each file takes."""
+    """(n,): number of positions of each file."""
     stacked: frozenset[str]
     """Keys of the variables that get a new dimension."""
     spread: Mapping[str, list[tuple[int, Entry, Any]]]
-    """Variables without the dimension that get it, by key: the first file, metadata and (count, *shape) values of each
-    input that has them."""
+    """Variables that get the existing dimension, by key: index of the first file, metadata and (count, *shape) values,
+    for each input that has them."""
 
 
-def scan(paths: Sequence[str], wanted: JoinOptions, threads: int | None) -> Scanned:
-    """Read what is wanted of files, one after another, and compare what they must have in common.
+def scan(paths: Sequence[str], options: JoinOptions, threads: int | None) -> Scanned:
+    """Read requested metadata and values of files in turn, and check that they fit together.
 
     Parameters
     ----------
     paths : sequence of str
-        Absolute; at least one.
-    wanted : JoinOptions
+        Absolute paths; at least one.
+    options : JoinOptions
     threads : int, optional
         As `reading.batches`.
 
@@ -104,18 +104,18 @@ def scan(paths: Sequence[str], wanted: JoinOptions, threads: int | None) -> Scan
     OSError, DriverError, FormatError
         If a file cannot be read.
     MissingError, UnsupportedError
-        If files do not fit together; the message names the first one that does not, and the variable.
+        If files do not fit together; the message names the first such file, and the variable.
     """
-    with open_group(paths[0], wanted.group) as subset:
-        meta = {key: entry for key, entry in subset.meta.items() if key == META or wanted.has(key)}
-        if modes.get() == "strict":  # otherwise it may be in other files; one in none of them is an error in the end
-            say_missing(paths[0], wanted.only or (), subset.meta)
-    scanner = _Scanner(meta, wanted)
-    files = WatchedFiles(paths, wanted.group)
-    is_read_again, one_by_one = wanted.at_once is not None, wanted.group is not None
-    with no_collection(), open_sources(most=1, group=wanted.group) as open_files:
-        dim = wanted.dim if wanted.overrides and wanted.overrides_indexes and not wanted.stack else None
-        given = (open_files, scanner.keys, dim, wanted.attributes)
+    with open_group(paths[0], options.group) as subset:
+        meta = {key: entry for key, entry in subset.meta.items() if key == META or options.has(key)}
+        if modes.get() == "strict":  # otherwise a later file may have it; if none has, merging raises the error
+            say_missing(paths[0], options.only or (), subset.meta)
+    scanner = _Scanner(meta, options)
+    files = WatchedFiles(paths, options.group)
+    is_read_again, one_by_one = options.at_once is not None, options.group is not None
+    with no_collection(), open_sources(most=1, group=options.group) as open_files:
+        dim = options.dim if options.overrides and options.overrides_indexes and not options.stack else None
+        given = (open_files, scanner.keys, dim, options.attributes)
         found = files.record(threads) if is_read_again else contents(paths, threads)
         watch = files.note if is_read_again else None
         for piece in read_pieces(found, fail, *given, one_by_one=one_by_one, watch=watch):
@@ -126,38 +126,38 @@ def scan(paths: Sequence[str], wanted: JoinOptions, threads: int | None) -> Scan
 
 
 class _Keys:
-    """Keys of variables: some, or all that are wanted, also those that only later files have."""
+    """Keys of variables to read at once: some, or all requested ones, including those that only later files have."""
 
-    def __init__(self, wanted: JoinOptions):
-        self._wanted = wanted
-        self._some = set(wanted.at_once or ())
+    def __init__(self, options: JoinOptions):
+        self._options = options
+        self._some = set(options.at_once or ())
 
     def __contains__(self, key: object) -> bool:
-        return self._wanted.has(str(key)) if self._wanted.at_once is None else key in self._some
+        return self._options.has(str(key)) if self._options.at_once is None else key in self._some
 
     def add(self, key: str) -> None:
-        """Let one more be read at once."""
+        """Add a variable to read at once."""
         self._some.add(key)
 
 
 class _Scanner:
-    def __init__(self, meta: Metadata, wanted: JoinOptions):
-        self._wanted = wanted
-        self._dim = wanted.dim
-        self._schema = ReferenceVariables(wanted)
-        self._exists = size_along(meta, wanted.dim) is not None
+    def __init__(self, meta: Metadata, options: JoinOptions):
+        self._options = options
+        self._dim = options.dim
+        self._schema = ReferenceVariables(options)
+        self._exists = size_along(meta, options.dim) is not None
         self._coordinates = _coordinates(meta)
         self._scalars = _scalar_coordinates(meta)
         self._spread: dict[str, list[tuple[int, Entry, Any]]] = {}
         self._constants: dict[str, tuple[str, Entry, Any]] = {}
         self._differing: set[str] = set()
         self._inputs: list[MergeInput] = []
-        self._held: list[dict[str, Any]] = []
-        self._noted: list[Mapping[str, Any]] = []
+        self._arrays: list[dict[str, Any]] = []
+        self._attributes: list[Mapping[str, Any]] = []
         self._lengths: list[int] = []
         self._roles: dict[int, bool] = {}
-        self.keys = _Keys(wanted)
-        """Of the variables that are read at once."""
+        self.keys = _Keys(options)
+        """Keys of variables to read at once."""
         for key, entry in meta.items():
             if key != META and (self._is_index(key, entry) or self._compares(key, entry)):
                 self.keys.add(key)
@@ -172,41 +172,41 @@ class _Scanner:
         )
 
     def _is_constant(self, key: str, entry: Entry) -> bool:
-        """Whether a variable does not get longer with each file."""
+        """Return whether a variable has no position for each file."""
         size = entry.get(".size")
         if size is None:
             return False
         if self._exists:
             return self._dim not in dims(key, entry, len(size))
-        if self._wanted.stack is not None:
-            return key not in self._wanted.stack
+        if self._options.stack is not None:
+            return key not in self._options.stack
         return key in self._coordinates and unescape(key) != self._dim
 
     def _compares(self, key: str, entry: Entry) -> bool:
-        """Whether a variable must have the same values in each file."""
+        """Return whether a variable must have the same values in each file."""
         if not self._is_constant(key, entry):
             return False
         if self._is_to_spread(key):
             return True
         is_index = dims(key, entry, len(entry[".size"])) == [unescape(key)]
-        return not (self._wanted.overrides_indexes if is_index else self._wanted.overrides)
+        return not (self._options.overrides_indexes if is_index else self._options.overrides)
 
     def _is_to_spread(self, key: str) -> bool:
-        return self._exists and self._wanted.stack is not None and key in self._wanted.stack
+        return self._exists and self._options.stack is not None and key in self._options.stack
 
     @property
     def count(self) -> int:
-        """Files that were added."""
+        """Number of files that were added."""
         return len(self._lengths)
 
     def add(self, piece: DatasetStack) -> None:
-        """Take files that are alike."""
+        """Add consecutive files that are alike."""
         path, count = piece.paths[0], len(piece.paths)
         meta = piece.meta
-        if not all(map(self._wanted.has, meta)):
-            meta = {key: entry for key, entry in meta.items() if key == META or self._wanted.has(key)}
+        if not all(map(self._options.has, meta)):
+            meta = {key: entry for key, entry in meta.items() if key == META or self._options.has(key)}
         reduced = self._schema.add(path, meta, piece.first)
-        held = {}
+        arrays = {}
         for key, entry in reduced.items():
             if key == META or entry.get(".size") is None:
                 continue
@@ -214,27 +214,27 @@ class _Scanner:
                 self._roles[id(entry)] = self._compares(key, entry)
             compares = self._roles[id(entry)]
             if key in self.keys:
-                held[key] = _read(piece, key, self._wanted.group)
-            elif compares and key not in self._constants:  # the first file lacks it
+                arrays[key] = _read(piece, key, self._options.group)
+            elif compares and key not in self._constants:  # the first file does not have it
                 self.keys.add(key)
-                held[key] = _read_again(piece.paths, key, self._wanted.group)
+                arrays[key] = _read_again(piece.paths, key, self._options.group)
             if compares:
-                stack = held.pop(key)
+                stack = arrays.pop(key)
                 whole: Entry = entry
                 if self._is_to_spread(key) or key in self._scalars:
                     whole = with_parents(reduced)[key]
                     self._spread.setdefault(key, []).append((self.count, whole, stack.copy()))
                 self._compare(piece.paths, key, whole, stack)
                 if self._constants[key][0] == path:
-                    held[key] = self._constants[key][2]
+                    arrays[key] = self._constants[key][2]
         self._note(piece)
         self._inputs.append(MergeInput(reduced, count))
-        self._held.append(held)
+        self._arrays.append(arrays)
         length = size_along(reduced, self._dim) if self._exists else 1
         self._lengths += [length or 0] * count
 
     def _compare(self, paths: Sequence[str], key: str, entry: Entry, stack: Any) -> None:
-        """Check that values are the same in each file; those of the first one are kept."""
+        """Check that values are the same in each file. Those of the first one are kept."""
         first_path, first_entry, first = self._constants.setdefault(key, (paths[0], entry, stack[:1].copy()))
         if first_entry is not entry:
             (convert, other), _, _ = reconcile(key, [first_entry, entry], False, [first_path, paths[0]])
@@ -252,17 +252,19 @@ class _Scanner:
             )
 
     def _note(self, piece: DatasetStack) -> None:
-        for path, noted in zip(piece.paths, piece.noted if self._wanted.attributes else (), strict=False):
-            for key in self._wanted.attributes:
-                if key not in noted and not self._wanted.fills:
-                    # of the first file of the piece, not of this one
+        for path, attributes in zip(
+            piece.paths, piece.dataset_attributes if self._options.attributes else (), strict=False
+        ):
+            for key in self._options.attributes:
+                if key not in attributes and not self._options.fills:
+                    # this is the first file of the piece, maybe another one
                     known = [unescape(name) for name in piece.first[META] if not name.startswith(".") and name != key]
                     name = unescape(key)
                     raise MissingError(f'attribute "{name}" of the dataset not found{hint(name, known)}', path=path)
-            self._noted.append(noted)
+            self._attributes.append(attributes)
 
     def scanned(self, files: WatchedFiles) -> Scanned:
-        """Return what was found, once all were added."""
+        """Return the result, after all files were added."""
         first = self._schema.first
         stacked = frozenset(
             key
@@ -271,7 +273,7 @@ class _Scanner:
         )
         lengths = np.array(self._lengths, np.int64)
         spread = {key: self._spread[key] for key in first if key in self._differing}
-        return Scanned(files, first, self._inputs, self._held, self._noted, lengths, stacked, spread)
+        return Scanned(files, first, self._inputs, self._arrays, self._attributes, lengths, stacked, spread)
 
 
 def _coordinates(meta: Metadata) -> set[str]:
@@ -291,7 +293,7 @@ def _scalar_coordinates(meta: Metadata) -> set[str]:
 
 
 def _read(piece: DatasetStack, key: str, group: str | None) -> Any:
-    """Return a variable of a piece, which may have been made before it was known that this variable is to be read."""
+    """Return a variable of a piece. Read it again if the piece was made before this variable was requested."""
     try:
         return piece.read(key)
     except KeyError:
@@ -312,22 +314,22 @@ def _read_again(paths: Sequence[str], key: str, group: str | None) -> Any:
 class ReferenceVariables:
     """The variables of the first file, with which those of the others are compared.
 
-    Of metadata that were seen before there is only one object, whatever the number of files.
+    Equal metadata are stored as one object, for any number of files.
 
     Parameters
     ----------
-    wanted : JoinOptions
+    options : JoinOptions
 
     Attributes
     ----------
     first : Metadata
-        Of each variable those of the first file that has it.
+        Metadata of each variable, from the first file that has it.
     """
 
-    def __init__(self, wanted: JoinOptions):
+    def __init__(self, options: JoinOptions):
         self.first: Metadata = {}
-        self._dim = wanted.dim
-        self._wanted = wanted
+        self._dim = options.dim
+        self._options = options
         self._path = ""
         self._references: dict[str, tuple[str, dict[str, Any]]] = {}
         self._known: dict[str, dict[str, dict[str, Any]]] = {}
@@ -335,31 +337,31 @@ class ReferenceVariables:
         self._spans: dict[int, int | None] = {}
 
     def add(self, path: str, meta: Metadata, first: Metadata) -> Metadata:
-        """Compare a file, or several that are alike.
+        """Compare the metadata of a file, or of several alike files.
 
         Parameters
         ----------
         path : str
-            The first of them.
+            The first file.
         meta : Metadata
         first : Metadata
-            Of the first of them.
+            Metadata of the first file.
 
         Returns
         -------
         Metadata
-            What decides how they are merged.
+            The properties on which merging depends.
 
         Raises
         ------
         MissingError
-            If it lacks a variable, or the first file does.
+            If the file does not have a variable, or the first file does not have it.
         UnsupportedError
-            If they differ.
+            If the metadata do not fit.
         """
         if not self._path:
             self._path = path
-        elif not self._wanted.fills:
+        elif not self._options.fills:
             self._check_names(path, meta)
         out = {META: first[META] if not self.first else {}}
         for key, entry in meta.items():
@@ -373,7 +375,7 @@ class ReferenceVariables:
         return out
 
     def _same(self, path: str, key: str, entry: dict[str, Any]) -> dict[str, Any]:
-        """Return the one object for what decides of some metadata of a variable."""
+        """Return the single object for the properties of a variable on which merging depends."""
         whole, size = {key: entry}, entry.get(".size")
         shape = None if size is None else tuple(size)
         last, by_shape = self._last.get(key, ({}, {}))
@@ -390,9 +392,9 @@ class ReferenceVariables:
         return by_shape[shape]
 
     def _added(self, path: str, key: str, entry: dict[str, Any]) -> dict[str, Any]:
-        """Return the metadata of a variable once they are found to fit those that are known."""
+        """Return the metadata of a variable, after checking that they fit those of earlier files."""
         reference_path, reference = self._references.get(key, (path, ABSENT))
-        if reference[".size"] is None and (self._wanted.fills or key not in self._references):
+        if reference[".size"] is None and (self._options.fills or key not in self._references):
             self._references[key] = path, entry
             return entry
         try:
@@ -404,12 +406,12 @@ class ReferenceVariables:
     def _compared(self, entry: dict[str, Any], reference: dict[str, Any], key: str) -> dict[str, Any]:
         size, expected = entry.get(".size"), reference.get(".size")
         if size is None or expected is None:
-            if self._wanted.fills and size is None:
+            if self._options.fills and size is None:
                 return entry
             raise UnsupportedError(f"found {_data(size)}, expected {_data(expected)}")
-        names, wanted = dims(key, entry, len(size)), dims(key, reference, len(expected))
-        if names != wanted:
-            raise UnsupportedError(f"dimensions: found {names}, expected {wanted}")
+        names, expected_names = dims(key, entry, len(size)), dims(key, reference, len(expected))
+        if names != expected_names:
+            raise UnsupportedError(f"dimensions: found {names}, expected {expected_names}")
         for name, found, n in zip(names, size, expected, strict=True):
             if found != n and name != self._dim:
                 raise UnsupportedError(f'size of dimension "{name}": found {found}, expected {n}')
@@ -424,7 +426,7 @@ class ReferenceVariables:
         units, expected_units = entry.get("units"), reference.get("units")
         if repr(units) == repr(expected_units) or (is_time(entry) and is_time(reference)):
             return entry
-        if self._wanted.first_units:
+        if self._options.first_units:
             kept = {name: value for name, value in entry.items() if name != "units"}
             return kept if expected_units is None else {**kept, "units": expected_units}
         raise UnsupportedError(
@@ -441,7 +443,7 @@ class ReferenceVariables:
                 raise _lacking(self._path, key, path)
 
     def _check_lengths(self, path: str, meta: Metadata) -> None:
-        """Check that variables of a file agree on the size of the dimension along which files are put together."""
+        """Check that the variables of a file agree on the size of the dimension to join along."""
         found: int | None = None
         for key, entry in meta.items():
             n = None if key == META else self._span(key, entry)
@@ -455,7 +457,7 @@ class ReferenceVariables:
                 )
 
     def _span(self, key: str, entry: dict[str, Any]) -> int | None:
-        """Return the size of that dimension; None: the variable does not have it."""
+        """Return the size of a variable along the dimension to join along, or None if it does not have it."""
         if id(entry) not in self._spans:
             size = entry.get(".size")
             names = [] if size is None else dims(key, entry, len(size))
@@ -464,7 +466,7 @@ class ReferenceVariables:
 
 
 def _settle(entry: dict[str, Any], reference: dict[str, Any], is_first_empty: bool) -> None:
-    """Give a variable of no strings the type of the others: its own is unknown, and so it is byte strings."""
+    """Give a variable without strings the type of the others: its own type is a guess, byte strings."""
     if {entry.get(".type"), reference.get(".type")} == {"str", "unicode"}:
         settled, other = (reference, entry) if is_first_empty else (entry, reference)
         settled[".type"] = other[".type"]

@@ -318,8 +318,8 @@ def _dataset(many: ManyFiles, options: DecodingOptions, path: str, group: str | 
         root = root._replace(prefix=group + subset.SEPARATOR)
 
     def readable(name: str) -> Readable | None:
-        if name in many.held:
-            return HeldArray(many.held[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
+        if name in many.arrays:
+            return HeldArray(many.arrays[name], many.meta[name].get(".type"), bool(many.meta[name].get(".missing")))
         return many.lazy.get(name)
 
     try:

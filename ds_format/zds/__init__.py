@@ -1,30 +1,30 @@
-"""ZDS: collections of JSON documents, which people read with `cat` and programs by id; in a folder or a ZIP archive.
+"""ZDS: collections of JSON documents in a folder or a ZIP archive; people read them with `cat`, programs by id.
 
 From low to high::
 
-    format          the files of a store, their paths, the names that are allowed, the numbers
-    faults          what is done about something that is not as it should be
-    documents       lines ↔ documents, exact whatever library decodes; the schemas of documents
-    roots           files of a store by name, in a folder; the same protocol for an archive
-    lines, index_bin   where the line of each document is: by the lines themselves, by index.bin
+    format          the files of a store, their paths, allowed names, numbers
+    faults          reports of faults: warnings or errors
+    documents       lines ↔ documents, exact with any decoder; schemas of documents
+    roots           files of a store by name, in a folder; an archive has the same protocol
+    lines, index_bin   position of the line of each document: from the lines themselves, from index.bin
     line_reader     lines by id, and in file order
-    docs            documents in files of their own; whether documents are lines or files
-    json_schemas    what zds.json and manifest.json may say
+    docs            documents in separate files; the layout of a collection, lines or files
+    json_schemas    JSON schemas of zds.json and manifest.json
     manifest        zds.json and manifest.json
-    members, archive   a store in a ZIP archive, read where it lies
+    members, archive   a store in a ZIP archive, read in place
     archiving       a folder ↔ an archive
-    store_access    where a store is read, and where it is written
-    line_writer, bulk   lines added, removed, written again
-    changes         all that is written of one collection
-    findings, checks, validation   everything that is wrong with a store
-    reindexing      what data.jsonl alone decides, made again
-    query           which documents, and which of their fields
+    store_access    the place from which a store is read, and to which it is written
+    line_writer, bulk   adding, removing and replacing lines
+    changes         all changes of one collection
+    findings, checks, validation   all faults of a store
+    reindexing      rebuilding all files that follow from data.jsonl
+    query           selecting documents and their fields
     arrow_columns   documents as columns of Arrow
     store           a collection: all of this together
-    training        documents by number or in a row
+    training        documents by number or in sequence
     tables          documents as tables: pandas, Arrow, DuckDB
 
-data.jsonl is the truth; index.bin is a cache of it. Nothing here knows datasets of this package or its drivers.
+data.jsonl has the data; index.bin is a cache of it. This room does not use datasets of this package or its drivers.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _home_of(name: str) -> ModuleType:
-    """Return the module that has a public name, which is imported when the name is first used."""
+    """Return the module of a public name, which is imported when the name is first used."""
     home: ModuleType
     if name == "ZDSStore":
         from . import store as home

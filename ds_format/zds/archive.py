@@ -1,8 +1,8 @@
-"""A store in a ZIP archive, read where it lies.
+"""A store in a ZIP archive, read in place.
 
-The standard library's `zipfile` reads the directory. It does not check whether members are where they can be, or
-whether their names are those of files in a store: both are done here, because the bytes of stored members are read, or
-mapped, without it.
+The standard library's `zipfile` reads the directory. It does not check the positions of members, or whether their names
+are those of files in a store. This module checks both, because it reads or maps the bytes of stored members without
+`zipfile`.
 
 Source: PKWARE's APPNOTE.TXT 6.3, sections 4.3 and 4.4.
 """
@@ -30,11 +30,11 @@ from .members import DeflatedMember, StoredMember
 from .roots import Unused, is_litter, name_parts
 
 MAX_SIZE = 1 << 36
-"""Bytes of the largest member that is inflated, and of all that is unpacked, unless more is allowed."""
+"""Maximum size of a member that is inflated, and of an unpacked archive, in bytes, by default."""
 MAX_RATIO = 200
-"""How many times its compressed size a large member may have, unless more is allowed."""
+"""Maximum ratio of size and compressed size of a large member, by default."""
 FREE_SIZE = 1 << 24
-"""Bytes up to which a member may be compressed as well as it likes."""
+"""Members of at most this size, in bytes, may have any ratio."""
 ENCRYPTED = 0x2041
 """Flags: encrypted, strongly encrypted, local header masked."""
 PATCHED = 0x20
@@ -48,38 +48,38 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class Archive:
-    """A store in a ZIP archive; the same as a `roots.Folder`.
+    """A store in a ZIP archive. It has the same methods as a `roots.Folder`.
 
-    Members that are stored uncompressed are read, or mapped, where they lie. Those that are deflated are inflated as
-    they are read in sequence; for reading anywhere in them they are inflated once, in memory or into a temporary file.
+    Uncompressed members are read, or mapped, in place. Deflated members are inflated while they are read in sequence.
+    For random access they are inflated once, in memory or into a temporary file.
 
     Parameters
     ----------
     path : str or PathLike
     strict : bool or None
-        Refuse an archive in which there is anything that cannot be used. If false there is one warning, and an error
-        when something of it is opened; if None there is no warning.
+        If true, refuse an archive that contains anything unusable. If false, warn once, and raise an error when an
+        unusable member is opened. If None, do not warn.
     max_size : int
-        Bytes of the largest member that is inflated.
+        Maximum size of a member that is inflated, in bytes.
     max_ratio : int
-        How many times its compressed size a member of more than 16 MiB may have.
+        Maximum ratio of size and compressed size of a member of more than 16 MiB.
 
     Attributes
     ----------
     path : str
     root : str
-        The folder in the archive that is the root of the store, with a slash at its end; mostly it is empty.
+        The folder in the archive that is the root of the store, with a slash at its end; usually empty.
     folders : list of str
-        Names of all folders that are members, from the root, with a slash at their end.
+        Names of all folders that are members, from the root, with a slash at the end.
 
     Raises
     ------
     FormatError
-        If it is no ZIP archive, its records contradict one another, or it does not hold exactly one store.
+        If it is not a ZIP archive, its records contradict one another, or it does not contain exactly one store.
     UnsupportedError
         If it is only a part of an archive.
     UnsafeError
-        If `strict`, for members that could do harm when they are unpacked.
+        If `strict`, for members that could do harm when unpacked.
 
     Examples
     --------
@@ -112,14 +112,14 @@ class Archive:
         self.folders: list[str] = []
         try:
             self._zip = open_zip(self._file)
-            members, self._unused = judge(members_of(self._zip))
+            members, self._unused = split_usable(members_of(self._zip))
             self.root = find_root(members)
         except DsError as error:
             raise error.at(path=self.path)
         for member in members:
             self._add(member)
         self._names = sorted(self._members)
-        self._tell(strict)
+        self._report_unused(strict)
 
     def _add(self, member: Member) -> None:
         name = member.name.removeprefix(self.root)
@@ -134,21 +134,21 @@ class Archive:
         elif name:
             self._members[name] = member
 
-    def _tell(self, strict: bool | None) -> None:
+    def _report_unused(self, strict: bool | None) -> None:
         if strict:
             self.refuse(harmless=False)
         elif strict is not None and self._unused:
             more = f"; so are {len(self._unused) - 1} more" if len(self._unused) > 1 else ""
-            Faults().tell(self.path, f"left out {self._unused[0]}{more}")
+            Faults().report(self.path, f"left out {self._unused[0]}{more}")
 
     def refuse(self, harmless: bool) -> None:
-        """Raise an error about the first member that cannot be used, unless it is harmless and such are allowed."""
+        """Raise an error about the first unusable member. If `harmless`, ignore those that do no harm."""
         for name, error, is_harmless in self.unused():
             if not (harmless and is_harmless):
                 raise type(error)(error.message, path=f"{self.path}!{name}")
 
     def is_store(self) -> bool:
-        """Return True: an archive without a store is refused when it is opened."""
+        """Return True: an archive without a store is refused on opening."""
         return True
 
     def names(self, prefix: str = "") -> list[str]:
@@ -162,7 +162,7 @@ class Archive:
             yield self._names[i]
 
     def collections(self) -> list[str]:
-        """Return the names of the folders in `collections`, with members of their own or as members."""
+        """Return the names of the folders in `collections`, which have members or are members."""
         found = set()
         for names in (self._between(format.COLLECTIONS + "/"), self.folders):
             for name in names:
@@ -173,16 +173,16 @@ class Archive:
         return sorted(found)
 
     def open(self, name: str) -> StoredMember | DeflatedMember | None:
-        """Open a member; None if there is none of this name.
+        """Open a member, or return None if it does not exist.
 
         Raises
         ------
         UnsafeError
             If the name leaves the store, or the member is compressed beyond the limits.
         UnsupportedError
-            If it is encrypted or compressed in another way.
+            If it is encrypted, or the method of compression is not supported.
         FormatError
-            If there are two of this name, or what the archive says about it is contradictory.
+            If two members have this name, or the records of the member contradict one another.
         """
         name_parts(name)
         member = self._members.get(name)
@@ -204,7 +204,7 @@ class Archive:
         return DeflatedMember(self._zip, member.info, file, path)
 
     def _refusal(self, name: str, info: zipfile.ZipInfo) -> DsError | None:
-        """Return why a member cannot be read, as far as the directory knows."""
+        """Return the reason why a member cannot be read, if it follows from the directory."""
         if name in self._twice:
             return FormatError("there are two members of this name")
         if info.flag_bits & ENCRYPTED:
@@ -224,10 +224,9 @@ class Archive:
         return None
 
     def unused(self, prefix: str = "") -> list[Unused]:
-        """Return what is in the archive but cannot be used, of all names that begin with a prefix.
+        """Return all unusable members whose names begin with a prefix.
 
-        Names are those in the archive. Whether the bytes of a member are what they should be is not known before they
-        are read.
+        Their names are those in the archive. Damaged bytes of a member are only detected when they are read.
         """
         found = list(self._unused)
         for name, member in self._members.items():
@@ -237,11 +236,11 @@ class Archive:
         return [one for one in found if one.name.startswith(self.root + prefix)] if prefix else found
 
     def total_size(self) -> int:
-        """Return the bytes of all files, as the archive announces them."""
+        """Return the bytes of all files together, according to the directory."""
         return sum(member.info.file_size for member in self._members.values())
 
     def close(self) -> None:
-        """Let go of the archive; bodies that are open stay valid."""
+        """Release the archive. Open bodies stay valid."""
         self._file = None
 
 
@@ -251,11 +250,11 @@ class Member(NamedTuple):
     Attributes
     ----------
     name : str
-        UTF-8 whether the flag says so or not, else the characters of the first PCs.
+        Decoded from UTF-8 if possible, even if the flag is not set; otherwise from code page 437.
     info : ZipInfo
-        What the directory says of it.
+        Its entry in the directory.
     end : int
-        Offset in the file at which something else starts: the next member, or the directory.
+        Offset in the file of the next member, or of the directory.
     """
 
     name: str
@@ -269,9 +268,9 @@ def open_zip(file: FileBody) -> zipfile.ZipFile:
     Raises
     ------
     FormatError
-        If it is no archive, or is damaged.
+        If it is not an archive, or is damaged.
     UnsupportedError
-        If it needs what `zipfile` has not.
+        If it needs a feature that `zipfile` does not have.
     """
     try:
         archive = zipfile.ZipFile(Stream(file))
@@ -294,9 +293,9 @@ def members_of(archive: zipfile.ZipFile) -> list[Member]:
     Raises
     ------
     FormatError
-        If one starts before another can be over.
+        If a member starts before the end of another one.
     UnsupportedError
-        If there are more parts of the archive.
+        If this file is one part of an archive.
     """
     infos = archive.infolist()
     order = sorted(range(len(infos)), key=lambda i: infos[i].header_offset)
@@ -324,12 +323,12 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 
 def data_start(file: FileBody, member: Member) -> int:
-    """Return the offset of the first byte of a member behind its local header.
+    """Return the offset of the first byte of a member, after its local header.
 
     Raises
     ------
     FormatError
-        If the header is not that of the member, or the bytes do not end before something else starts.
+        If the header is not that of the member, or the member overlaps the next one.
     """
     info = member.info
     end = info.header_offset + _LOCAL.size
@@ -345,11 +344,11 @@ def data_start(file: FileBody, member: Member) -> int:
     return start
 
 
-def judge(members: list[Member]) -> tuple[list[Member], list[Unused]]:
-    """Tell members that can be used from those that cannot; what file managers leave behind is neither.
+def split_usable(members: list[Member]) -> tuple[list[Member], list[Unused]]:
+    """Separate usable members from unusable ones. Leftovers of file managers are in neither list.
 
-    The names of the first stay in the folder into which the archive is unpacked. They have forward slashes, those of
-    folders one at their end.
+    Usable names stay inside the folder into which the archive is unpacked. They have forward slashes, and those of
+    folders have one at the end.
     """
     used, unused = [], []
     for member in members:
@@ -364,7 +363,7 @@ def judge(members: list[Member]) -> tuple[list[Member], list[Unused]]:
 
 
 def _clean_name(member: Member) -> str:
-    """Return the name of a member with forward slashes and without `./` before it."""
+    """Return the name of a member with forward slashes and without a leading `./`."""
     name = member.name.replace("\\", "/")
     if name.startswith("/") or _DRIVE.match(name):
         raise UnsafeError("an absolute name")
@@ -386,12 +385,12 @@ def _clean_name(member: Member) -> str:
 
 
 def check_spelling(names: list[str]) -> None:
-    """Check that names stay apart where file systems do not tell upper case from lower case.
+    """Check that all names stay distinct on file systems that ignore case.
 
     Raises
     ------
     UnsafeError
-        If two of them would fall together, or a file would have to be a folder, too.
+        If two names would become one, or a file would also have to be a folder.
     """
     spelled: dict[str, str] = {}
     files = set(names)
@@ -408,7 +407,7 @@ def check_spelling(names: list[str]) -> None:
 
 
 def find_root(members: list[Member]) -> str:
-    """Return the folder that is the root of the store, with a slash at its end; empty if that is the whole archive.
+    """Return the folder that is the root of the store, with a slash at its end; empty for the archive itself.
 
     Raises
     ------
@@ -427,4 +426,4 @@ def find_root(members: list[Member]) -> str:
             raise FormatError(f"more than one store: {', '.join(sorted(roots))}")
         if roots:
             return roots.pop()
-    raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store")
+    raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: not a ZDS store")

@@ -31,17 +31,17 @@ from .roots import Folder, StoreRoot, is_litter
 
 METHODS = {"store": zipfile.ZIP_STORED, "deflate": zipfile.ZIP_DEFLATED}
 ALIGNMENT = 4096
-"""Bytes at a multiple of which data.jsonl starts in an archive, so that it can be mapped alone."""
+"""data.jsonl starts at a multiple of this number of bytes in an archive, so that it can be mapped by itself."""
 PADDING = 0xD935
-"""The extra field that fills the space before it; the one that `zipalign` writes."""
+"""Type of the extra field that aligns a member; `zipalign` writes the same."""
 HEADER_SIZE = 30
-"""Bytes before a file, without its name."""
+"""Bytes of a local header, without the name."""
 LARGE = 1 << 30
-"""Bytes of a file from which on there is room for sizes of 4 GiB and more."""
+"""Files of at least this size, in bytes, get a header for sizes of 4 GiB and more."""
 LARGE_HEADER_SIZE = 20
-"""Bytes of that room."""
+"""Additional bytes of such a header."""
 EPOCH = datetime(1980, 1, 1)
-"""The first time that an archive can tell of."""
+"""The earliest time that an archive can store."""
 
 
 def pack(
@@ -53,31 +53,31 @@ def pack(
     durable: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    r"""Put a store that lies in a folder into an archive.
+    r"""Pack the store in a folder into an archive.
 
-    The archive appears when it is whole; one of the same name is replaced. It is the same to the byte whenever the same
-    store is packed. It gets what a reader would see: a line of data.jsonl that is not complete is left out with a
-    warning, and so is an index that does not fit. Locks, temporary, torn and hidden files are left out, too.
+    The archive is written atomically; an existing one of this name is replaced. Packing the same store always gives the
+    same bytes. The archive contains the store as a reader sees it: an incomplete last line of data.jsonl is left out
+    with a warning, and so is an index that does not fit. Locks, temporary, torn and hidden files are left out, too.
 
     Parameters
     ----------
     folder : str or PathLike
     archive : str or PathLike
     compression : str
-        "store": as they are, so that they can be read in place. "deflate": compressed.
+        "store": no compression, so that files can be read in place. "deflate": compressed.
     stamp : datetime
-        The time of all members, by default the first one that an archive can tell of.
+        The time of all members, by default the earliest one that an archive can store.
     durable : bool
         Flush the archive and its folder to the disk.
     progress : callable, optional
-        Called with the bytes done and the bytes in all.
+        Called with the bytes done and the bytes in total.
 
     Raises
     ------
     FormatError
-        If the folder holds no store.
+        If the folder does not contain a store.
     UnsupportedError
-        If an archive cannot hold it.
+        If an archive cannot represent it.
     OSError
         If a file cannot be read, or the archive cannot be written; FileNotFoundError if the folder does not exist.
 
@@ -96,15 +96,15 @@ def pack(
     if compression not in METHODS:
         raise ValueError(f'compression={compression!r}, expected "store" or "deflate"')
     if not 1980 <= stamp.year <= 2107:
-        raise UnsupportedError(f"the year {stamp.year}; archives tell of years from 1980 to 2107")
+        raise UnsupportedError(f"the year {stamp.year}; archives can store years from 1980 to 2107")
     place = Folder(folder)
     if not place.is_store():
         if not os.path.exists(place.path):
             raise explained(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.path))
-        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=place.path)
+        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: not a ZDS store", path=place.path)
     for one in place.unused():
         if not _is_skipped(one.name):
-            Faults().tell(place.path, f"left out {one}")
+            Faults().report(place.path, f"left out {one}")
     target = Target(archive, durable=durable)
     names = _chosen(place, target.final)
     advance = Advance(progress, 0 if progress is None else sum(_size_of(place, name) for name in names))
@@ -120,7 +120,7 @@ def pack(
 
 
 def _is_skipped(name: str) -> bool:
-    """Return whether a file is not part of the store: hidden, temporary, a lock, or a torn end."""
+    """Return whether a file is not part of the store: a hidden or temporary file, a lock, or a torn end."""
     parts = name.split("/")
     return (
         any(part.startswith(".") for part in parts)
@@ -131,7 +131,7 @@ def _is_skipped(name: str) -> bool:
 
 
 def _chosen(place: Folder, archive: str) -> list[str]:
-    """Return the names of all members in their order; those of folders that would else be lost end in a slash."""
+    """Return the names of all members in order. Empty folders have names with a slash at the end."""
     own = os.path.realpath(archive)
     files = [name for name in place.names() if not _is_skipped(name)]
     with_data = {name.removesuffix(format.DATA) + format.INDEX for name in files if _is_data(name.split("/"))}
@@ -160,7 +160,7 @@ def _rank(name: str) -> tuple[Any, ...]:
 
 
 def _size_of(place: Folder, name: str) -> int:
-    """Return the bytes of a file, of whatever does not stay there 0."""
+    """Return the bytes of a file, or 0 if it has vanished."""
     try:
         return os.stat(os.path.join(place.path, name)).st_size
     except OSError:
@@ -168,7 +168,7 @@ def _size_of(place: Folder, name: str) -> int:
 
 
 def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime, advance: Advance) -> None:
-    """Put one file into the archive, data.jsonl together with its index, as a reader sees them."""
+    """Add one file to the archive. data.jsonl is added together with its index, as readers see them."""
     if name.endswith("/"):
         _write(archive, name, (), 0, stamp)
         return
@@ -189,10 +189,10 @@ def _add(archive: zipfile.ZipFile, place: Folder, name: str, stamp: datetime, ad
 def _write(
     archive: zipfile.ZipFile, name: str, blocks: Iterable[bytes], size: int, stamp: datetime, alignment: int = 1
 ) -> None:
-    """Write a member of `size` bytes; if it is not compressed, they start at a multiple of `alignment`."""
+    """Write a member of `size` bytes. If it is not compressed, they start at a multiple of `alignment`."""
     time = (stamp.year, stamp.month, stamp.day, stamp.hour, stamp.minute, stamp.second)
     info = zipfile.ZipInfo(name, time)
-    info.create_system = 3  # Unix, whose permissions follow
+    info.create_system = 3  # Unix, for the permissions below
     info.external_attr = (stat.S_IFDIR | 0o755 if name.endswith("/") else stat.S_IFREG | 0o644) << 16
     info.compress_type = archive.compression if size else zipfile.ZIP_STORED
     large = size >= LARGE
@@ -207,13 +207,13 @@ def _write(
     with archive.open(info, "w", force_zip64=large) as member:
         for block in blocks:
             done += member.write(block)
-    info.extra = b""  # which the directory does not need
+    info.extra = b""  # the directory does not need it
     if done != size:
         raise TruncatedError(f"{name!r} has {done} bytes, expected {size}")
 
 
 def _is_data(parts: list[str]) -> bool:
-    """Return whether a file is data.jsonl of a collection whose name the format allows."""
+    """Return whether a file is the data.jsonl of a collection with an allowed name."""
     return parts[::2] == [format.COLLECTIONS, format.META] and parts[3:] == [format.DATA] and format.is_name(parts[1])
 
 
@@ -225,27 +225,27 @@ def unpack(
     max_ratio: int = MAX_RATIO,
     progress: Progress | None = None,
 ) -> None:
-    r"""Put the store in an archive into a folder.
+    r"""Unpack the store in an archive into a folder.
 
-    The folder appears when it is whole. An archive is refused before anything is written if it has a member that would
-    not come to lie in the folder, a link, or two files that would come to lie in one place. Checksums are compared.
+    The folder appears when it is complete. Before anything is written, an archive is refused if it has a member outside
+    of the folder, a link, or two files with the same path. Checksums are compared.
 
     Parameters
     ----------
     archive : str or PathLike
     folder : str or PathLike
-        It must not exist, or be empty.
+        It must be empty, or not exist.
     max_size : int
-        Bytes of all files together.
+        Maximum number of bytes of all files together.
     max_ratio : int
-        How many times its compressed size a member of more than 16 MiB may have.
+        Maximum ratio of size and compressed size of a member of more than 16 MiB.
     progress : callable, optional
-        Called with the bytes done and the bytes in all.
+        Called with the bytes done and the bytes in total.
 
     Raises
     ------
     FileExistsError
-        If there is something in the folder.
+        If the folder is not empty.
     UnsafeError
         If the archive could do harm, or is larger than allowed.
     FormatError, UnsupportedError, IntegrityError
@@ -275,7 +275,7 @@ def unpack(
     except DsError as error:
         raise error.at(path=place.path)
     for one in place.unused():
-        Faults().tell(place.path, f"left out {one}")
+        Faults().report(place.path, f"left out {one}")
     with naming(folder), WorkFolder(final, "unpacked", 0o777) as written:
         _write_files(place, written, Advance(progress, size))
         _move(written, final)
@@ -298,7 +298,7 @@ def _write_files(place: Archive, folder: str, advance: Advance) -> None:
 
 
 def _move(written: str, final: str) -> None:
-    """Give a folder its name, at which there may be an empty one."""
+    """Rename a folder to its final name. An empty folder of this name is replaced."""
     if is_folder(final):
         os.chmod(written, stat.S_IMODE(os.stat(final).st_mode))
         if os.name == "nt":
@@ -313,11 +313,11 @@ class Snapshot:
     Attributes
     ----------
     lines : Body
-        The whole lines of data.jsonl.
+        The complete lines of data.jsonl.
     newline : bytes
-        What the last one lacks at its end: nothing, or a line feed.
+        The missing end of the last line: a line feed, or nothing.
     index : bytes or None
-        The content of an index.bin; None if the collection has none.
+        The bytes of index.bin; None if the collection has none.
     """
 
     lines: Body
@@ -337,10 +337,10 @@ class Snapshot:
 
 
 def snapshot(place: StoreRoot, collection: str, faults: Faults) -> Snapshot | None:
-    """Return a collection as it is now, while a writer may be at work; None if it has no data.jsonl.
+    """Return the current state of a collection, also while another process writes it; None if it has no data.jsonl.
 
-    A last line without a line feed counts if it is a JSON object; else it is left out and reported to `faults`, as
-    is an index that is wrong. All lines are compared with what the index says of them.
+    A last line without a line feed counts if it is a JSON object. Otherwise it is left out and reported to `faults`, as
+    is an invalid index. All lines are compared with the index.
     """
     files = open_files(place, collection)
     if files.data is None:
@@ -352,19 +352,19 @@ def snapshot(place: StoreRoot, collection: str, faults: Faults) -> Snapshot | No
 
 
 def _whole_lines(data: Body, faults: Faults) -> tuple[Body, bytes]:
-    """Return the lines that count, and what the last one lacks at its end."""
+    """Return the lines that count, and the missing end of the last one."""
     tail = last_line(data)
     end = data.size - len(tail)
     if not tail:
         return data, b""
     if check_line(tail if end else tail.removeprefix(format.BOM))[0] == VALID:
         return data, b"\n"
-    faults.tell(data.name, f"a torn line of {len(tail)} bytes at the end, left out", offset=end)
+    faults.report(data.name, f"a torn line of {len(tail)} bytes at the end, left out", offset=end)
     return data.section(0, end), b""
 
 
 def _fitting(lines: Body, files: LineFiles, found: Body, faults: Faults) -> bytes | None:
-    """Return the content of an index if it fits, else of one that does; None if there can be none."""
+    """Return the bytes of an index if it fits the lines, otherwise those of a new one; None if it cannot be written."""
     stored: bytes = found.read(0, found.size)
     table = Table()
     base = 0

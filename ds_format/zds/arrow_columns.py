@@ -1,23 +1,23 @@
-"""Documents as columns of Arrow, in batches, for all who read Arrow streams.
+"""Documents as columns of Arrow, in batches, for every program that reads Arrow streams.
 
-An object with `__arrow_c_stream__` can be given to pyarrow, polars, pandas, DuckDB and others. Documents need not be
-alike, columns must be: so they are read twice, first for the types (`Shape`), then for the values. Each row is one
-document; what it lacks is null. The type of a column holds each value of its field exactly:
+pyarrow, polars, pandas, DuckDB and others accept an object with `__arrow_c_stream__`. Documents may differ in their
+fields, columns may not. So the documents are read twice: first for the types (`Shape`), then for the values. A row is a
+document; a missing field is null. The type of a column represents every value of its field exactly:
 
 ============================  ======================================================
-nothing but null              null
+only null                     null
 booleans                      bool
 integers                      int64; uint64 if none is negative and one needs it
 floats; integers among them   float64, if each integer is exact as one
 texts                         string
-lists                         list of what their items were
-objects                       struct of what their members were
+lists                         list of the type of their items
+objects                       struct of the types of their members
 anything else                 string with the value as JSON
 ============================  ======================================================
 
-"Anything else" are fields of several kinds, integers beyond 64 bits, integers that no float64 holds beside floats,
-objects with more than 1000 different members or with none at all or with a NUL in a name, which ends a name in Arrow,
-and what lies more than 32 levels deep.
+"Anything else" means: fields with values of several types, integers beyond 64 bits, integers together with floats if
+float64 cannot represent them, objects without members or with more than 1000 different ones, objects with a NUL in the
+name of a member, which ends a name in Arrow, and values nested more than 32 levels deep.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from .faults import ZdsWarning
 from .format import ID
 
 ROWS = 2048
-"""Documents that become one batch. DuckDB works on as many at a time."""
+"""Documents in a batch. DuckDB processes the same number at a time."""
 Item = TypeVar("Item")
 MAX_MEMBERS = 1000
-"""More different members than this are data, not the names of columns."""
+"""Maximum number of different members of a struct. If there are more, they are data and not names of columns."""
 MAX_DEPTH = 32
-"""Readers of Arrow data recurse, and not all of them bound it."""
+"""Maximum depth of a type. Readers of Arrow data recurse, and not all of them limit the depth."""
 EXACT = 1 << 53
-"""Up to here float64 holds all integers."""
+"""float64 represents all integers up to this one."""
 Convert = Callable[[Any], Any]
 
 
@@ -64,16 +64,16 @@ def chunks(items: Iterable[Item], n: int) -> Iterator[list[Item]]:
 
 
 class Columns:
-    """Documents that can be read again and again, as a stream of Arrow batches.
+    """Documents as a stream of Arrow batches. They are read again for each stream.
 
     Parameters
     ----------
     scan : callable
-        `f() -> iterable of documents`; the same ones, each time.
+        `f() -> iterable of documents`; always the same ones.
     names : sequence of str, optional
         The columns. By default `_id` and all fields that occur.
     schema : pyarrow.Schema, optional
-        Their types. Values are cast to them, if nothing is lost thereby. By default what the values need, see `Shape`.
+        Their types. Values are cast to them if nothing is lost. By default the types that the values need, see `Shape`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Columns:
 
     @functools.cached_property
     def _types(self) -> tuple[Any, list[Convert | None]]:
-        """The schema, and for each column what has to be done to its values."""
+        """The schema, and for each column the function that converts its values, or None."""
         arrow = library("pyarrow", "ds-format-cython[arrow]")
         if self._given is not None:
             return self._given, [None] * len(self._given)
@@ -102,8 +102,8 @@ class Columns:
         shapes = [(name, found.get(name, Shape())) for name in names]
         texts = [text for name, shape in shapes for text in shape.texts(name)]
         if texts:
-            told = ", ".join(texts[:10]) + ", ..." * (len(texts) > 10)
-            message = f"no Arrow type holds all values of these fields; they become JSON texts: {told}"
+            listed = ", ".join(texts[:10]) + ", ..." * (len(texts) > 10)
+            message = f"no Arrow type holds all values of these fields; they become JSON texts: {listed}"
             warnings.warn(on_one_line(message), ZdsWarning, stacklevel=2)
         types = [arrow.string() if name == ID else shape.arrow_type(arrow) for name, shape in shapes]
         return arrow.schema(list(zip(names, types, strict=True))), [shape.convert() for _, shape in shapes]
@@ -119,7 +119,7 @@ class Columns:
         Raises
         ------
         UnsupportedError
-            If a value does not fit the type that was given for its column, or a field has no name that Arrow knows.
+            If a value does not fit the given type of its column, or the name of a field contains a NUL.
         """
         arrow, (schema, converts) = library("pyarrow", "ds-format-cython[arrow]"), self._types
         names = schema.names
@@ -146,14 +146,14 @@ class Columns:
 
 
 def arrow_stream(store: Any, requested_schema: Any = None) -> Any:
-    """Return the documents of a store as the C stream of Arrow; what its `__arrow_c_stream__` returns.
+    """Return the documents of a store as a C stream of Arrow. This is `__arrow_c_stream__` of a store.
 
     Parameters
     ----------
     store : ZDSStore
         Or anything with a method `scan`.
     requested_schema : PyCapsule, optional
-        As Arrow's protocol has it.
+        As in Arrow's protocol.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def _array(arrow: Any, field: Any, values: list[Any], documents: list[Document],
 
 
 def _fit(arrow: Any, kind: Any, values: list[Any], is_given: bool) -> Any:
-    """Return values as an array of a type; others are cast if nothing is lost, such as texts to times."""
+    """Return values as an array of a type. Others are cast if nothing is lost, such as texts to times."""
     if is_given and _has_fractions(arrow.types, kind, values):
         raise arrow.ArrowInvalid("a number is not whole")
     try:
@@ -194,7 +194,7 @@ def _fit(arrow: Any, kind: Any, values: list[Any], is_given: bool) -> Any:
 
 
 def _has_fractions(types: Any, kind: Any, values: Iterable[Any]) -> bool:
-    """Return whether integers are wanted where others are: pyarrow would cut them off and say nothing."""
+    """Return whether numbers with fractions would become integers: pyarrow would truncate them silently."""
     if types.is_integer(kind):
         return any(type(value) is float and not value.is_integer() for value in values)
     if types.is_struct(kind):
@@ -206,12 +206,12 @@ def _has_fractions(types: Any, kind: Any, values: Iterable[Any]) -> bool:
 
 
 class Shape:
-    """What the values of a field were.
+    """The types that occur among the values of a field, from which its Arrow type follows.
 
     Parameters
     ----------
     depth : int
-        How many objects and lists it lies in.
+        Number of objects and lists that contain the field.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class Shape:
         self.members: dict[str, Shape] = {}
 
     def add(self, values: Sequence[Any]) -> None:
-        """Look at more values; null means nothing."""
+        """Include more values. Null is ignored."""
         kinds = set(map(type, values))
         kinds.discard(NoneType)
         self.kinds |= kinds
@@ -248,7 +248,7 @@ class Shape:
 
     @property
     def is_text(self) -> bool:
-        """Whether no Arrow type but text, as JSON, holds all values."""
+        """Whether only text, as JSON, can represent all values."""
         kinds = self.kinds
         if kinds == {int}:
             return self.low < -1 << 63 or self.high >= 1 << (64 if self.low >= 0 else 63)
@@ -282,7 +282,7 @@ class Shape:
         return arrow.bool_() if bool in self.kinds else arrow.string()
 
     def convert(self) -> Convert | None:
-        """Return a function that makes of a value what the Arrow type takes; None if nothing has to be done."""
+        """Return a function that converts a value for the Arrow type; None if values stay as they are."""
         if self.is_text:
             return _text
         if self.items is not None:
@@ -290,7 +290,7 @@ class Shape:
         return _members({name: shape.convert() for name, shape in self.members.items()})
 
     def texts(self, name: str) -> list[str]:
-        """Return which fields become text though they are none, with their kinds, for a message."""
+        """Return the fields that become text although they have other types, for a message."""
         if self.is_text:
             return [f"{name} ({', '.join(sorted(kind.__name__ for kind in self.kinds))})"]
         inner = {f"{name}[]": self.items} if self.items else {f"{name}.{key}": at for key, at in self.members.items()}
@@ -298,12 +298,12 @@ class Shape:
 
 
 def shapes_of(chunks: Iterable[Sequence[dict[str, Any]]]) -> dict[str, Shape]:
-    """Return what the fields of documents were, in the order in which they came.
+    """Return the shapes of all fields of documents, in order of appearance.
 
     Parameters
     ----------
     chunks : iterable of sequence of dict
-        Documents; of each chunk all columns are made at once.
+        Documents. All columns of a chunk are processed together.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ready-made lines, checked and added to a collection, as lines or as files of their own: all of them, or none."""
+"""Adding existing lines of JSON to a collection, as lines or as separate files: checked first, all of them or none."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Check = Callable[[Document], None]
 
 
 class BinaryFile(Protocol):
-    """A file that is open for reading bytes."""
+    """A file opened for reading bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to `size` bytes; none at the end."""
+        """Return up to `size` bytes, and none at the end."""
 
 
 def blocks_of(source: bytes | bytearray | memoryview | BinaryFile) -> Iterator[Any]:
-    """Iterate over blocks of lines, each of which ends with a line feed, except perhaps the last one.
+    """Iterate over blocks of lines. Each block ends with a line feed, except perhaps the last one.
 
-    Lines that end with CR LF come with LF alone.
+    Lines that end with CR LF are changed to end with LF.
 
     Raises
     ------
@@ -68,30 +68,30 @@ def _without_returns(block: bytes) -> bytes:
 def write_lines(writer: LineWriter, source: Any, name: str, check: Check | None = None) -> int:
     """Add lines to a collection as they are.
 
-    To a new file, each block is written when it was checked. To one that others read already nothing is written before
-    all is checked, for which the lines of a file go into another file first.
+    In a new file, each block is written as soon as it is checked. If others already read the file, nothing is written
+    before everything is checked. For this, the lines of a source file are first written to a temporary file.
 
     Parameters
     ----------
     writer : LineWriter
     source : bytes, bytearray, memoryview or file
-        Lines of JSON, each a document with its `_id`. The last one may lack its line feed.
+        Lines of JSON. Each is a document with its `_id`. The last one may have no line feed.
     name : str
-        What the source is called in errors.
+        Name of the source in errors.
     check : callable, optional
-        Called with each document; may raise.
+        Called with each document; may raise an exception.
 
     Returns
     -------
     int
-        The lines.
+        Number of lines.
 
     Raises
     ------
     FormatError
-        If a line is no document; it names line and byte. Nothing is added then.
+        If a line is not a document; the message names line and byte. Then nothing is added.
     OSError
-        If writing fails. Nothing is added then.
+        If writing fails. Then nothing is added.
     """
     start = writer.end_of_lines()
     n = writer.table.n
@@ -108,12 +108,12 @@ def write_lines(writer: LineWriter, source: Any, name: str, check: Check | None 
 
 
 def checked(table: Table, source: Any, start: int, name: str, check: Check | None) -> Iterator[tuple[int, Any]]:
-    """Iterate over blocks of whole lines, of which a table has got the ids, and their places behind `start`, in bytes.
+    """Add the ids of lines to a table, and iterate over blocks of lines and their positions, from `start` on, in bytes.
 
     Raises
     ------
     FormatError
-        If a line is no document; it names line and byte.
+        If a line is not a document; the message names line and byte.
     """
     place, line = start, 1
     before = table.n
@@ -132,7 +132,7 @@ def checked(table: Table, source: Any, start: int, name: str, check: Check | Non
 
 
 def _write_at_once(writer: LineWriter, source: Any, start: int, name: str, check: Check | None) -> int:
-    """Write each block when it was checked; return where they end."""
+    """Write each block as soon as it is checked; return the end of the lines."""
     stop = start
     for place, data in checked(writer.table, source, start, name, check):
         writer.write(place, data)
@@ -141,7 +141,7 @@ def _write_at_once(writer: LineWriter, source: Any, start: int, name: str, check
 
 
 def _write_checked(writer: LineWriter, source: Any, start: int, name: str, check: Check | None) -> int:
-    """Write when all was checked; return where it ends."""
+    """Write all blocks after everything is checked; return the end of the lines."""
     stop = start
     if isinstance(source, bytes | bytearray | memoryview):
         blocks = []
@@ -163,16 +163,16 @@ def _write_checked(writer: LineWriter, source: Any, start: int, name: str, check
 def write_documents(
     place: Folder, collection: str, docs: DocFiles, source: Any, name: str, check: Check | None, durable: bool
 ) -> tuple[int, list[str]]:
-    """Add lines as they are, each as the file of a document; of several with one id the last one counts.
+    """Add lines as they are, each as the file of a document. If several have the same id, the last one counts.
 
-    They are written into a folder beside `docs` while they are checked, and get their names when all are right.
+    The files are written into a folder next to `docs` while they are checked, and renamed if all are valid.
 
     Parameters
     ----------
     place : Folder
     collection : str
     docs : DocFiles
-        Gets the ids.
+        Gets the new ids.
     source, name, check
         As for `write_lines`.
     durable : bool
@@ -181,18 +181,18 @@ def write_documents(
     Returns
     -------
     n : int
-        The lines.
+        Number of lines.
     ids : list of str
-        What they are about.
+        Their ids.
 
     Raises
     ------
     FormatError
-        If a line is no document; it names line and byte. Nothing is added then.
+        If a line is not a document; the message names line and byte. Then nothing is added.
     UnsupportedError
-        If an id cannot be the name of a file. Nothing is added then.
+        If an id cannot be the name of a file. Then nothing is added.
     OSError
-        If writing fails. Nothing is added then, unless a file cannot even be renamed.
+        If writing fails. Then nothing is added, unless renaming itself fails.
     """
     table, n = Table(), 0
     final = os.path.join(place.path, *format.docs_name(collection).split("/"))
@@ -215,7 +215,7 @@ def write_documents(
         os.makedirs(final, exist_ok=True)
         for path, target in targets.items():
             os.replace(path, target)
-            docs.note(ids[path])
+            docs.add(ids[path])
         if durable and targets:
             files.sync_folder(next(iter(targets.values())))
     return n, list(ids.values())

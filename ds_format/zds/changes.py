@@ -1,4 +1,4 @@
-"""A collection that is open for writing: its lock, its lines, its files of documents, and what is told about it."""
+"""A collection opened for writing: its lock, its lines, its files of documents, and its manifest."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ from .store_access import WritableStore
 
 
 class Changes:
-    """A collection that is open for writing.
+    """A collection opened for writing.
 
     Parameters
     ----------
     workspace : WritableStore
     collection : str
     is_new : bool
-        Begin without documents. What is there stays until the first `flush`, but for files of documents if the layout
-        is "docs": these go at once.
+        Start without documents. The existing lines stay until the first `flush`. If the layout is "docs", existing
+        files of documents are removed at once.
     layout : {"jsonl", "docs"} or None
-        Whether documents become lines of data.jsonl or files of their own; None: whichever stands there.
+        Store documents as lines of data.jsonl or as separate files; None: use the existing layout.
     is_strict : bool
+        For a collection without a manifest: require one schema of all documents.
         For a collection that has no manifest: let all documents have one schema.
     policy : str
-        What to do with the index, one of `index_bin.POLICIES`.
+        Use of the index, one of `index_bin.POLICIES`.
     faults : Faults
     durable : bool
-        Flush to the disk whenever something is flushed.
+        Flush to the disk with each `flush`.
 
     Attributes
     ----------
     lines : LineWriter or NoLines
-        The latter if there is no data.jsonl, and none is written.
+        `NoLines` if there is no data.jsonl, and none will be written.
     docs : DocFiles
     """
 
@@ -62,7 +63,7 @@ class Changes:
         self._workspace, self._place, self._collection = workspace, place, collection
         self._is_new, self._faults, self._durable = is_new, faults, durable
         self._is_released = False
-        self._told: dict[str, str] = {}
+        self._facts_to_add: dict[str, str] = {}
         self._data_path = place.locate(format.data_name(collection))
         self._meta = os.path.dirname(self._data_path)
         self._lock = Lock(place.locate(format.lock_name(collection)), f"{place.path}: {collection}", in_own_folder=True)
@@ -80,19 +81,19 @@ class Changes:
                 layout = layout or layout_of(place, collection, self.docs) or LINES
             else:
                 layout, self._is_new = choose_layout(layout, place, collection, self.docs)
-            if self._tells:
+            if self._has_manifest:
                 place.locate(format.manifest_name(collection))
             os.makedirs(self._meta, exist_ok=True)
             sweep(self._meta, (format.DOCS,))
-            self._into: LineWriter | None = None  # where documents are put; files of their own if None
+            self._into: LineWriter | None = None  # target of new documents; None for separate files
             self.lines = self._open_lines(layout, policy)
         except BaseException:
             self._unlock()
             raise
 
     @property
-    def _tells(self) -> bool:
-        """Whether there will be a manifest; one that cannot be read stays as it is."""
+    def _has_manifest(self) -> bool:
+        """Whether a manifest is written. One that cannot be read is left unchanged."""
         return self._facts is not None or self._is_new
 
     def _open_lines(self, layout: str, policy: str) -> LineWriter | NoLines:
@@ -113,12 +114,12 @@ class Changes:
         return NoLines()
 
     def put(self, id: str | None, document: Document) -> None:
-        """Add a document, in place of one with the same id.
+        """Add a document. It replaces one with the same id.
 
         Raises
         ------
         UnsupportedError
-            If it cannot be written; nothing has changed then.
+            If it cannot be written. Then nothing has changed.
         """
         self._check(document)
         if self._into is not None:
@@ -134,12 +135,12 @@ class Changes:
             self._schema = schema_of(document)
 
     def put_all(self, documents: Iterable[Any]) -> int:
-        """Add documents with `_id`, or pairs of id and document, and return how many.
+        """Add documents with `_id`, or pairs of id and document, and return their number.
 
         Raises
         ------
         UnsupportedError
-            If one cannot be written; those before it have been added.
+            If one cannot be written. Those before it have been added.
         """
         if self._into is not None and not self._is_strict and not self.docs.names:
             self._changed = True
@@ -152,7 +153,7 @@ class Changes:
         return n
 
     def write_lines(self, source: Any, name: str) -> int:
-        """Add lines as they are, all or none of them; see `bulk.write_lines` and `bulk.write_documents`."""
+        """Add lines as they are, all or none; see `bulk.write_lines` and `bulk.write_documents`."""
         lines = self._into
         check: Callable[[Document], None] | None = self._check_in_turn if self._is_strict else None
         self._changed = True
@@ -178,7 +179,7 @@ class Changes:
         return found
 
     def _check(self, document: Document) -> None:
-        """Raise an UnsupportedError if a document has not the schema of the others, and has to."""
+        """Raise an UnsupportedError if all documents must have one schema, and this one has another."""
         if not self._is_strict:
             return
         if self._schema is None:
@@ -186,9 +187,9 @@ class Changes:
             if first is None:
                 return
             self._schema = schema_of(first)
-        told = difference(self._schema, schema_of(document))
-        if told is not None:
-            raise UnsupportedError(f"the manifest demands one schema: {told}", path=self._place.path)
+        conflict = difference(self._schema, schema_of(document))
+        if conflict is not None:
+            raise UnsupportedError(f"the manifest demands one schema: {conflict}", path=self._place.path)
 
     def _check_in_turn(self, document: Document) -> None:
         self._check(document)
@@ -196,17 +197,17 @@ class Changes:
             self._schema = schema_of(document)
 
     def describe(self, facts: dict[str, str]) -> None:
-        """Have zds.json say something of the store, when this is closed."""
-        self._told |= facts
+        """Add facts about the store to zds.json on closing."""
+        self._facts_to_add |= facts
         self._changed = True
 
     def flush(self, durable: bool) -> None:
-        """Hand all changes to the system; see `LineWriter.flush`."""
+        """Write all changes to the operating system; see `LineWriter.flush`."""
         self.lines.flush(durable)
         self._drop_shadowed(durable)
 
     def _drop_shadowed(self, durable: bool) -> None:
-        """Remove the files of documents that now are lines."""
+        """Remove the files of documents that are lines now."""
         if self._old_docs:
             old = DocFiles(self._place, self._collection, self._faults)
             for id in self._old_docs:
@@ -217,37 +218,38 @@ class Changes:
         self._shadows.clear()
 
     def compact(self) -> None:
-        """Flush, and leave nothing in data.jsonl but one line for each id."""
+        """Flush, and reduce data.jsonl to one line for each id."""
         self.lines.compact()
         self._changed = self._changed or self.lines.is_unfinished
         self._drop_shadowed(self._durable)
 
     def close(self) -> None:
-        """Write all that is not written yet, and let others write.
+        """Write all pending changes, and allow other writers.
 
         Raises
         ------
         OSError
-            If something cannot be written; the collection is open then as before.
+            If something cannot be written. Then the collection stays open.
         """
-        if (self._changed or self.lines.is_unfinished) and not self._is_released:  # also after a refused first document
+        if (self._changed or self.lines.is_unfinished) and not self._is_released:  # or the first one was refused
             if self.lines.is_unfinished:
                 self.lines.finish()
             self._drop_shadowed(self._durable)
-            self._tell()
+            self._write_facts()
             self._workspace.changed = True
         self.release()
 
-    def _tell(self) -> None:
+    def _write_facts(self) -> None:
         """Write manifest.json and zds.json."""
         count = len(self.lines) + sum(id not in self.lines for id in self.docs.ids)
-        if self._tells:
+        if self._has_manifest:
             facts = self._facts or {}
             manifest.write_manifest(self._place, self._collection, facts, count, self._is_strict, self._durable)
-        manifest.write_store(self._place, self._workspace.name, {self._collection: count}, self._durable, self._told)
+        counts = {self._collection: count}
+        manifest.write_store(self._place, self._workspace.name, counts, self._durable, self._facts_to_add)
 
     def release(self) -> None:
-        """Let others write, and forget what was not flushed."""
+        """Discard all changes that were not flushed, and allow other writers."""
         if self._is_released:
             return
         self._is_released = True
@@ -257,6 +259,6 @@ class Changes:
 
     def _unlock(self) -> None:
         for path in (self._meta, os.path.dirname(self._meta)):
-            with contextlib.suppress(OSError):  # it is not empty, but for a collection that was given up
+            with contextlib.suppress(OSError):  # only the folder of an abandoned new collection is empty
                 os.rmdir(path)
         self._lock.release(remove=True)

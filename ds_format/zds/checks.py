@@ -1,4 +1,4 @@
-"""The checks of one kind of file each: data.jsonl, index.bin next to it, and the folder `docs`."""
+"""Checks of single files: data.jsonl, index.bin next to it, and the folder `docs`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .lines import ODD, LineFault, whole_lines
 from .roots import StoreRoot, is_litter
 
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))])
-"""Names that no file can have on Windows, whatever follows behind a dot."""
+"""Names that no file can have on Windows, with any suffix."""
 LONG = 100_000_000
-"""Bytes of the longest line that the specification of the format recommends."""
+"""Maximum bytes of a line that the specification of the format recommends."""
 CHUNK = 1 << 16
-"""Ids that are looked at at once."""
+"""Number of ids that are processed at a time."""
 _COMPACT = b'{"' + format.ID.encode() + b'":"'
 
 
@@ -38,16 +38,16 @@ class LineCheck:
     findings : Findings
     collection : str
     strict : bool
-        Warn also of what is allowed, but not understood by all programs.
+        Also warn of content that is allowed, but not supported by all programs.
     check_schema : callable, optional
-        Takes a document, and returns what is wrong with its schema.
+        Takes a document, and returns a description of the fault in its schema, or None.
 
     Attributes
     ----------
     table : Table
-        The ids, each with the place of its last line.
+        The ids, each with the position of its last line.
     superseded : list of tuple
-        The first of the lines whose id an earlier line has.
+        The first lines whose id an earlier line has.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LineCheck:
         self._strict, self._check_schema = strict, check_schema
 
     def run(self, advance: Advance) -> None:
-        """Check all lines, and the ids among one another."""
+        """Check all lines, and compare their ids."""
         advance.total += self._file.size
         base, line, size = 0, 1, self._file.size
         for data in whole_lines(self._file.blocks()):
@@ -76,19 +76,19 @@ class LineCheck:
                 if fault[0] == kernel.SUPERSEDED:
                     self.superseded += [fault] if len(self.superseded) < SHOWN else []
                 elif fault[0] != kernel.NO_NEWLINE or fault[1] not in left_out:
-                    self._tell(fault, data, base, line)
+                    self._report(fault, data, base, line)
             line = self._check_documents(data, base, line, left_out)
             base = end
             advance.add(len(data))
         self._check_ids()
 
-    def tell_superseded(self, severity: str) -> None:
-        """Tell which lines are no longer documents, with the numbers of both lines."""
+    def report_superseded(self, severity: str) -> None:
+        """Report the lines that are no longer documents, with the numbers of both lines."""
         numbers = _line_numbers(
             self._file, sorted(place for fault in self.superseded for place in (fault[1], fault[3]))
         )
         for _, offset, _, earlier in self.superseded:
-            message = f"has the id of line {numbers[earlier]}, which is no document any more"
+            message = f"has the id of line {numbers[earlier]}, which is no longer a document"
             self._add(message, numbers[offset], offset, severity)
         more = self.table.n_dead - len(self.superseded)
         if more:
@@ -105,7 +105,7 @@ class LineCheck:
             kind=kind,
         )
 
-    def _tell(self, fault: LineFault, data: bytes, base: int, line: int) -> None:
+    def _report(self, fault: LineFault, data: bytes, base: int, line: int) -> None:
         kind, offset, length, place = fault
         start = offset - base
         text = data[start : start + length]
@@ -120,7 +120,7 @@ class LineCheck:
         self._add(message, line + data.count(b"\n", 0, start), place, severity, kernel.KINDS[kind])
 
     def _check_documents(self, data: bytes, base: int, line: int, left_out: set[int]) -> int:
-        """Look into the documents of some lines; return the number of the next line."""
+        """Check the documents of some lines; return the number of the next line."""
         place = base
         for text in data.split(b"\n"):
             if text and place not in left_out:
@@ -131,7 +131,7 @@ class LineCheck:
 
     def _check_document(self, text: bytes, line: int, place: int) -> None:
         if len(text) > LONG:
-            message = f"a line of {len(text)} bytes: other programs may read no line of more than {LONG}"
+            message = f"a line of {len(text)} bytes: other programs may only read lines of at most {LONG}"
             self._add(message, line, place, WARNING)
         try:
             document = load(text)
@@ -141,7 +141,7 @@ class LineCheck:
         except ValueError:
             return  # a blank line
         if self._strict and not text.startswith(_COMPACT):
-            message = f"does not begin with {_COMPACT.decode()}, without which zippy makes no index"
+            message = f"does not begin with {_COMPACT.decode()}, without which zippy does not write an index"
             self._add(message, line, place, WARNING, message)
         wrong = self._check_schema(document) if self._check_schema else None
         if wrong:
@@ -150,17 +150,17 @@ class LineCheck:
     def _check_ids(self) -> None:
         for id in all_ids(self.table):
             if id.partition(".")[0].lower() in DEVICES or id.endswith("."):
-                self._tell_id(id, "no file can have this name on Windows")
+                self._report_id(id, "no file can have this name on Windows")
         for id, other in same_but_for_case(self.table):
-            self._tell_id(id, f"differs only in upper and lower case from {other!r:.100}")
+            self._report_id(id, f"differs only in upper and lower case from {other!r:.100}")
 
-    def _tell_id(self, id: str, kind: str) -> None:
+    def _report_id(self, id: str, kind: str) -> None:
         span = self.table.span(id)
         self._add(f"the id {id!r:.100}: {kind}", None, span and span[0], WARNING, kind.partition(" from")[0])
 
 
 def _refusal(text: bytes) -> str:
-    """Return why the id of a line would not be written."""
+    """Return the reason why the id of a line would not be written."""
     try:
         format.check_id(load(text.removeprefix(format.BOM))[format.ID])
     except UnsupportedError as error:
@@ -171,7 +171,7 @@ def _refusal(text: bytes) -> str:
 
 
 def _line_numbers(file: Body, places: list[int]) -> dict[int, int]:
-    """Return the numbers of the lines that begin at some places, which are sorted."""
+    """Return the numbers of the lines that begin at the given positions, which must be sorted."""
     numbers: dict[int, int] = {}
     base, line = 0, 1
     for block in file.blocks() if places else ():
@@ -186,13 +186,13 @@ def _line_numbers(file: Body, places: list[int]) -> dict[int, int]:
 
 
 def all_ids(table: Table) -> Iterator[str]:
-    """Yield all ids of a table."""
+    """Iterate over all ids of a table."""
     for start in range(0, table.n, CHUNK):
         yield from table.ids(start, start + CHUNK)
 
 
 def same_but_for_case(table: Table) -> Iterator[tuple[str, str]]:
-    """Yield pairs of ids that are one name to file systems that do not tell upper from lower case."""
+    """Iterate over pairs of ids that are the same name on file systems that ignore case."""
     folded: dict[str, str] = {}
     for id in all_ids(table):
         lower = id.casefold()
@@ -203,14 +203,14 @@ def same_but_for_case(table: Table) -> Iterator[tuple[str, str]]:
 
 
 class Verdict(NamedTuple):
-    """What an index is worth.
+    """Result of checking an index.
 
     Attributes
     ----------
     is_sound : bool
-        Whether each of its entries is the place of a line; ids that it leaves out are deleted then.
+        Whether each of its entries is the position of a line. If so, the ids without an entry are deleted.
     n_absent : int
-        Ids with a line in front of the end of the index, but no entry.
+        Number of ids that have a line before the end of the index, but no entry.
     """
 
     is_sound: bool = False
@@ -225,11 +225,11 @@ def check_index(file: Body, data: Body, lines: Table, findings: Findings, collec
     file, data : Body
         index.bin and data.jsonl.
     lines : Table
-        What data.jsonl says by itself.
+        The ids according to data.jsonl.
     findings : Findings
     collection : str
     is_own : bool
-        Whether a writer put it aside, because it adds lines.
+        Whether a writer set the index aside, because it adds lines.
     """
 
     def add(message: str, severity: str, kind: str | None = None) -> None:
@@ -249,18 +249,18 @@ def check_index(file: Body, data: Body, lines: Table, findings: Findings, collec
             add(f"entry {i}: {wrong}", ERROR, "an entry that is not the place of a line")
     end = table.end + (data.read(table.end, min(1, data.size - table.end)) == b"\n")
     if is_own:
-        add("was put aside by a writer, which is at work, or was killed", WARNING)
+        add("was set aside by a writer, which is still writing or was killed", WARNING)
     elif end < data.size:
         add(f"is older than data.jsonl: it ends at byte {end} of {data.size}", WARNING)
     n_absent, first = _absent(table, lines, end)
     if n_absent and is_sound:
         more = f" and {n_absent - 1} more" if n_absent > 1 else ""
-        add(f"has no entry for {first!r:.100}{more}: to readers that use it, that is deleted", WARNING)
+        add(f"has no entry for {first!r:.100}{more}, deleted for readers that use it", WARNING)
     return Verdict(is_sound, n_absent)
 
 
 def _wrong(table: Table, i: int, data: Body, lines: Table) -> str | None:
-    """Return what is wrong with an entry: it is to be the last line of its id before the end of the index."""
+    """Return the fault of an entry, or None. It must be the last line of its id before the end of the index."""
     entry, id = table.entry(i), table.id(i)
     span = lines.span(id)
     if entry is None or entry == span:
@@ -274,7 +274,7 @@ def _wrong(table: Table, i: int, data: Body, lines: Table) -> str | None:
 
 
 def _is_line(data: Body, offset: int, length: int, id: str) -> bool:
-    """Return whether bytes are a whole line of an id, with or without its end."""
+    """Return whether bytes are the whole line of an id, with or without its line feed."""
     start, stop = max(0, offset - 1), min(data.size, offset + length + 2)
     piece = data.read(start, stop - start)
     if offset and piece[:1] != b"\n":
@@ -290,7 +290,7 @@ def _is_line(data: Body, offset: int, length: int, id: str) -> bool:
 
 
 def _absent(table: Table, lines: Table, end: int) -> tuple[int, str]:
-    """Return how many ids have a line in front of the end of an index but no entry, and the first of them."""
+    """Return the number of ids that have a line before the end of an index but no entry, and the first of them."""
     n, first = 0, ""
     for id in all_ids(lines):
         span = None if table.has(id) else lines.span(id)
@@ -302,14 +302,14 @@ def _absent(table: Table, lines: Table, end: int) -> tuple[int, str]:
 def check_docs(
     place: StoreRoot, collection: str, lines: Callable[[str], bytes | None], findings: Findings
 ) -> list[str]:
-    """Check the files of a folder; return the ids that they have.
+    """Check the files of the folder `docs`; return the ids of valid ones.
 
     Parameters
     ----------
     place : StoreRoot
     collection : str
     lines : callable
-        Takes an id, and returns its line in data.jsonl, if there is one.
+        Takes an id, and returns its line in data.jsonl, or None.
     findings : Findings
     """
     folder = format.docs_name(collection) + "/"
@@ -354,14 +354,14 @@ def _differ(document: dict[str, Any], line: bytes) -> bool:
 
 
 def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Findings) -> None:
-    """Check the list of ids that zippy keeps; it is only a hint for their order."""
+    """Check the list of ids that zippy writes. It is only used for their order."""
     file = place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}")
     if file is None:
         return
-    told = file.read(0, file.size).decode("utf-8", "replace").splitlines()
-    for number, id in enumerate(told, 1):
+    listed = file.read(0, file.size).decode("utf-8", "replace").splitlines()
+    for number, id in enumerate(listed, 1):
         if not format.is_document_name(id):
-            message, severity = f"{id!r:.100} is no id", ERROR
+            message, severity = f"{id!r:.100} is not an id", ERROR
         elif id not in ids:
             message, severity = f"there is no document {id!r:.100}", WARNING
         else:
@@ -369,7 +369,7 @@ def _check_order(place: StoreRoot, collection: str, ids: set[str], findings: Fin
         findings.add(
             file.name, message, collection=collection, line=number, severity=severity, kind=f"an id of {ORDER}"
         )  # fmt: skip
-    missing = ids.difference(told)
+    missing = ids.difference(listed)
     if missing:
         message = f"{min(missing)!r:.100} is not listed, nor are {len(missing) - 1} more"
         findings.add(file.name, message, collection=collection, severity=WARNING)

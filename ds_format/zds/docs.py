@@ -1,8 +1,8 @@
-r"""Documents in files of their own, `collections/NAME/docs/ID.json`.
+r"""Documents in separate files, `collections/NAME/docs/ID.json`.
 
-What is written is the line that data.jsonl would have, `_id` first, and a line feed: JSON allows white space behind a
-value, and so these files, one after another, are a data.jsonl. What is read may lie over several lines and have no
-`_id`; the name of the file is the id in any case.
+Writing: a file contains the same line as data.jsonl would, with `_id` first, and a line feed. JSON allows white space
+after a value, so these files, one after another, are a data.jsonl. Reading: a document may have several lines and no
+`_id`. The name of the file is always the id.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from .faults import SHOWN, Faults
 from .roots import Folder, StoreRoot, is_litter
 
 ORDER = "order.ids"
-"""The file in `meta` in which other programs keep ids in the order in which they were put, one on each line."""
-_TOLD = {format.LINES: f"lines of {format.DATA}", format.DOCS: f"one file per document in {format.DOCS}/"}
+"""A file in `meta` in which other programs store the ids in the order of insertion, one on each line."""
+_LAYOUT_NAMES = {format.LINES: f"lines of {format.DATA}", format.DOCS: f"one file per document in {format.DOCS}/"}
 
 
 def list_ids(place: StoreRoot, collection: str, faults: Faults) -> list[str]:
-    """Return the ids of a collection that have a file, which is not opened.
+    """Return the ids of a collection that have a file. The files are not opened.
 
     Parameters
     ----------
     place : StoreRoot
     collection : str
     faults : Faults
-        Gets what is in the folder but is no document, and what is wrong with `order.ids`.
+        Gets reports of files that are not documents, and of faults in `order.ids`.
 
     Returns
     -------
     list of str
-        First those that `order.ids` has, in its order, then the others, sorted by their bytes.
+        First those in `order.ids`, in its order, then the others, sorted by their bytes.
 
     Examples
     --------
@@ -62,14 +62,14 @@ def list_ids(place: StoreRoot, collection: str, faults: Faults) -> list[str]:
     odd += [str(one) for one in place.unused(folder)]
     path = f"{place.path}/{folder}"
     for message in odd[:SHOWN]:
-        faults.tell(path, f"{message}; left out")
+        faults.report(path, f"{message}; left out")
     if len(odd) > SHOWN:
-        faults.tell(path, f"{len(odd) - SHOWN} more names left out")
+        faults.report(path, f"{len(odd) - SHOWN} more names left out")
     return _ordered(ids, place.open(f"{format.COLLECTIONS}/{collection}/{format.META}/{ORDER}"), faults)
 
 
 def _ordered(ids: list[str], order: Body | None, faults: Faults) -> list[str]:
-    """Return sorted ids in the order that a file gives; what it says about which there are counts for nothing."""
+    """Return sorted ids in the order given by a file. Ids without a file are ignored, and missing ones appended."""
     if order is None or not order.size:
         return ids
     listed = order.read(0, order.size).decode("utf-8", "replace").split("\n")
@@ -84,7 +84,7 @@ def _ordered(ids: list[str], order: Body | None, faults: Faults) -> list[str]:
         elif line:
             n_invalid += 1
             if n_invalid <= SHOWN:
-                faults.tell(order.name, f"{line!r:.100} cannot be the id of a document; left out")
+                faults.report(order.name, f"{line!r:.100} cannot be the id of a document; left out")
     if n_absent or rest:
         faults.note(
             order.name, f"{n_absent} ids have no file, and {len(rest)} files are not in it; only its order counts"
@@ -93,26 +93,26 @@ def _ordered(ids: list[str], order: Body | None, faults: Faults) -> list[str]:
 
 
 def read(place: StoreRoot, collection: str, id: str, faults: Faults) -> Document | None:
-    """Read a document; None if there is none.
+    """Read a document, or return None if there is none.
 
     Parameters
     ----------
     place : StoreRoot
     collection : str
     id : str
-        One that no file can have is one that is not there.
+        An id that cannot be the name of a file has no document.
     faults : Faults
-        Gets what is odd about the file.
+        Gets reports of unusual content of the file.
 
     Returns
     -------
     dict
-        With its id under `_id`; first, if the file has none.
+        With its id under `_id`, which is first if the file has none.
 
     Raises
     ------
     FormatError
-        If the file does not hold one JSON object.
+        If the file does not contain exactly one JSON object.
     UnsafeError
         If it is a link.
 
@@ -133,7 +133,7 @@ def read(place: StoreRoot, collection: str, id: str, faults: Faults) -> Document
         return None
     text = file.read(0, file.size)
     if text.startswith(format.BOM):
-        faults.tell(file.name, "a byte order mark; skipped")
+        faults.report(file.name, "a byte order mark; skipped")
         text = text[len(format.BOM) :]
     try:
         document = decoder.one(text)
@@ -144,18 +144,18 @@ def read(place: StoreRoot, collection: str, id: str, faults: Faults) -> Document
         return document
     if format.ID not in document:
         return {format.ID: id, **document}
-    faults.tell(file.name, f"{format.ID} is {found!r:.100}, and not the name of the file, which counts")
+    faults.report(file.name, f"{format.ID} is {found!r:.100}, and not the name of the file, which counts")
     document[format.ID] = id
     return document
 
 
 def encode(id: str, document: Document) -> bytes:
-    r"""Return the content of the file of a document.
+    r"""Return the bytes of the file of a document.
 
     Raises
     ------
     UnsupportedError
-        If it has another id in it, or cannot be written as JSON.
+        If it contains another id, or cannot be encoded as JSON.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def encode(id: str, document: Document) -> bytes:
 
 
 def write(place: Folder, collection: str, id: str, document: Document, *, durable: bool = False) -> None:
-    r"""Write a document, in place of one with the same id; the file is there as a whole or not at all.
+    r"""Write a document atomically. It replaces one with the same id.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def write(place: Folder, collection: str, id: str, document: Document, *, durabl
     UnsupportedError
         If the id cannot be the name of a file, or the document cannot be written.
     UnsafeError
-        If there is a link in the way.
+        If a link has the name of the file or of its folder.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def write(place: Folder, collection: str, id: str, document: Document, *, durabl
 
 
 def delete(place: Folder, collection: str, id: str, *, durable: bool = False) -> bool:
-    """Remove the file of a document, and return whether there was one.
+    """Remove the file of a document, and return whether it existed.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def delete(place: Folder, collection: str, id: str, *, durable: bool = False) ->
 
 
 class DocFiles:
-    """The folder `docs` of a collection. Which files there are is asked once.
+    """The folder `docs` of a collection. It is listed once.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class DocFiles:
     collection : str
     faults : Faults
     is_empty : bool
-        Take the folder for empty, whatever is in it.
+        Treat the folder as empty.
     """
 
     def __init__(self, place: StoreRoot, collection: str, faults: Faults, is_empty: bool = False):
@@ -251,14 +251,14 @@ class DocFiles:
 
     @property
     def names(self) -> dict[str, None]:
-        """The ids that have a file, whatever is in it, in their order."""
+        """The ids that have a file, with any content, in order."""
         if self._names is None:
             self._names = dict.fromkeys(list_ids(self._place, self._collection, self._faults))
         return self._names
 
     @property
     def ids(self) -> dict[str, None]:
-        """The ids whose file holds a document, in their order."""
+        """The ids whose file is a document, in order."""
         if self._ids is None:
             self._ids = {document[format.ID]: None for document in self.documents(list(self.names))}
         return self._ids
@@ -270,23 +270,23 @@ class DocFiles:
         return any(True for _ in self.documents([id]))
 
     def get(self, id: str) -> Document | None:
-        """Return a document, None if there is none; see `read`."""
+        """Return a document, or None if there is none; see `read`."""
         if self._names is not None and id not in self._names:
             return None
         return read(self._place, self._collection, id, self._faults)
 
     def text(self, id: str) -> bytes:
-        """Return the content of the file of a document."""
+        """Return the bytes of the file of a document."""
         file = self._place.open(format.document_name(self._collection, id))
         return b"" if file is None else file.read(0, file.size)
 
     def documents(self, ids: list[str]) -> Iterator[Document]:
-        """Iterate over some documents; files that hold none are reported, and left out."""
+        """Iterate over the given documents. Invalid files are reported, and left out."""
         for id in ids:
             try:
                 document = read(self._place, self._collection, id, self._faults)
             except (FormatError, UnsafeError) as error:
-                self._faults.tell(error.path or self._place.path, f"{error.message}; left out")
+                self._faults.report(error.path or self._place.path, f"{error.message}; left out")
                 continue
             if document is not None:
                 yield document
@@ -294,16 +294,16 @@ class DocFiles:
     def put(self, place: Folder, id: str, document: Document, durable: bool) -> None:
         """Write a document; see `write`."""
         write(place, self._collection, id, document, durable=durable)
-        self.note(id)
+        self.add(id)
 
-    def note(self, id: str) -> None:
-        """Know of a document that was written."""
+    def add(self, id: str) -> None:
+        """Record the id of a document that was written."""
         self.names[id] = None
         if self._ids is not None:
             self._ids[id] = None
 
     def discard(self, place: Folder, id: str, durable: bool) -> bool:
-        """Remove a document, and return whether there was one."""
+        """Remove a document, and return whether it existed."""
         if id not in self.names:
             return False
         delete(place, self._collection, id, durable=durable)
@@ -314,17 +314,17 @@ class DocFiles:
 
 
 def layout_of(place: StoreRoot, collection: str, docs: DocFiles) -> str | None:
-    """Return the layout of a collection as it stands there; None if there is no collection yet.
+    """Return the layout of an existing collection; None if there is no collection yet.
 
-    Where there are both lines and files, lines count, as they do for reading. Where there are no documents, the files
-    tell that their writer left: only who keeps lines makes data.jsonl and index.bin, and of who does not, a manifest.
+    If there are both lines and files, the layout is lines, which also take precedence in reading. If there are no
+    documents, other files decide: data.jsonl or index.bin mean lines, a manifest alone means separate files.
 
     Parameters
     ----------
     place : StoreRoot
     collection : str
     docs : DocFiles
-        Of the collection.
+        Files of the collection.
 
     Examples
     --------
@@ -348,18 +348,18 @@ def layout_of(place: StoreRoot, collection: str, docs: DocFiles) -> str | None:
     return None if place.open(format.manifest_name(collection)) is None else format.DOCS
 
 
-def choose_layout(wanted: str | None, place: StoreRoot, collection: str, docs: DocFiles) -> tuple[str, bool]:
-    """Return the layout in which documents are put into a collection that stands there, and whether it begins anew.
+def choose_layout(requested: str | None, place: StoreRoot, collection: str, docs: DocFiles) -> tuple[str, bool]:
+    """Return the layout for new documents of a collection, and whether the collection starts empty.
 
-    It is the one that the collection has; another one only where there are no documents, which then begins anew.
+    It is the existing layout. Another one is only possible if there are no documents; the collection then starts empty.
 
     Raises
     ------
     UnsupportedError
-        If another one is wanted, and there are documents.
+        If another layout is requested, and there are documents.
     """
     found = layout_of(place, collection, docs)
-    layout = wanted or found or format.LINES
+    layout = requested or found or format.LINES
     has = (
         {format.LINES: _has_lines(place, collection), format.DOCS: bool(docs.names)}
         if layout != found
@@ -367,8 +367,8 @@ def choose_layout(wanted: str | None, place: StoreRoot, collection: str, docs: D
     )
     if found is not None and not has[layout] and any(has.values()):
         raise UnsupportedError(
-            f"the collection {collection!r} has {_TOLD[found]}, and keeps them: found the layout {layout!r}, which is "
-            f"for a new collection, or one that is replaced",
+            f"the collection {collection!r} has {_LAYOUT_NAMES[found]}, and keeps them: found the layout {layout!r}, "
+            f"which is for a new collection, or one that is replaced",
             path=place.path,
         )
     return layout, not any(has.values())

@@ -1,7 +1,8 @@
-"""Lines ↔ documents: JSON objects, decoded exactly whatever library does it, and their schemas.
+"""Lines ↔ documents: JSON objects, decoded exactly by any decoder, and their schemas.
 
-Where a manifest says `strict: true`, all documents of the collection have one schema. The schema of an object is that
-of its members, that of an array is that of its first item. Integers go with other numbers, and null only with null.
+If a manifest says `strict: true`, all documents of the collection have one schema. The schema of an object consists of
+those of its members; the schema of an array is that of its first item. Integers match other numbers, null matches only
+null.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ INFINITE = {float("inf"), float("-inf")}
 
 
 def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
-    """Decode one JSON object with the standard library, once it was seen to be one.
+    """Decode one JSON object with the standard library, after checking that it is one.
 
     Integers may have any size. A number that is too large for a float becomes infinite, with a warning that names
     `path`.
@@ -32,7 +33,7 @@ def decode_exactly(line: bytes | memoryview, path: str = "a document") -> Any:
     Raises
     ------
     FormatError
-        If it is no JSON object, or nests too deep.
+        If it is not a JSON object, or is nested too deep.
     """
     status, error, _, _, flags = check_text(line)
     if status != VALID:
@@ -62,7 +63,7 @@ def has_infinity(value: Any) -> bool:
 
 
 def fast_loads() -> Callable[[Any], Any]:
-    """Return the decoder of `orjson` if it is installed, else `decode_exactly`."""
+    """Return the decoder of `orjson` if it is installed, otherwise `decode_exactly`."""
     try:
         found: Callable[[Any], Any] = importlib.import_module("orjson").loads
     except ImportError:
@@ -71,14 +72,14 @@ def fast_loads() -> Callable[[Any], Any]:
 
 
 class LineDecoder:
-    """Lines to documents. What `orjson` would round or refuse goes to the standard library.
+    """Decodes lines. Lines that `orjson` would round or refuse are decoded by the standard library.
 
-    The library is imported when the first line comes.
+    `orjson` is imported for the first line.
 
     Attributes
     ----------
     fast : callable or None
-        `loads`, once it was used.
+        `loads`, after its first use.
     """
 
     def __init__(self) -> None:
@@ -98,12 +99,12 @@ class LineDecoder:
         ----------
         line : bytes or memoryview
         path : str
-            Where it is from, for warnings.
+            Path of the file, for warnings.
 
         Raises
         ------
         FormatError
-            If it is no JSON object.
+            If it is not a JSON object.
 
         Examples
         --------
@@ -129,16 +130,16 @@ class LineDecoder:
         ----------
         lines : list of bytes
         block : bytes, optional
-            What the lines were cut from; they are looked at together then.
+            The bytes that consist of these lines. If given, large numbers are searched once for all lines.
         path : str
-            Where they are from, for warnings.
+            Path of the file, for warnings.
         """
         loads = self.fast or self.loads
         if block is None or not big_number(block):
             try:
                 return list(map(loads, lines))
             except ValueError:
-                pass  # a line tells where it is wrong when it is decoded alone
+                pass  # decoding line by line gives an error that names the line
         return [self.one(line, path) for line in lines]
 
 
@@ -146,12 +147,12 @@ decoder = LineDecoder()
 
 
 def plain(value: object) -> object:
-    """Return what stands in a document for a value that is not JSON: NumPy scalars and arrays become numbers and lists.
+    """Return the JSON value for a value of another type: NumPy scalars and arrays become numbers and lists.
 
     Raises
     ------
     UnsupportedError
-        If nothing does.
+        If there is none.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def schema_of(value: Any) -> Any:
     Returns
     -------
     dict, list or str
-        Of an object, of an array, and the name of another kind.
+        For an object, an array, and other types, respectively.
 
     Examples
     --------
@@ -208,15 +209,15 @@ def _word_of(value: Any) -> str | None:
 
 
 def difference(schema: Any, found: Any, path: str = "") -> str | None:
-    """Return where a schema differs from another one, in words; None if it does not.
+    """Return a description of the first difference of two schemas; None if they match.
 
     Parameters
     ----------
     schema : dict, list or str
-        What is expected; see `schema_of`.
+        The expected one; see `schema_of`.
     found : dict, list or str
     path : str
-        Where in the document they are, as a dotted path.
+        Their position in the document, as a dotted path.
 
     Examples
     --------

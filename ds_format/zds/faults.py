@@ -1,4 +1,4 @@
-"""What is done about something in a store that is not as it should be: a warning, or an error for the strict."""
+"""Reporting faults of a store: as warnings, or in strict mode as errors."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import NamedTuple
 from ..errors import FormatError
 
 SHOWN = 10
-"""Lines of one file that are named one by one; of the others there is only their number."""
+"""Maximum number of lines of one file that are named individually. For the rest, only their number is reported."""
 
 
 class ZdsWarning(UserWarning):
-    """Something in a store is not as the format wants it: it was left out, or read anyway, as the text says."""
+    """A fault in a store. The message says whether it was left out or read anyway."""
 
 
 class Faults(NamedTuple):
-    """Where faults go.
+    """Reports faults.
 
     Attributes
     ----------
     strict : bool
-        Whether each is an error; else it is a warning.
+        Raise errors instead of warnings.
     """
 
     strict: bool = False
 
-    def tell(self, path: str, message: str, line: int | None = None, offset: int | None = None) -> None:
-        """Tell of a fault.
+    def report(self, path: str, message: str, line: int | None = None, offset: int | None = None) -> None:
+        """Report a fault.
 
         Parameters
         ----------
         path : str
         message : str
-            What was found, and what was done about it.
+            The fault, and its consequence.
         line : int, optional
-            In the file; the first one is 1.
+            Number of the line in the file, from 1 on.
         offset : int, optional
-            In the file, in bytes.
+            Position in the file, in bytes.
 
         Raises
         ------
@@ -50,21 +50,21 @@ class Faults(NamedTuple):
         warnings.warn(str(error), ZdsWarning, stacklevel=3)
 
     def note(self, path: str, message: str, line: int | None = None, offset: int | None = None) -> None:
-        """Tell of what is odd, but leaves no doubt about any document: a warning even for the strict."""
-        self._replace(strict=False).tell(path, message, line, offset)
+        """Report unusual content that leaves no doubt about any document: a warning even if `strict`."""
+        self._replace(strict=False).report(path, message, line, offset)
 
 
 class Silence(Faults):
-    """Where faults go that were told before."""
+    """Ignores faults, which have been reported before."""
 
     __slots__ = ()
 
-    def tell(self, path: str, message: str, line: int | None = None, offset: int | None = None) -> None:
-        """Say nothing."""
+    def report(self, path: str, message: str, line: int | None = None, offset: int | None = None) -> None:
+        """Do nothing."""
 
 
 def message_at(message: str, line: int | None, offset: int | None) -> str:
-    """Return a message with the place in a file in front of it.
+    """Return a message with the position in a file in front of it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is wrong with a store, as a list."""
+"""The faults of a store, as a list."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from .roots import StoreRoot
 ERROR = "error"
 WARNING = "warning"
 SHOWN = 100
-"""Findings of one kind in one file that are listed one by one; of the others there is only their number."""
+"""Maximum number of findings that are listed for each file and `kind`. For the rest, only their number is listed."""
 
 
 class Finding(NamedTuple):
-    """Something that is wrong with a store.
+    """A fault of a store.
 
     Attributes
     ----------
     path : str
-        The file; of an archive `x.zds!collections/train/meta/data.jsonl`.
+        Path of the file; in an archive `x.zds!collections/train/meta/data.jsonl`.
     collection : str or None
-        None if it is about the store as a whole.
+        None if it concerns the store as a whole.
     line : int or None
-        The line of the file, from 1 on.
+        Number of the line in the file, from 1 on.
     offset : int or None
-        The place in the file, in bytes.
+        Position in the file, in bytes.
     severity : str
         `error`: opening with `strict` refuses it. `warning`: it leaves no doubt about any document.
     message : str
-        What was found, and what was expected.
+        The value found, and the value expected.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Finding(NamedTuple):
 
 
 class Findings:
-    """What was found in one store, and where new findings go."""
+    """Collects the findings of one store."""
 
     def __init__(self) -> None:
         self.found: list[Finding] = []
@@ -78,7 +78,7 @@ class Findings:
         severity: str = ERROR,
         kind: str | None = None,
     ) -> None:
-        """Note a finding; of those of one `kind` in one file only the first ones."""
+        """Add a finding. For each file and `kind`, only the first ones are listed."""
         if kind is not None:
             self._n[path, kind] += 1
             if self._n[path, kind] > SHOWN:
@@ -88,7 +88,7 @@ class Findings:
 
     @contextlib.contextmanager
     def of(self, path: str, collection: str | None = None) -> Iterator[None]:
-        """Note the error that ends a `with` block, and its warnings."""
+        """Add the error that ends a `with` block, and its warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -104,7 +104,7 @@ class Findings:
             )
 
     def listed(self) -> list[Finding]:
-        """Return all findings by file and place, and how many more there are."""
+        """Return all findings, sorted by file and position, and the number of those that were not listed."""
         once = {(finding.path, finding.line, finding.offset, finding.message): finding for finding in self.found[::-1]}
         more = [
             Finding(path, collection, None, None, severity, f"{n} more times: {kind}")
@@ -126,7 +126,7 @@ def _message(error: DsError | OSError) -> str:
 
 
 class RepeatedKeyError(ValueError):
-    """An object has two members of one name."""
+    """An object has two members with the same name."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -142,12 +142,12 @@ def _integer(text: str) -> float | int:
 
 
 def load(text: bytes) -> Any:
-    """Return the value of JSON that was found valid; integers of very many digits become floats.
+    """Return the value of valid JSON. Integers with very many digits become floats.
 
     Raises
     ------
     RepeatedKeyError
-        If an object has two members of one name.
+        If an object has two members with the same name.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def load(text: bytes) -> Any:
 def load_object(
     file: Body, findings: Findings, collection: str | None, max_size: int = format.MAX_LINE_SIZE
 ) -> dict[str, Any] | None:
-    """Return the object that a file holds, or None with a finding noted."""
+    """Return the object in a file, or add a finding and return None."""
     if file.size > max_size:
         message = f"found {file.size} bytes, expected at most {max_size}"
         findings.add(file.name, message, collection=collection)

@@ -1,16 +1,16 @@
-"""A store of documents, as it lies on the disk: its paths, its names, and its numbers, in the order of the format.
+"""The files of a store of documents: their paths, allowed names, and numbers, in the order of the format.
 
 ::
 
     ROOT/                                     or ROOT.zds: the same as a ZIP archive
-      zds.json                                what the store is called, and how many documents its collections have
+      zds.json                                the name of the store, and the number of documents of each collection
       collections/NAME/meta/data.jsonl        one JSON object per line: the documents, each with its `_id`
-      collections/NAME/meta/index.bin         where the line of each id is; a cache, which may be absent
+      collections/NAME/meta/index.bin         the position of the line of each id; a cache, which may be missing
       collections/NAME/meta/manifest.json     facts about the collection; optional
-      collections/NAME/docs/ID.json           documents in files of their own; besides or instead of data.jsonl
-      .zds/NAME.lock                          who writes to the collection
+      collections/NAME/docs/ID.json           documents in separate files; in addition to data.jsonl or instead of it
+      .zds/NAME.lock                          the process that writes to the collection
 
-Sources: the specification "ZDS format"; what the programs of zippy 0.1.2 write, where that is silent.
+Sources: the specification "ZDS format" and, where it is silent, the files that zippy 0.1.2 writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 from ..errors import UnsupportedError
 
 SUFFIX = ".zds"
-"""How the name of an archive ends."""
+"""Suffix of an archive."""
 
 STORE_FILE = "zds.json"
 STORE_VERSION = "1.0"
@@ -37,11 +37,11 @@ MANIFEST = "manifest.json"
 DOCUMENT_SUFFIX = ".json"
 LINES = "jsonl"
 LAYOUTS = (LINES, DOCS)
-"""How a collection keeps its documents: as lines of data.jsonl, or in files of their own in `docs`."""
+"""Layouts of a collection: documents as lines of data.jsonl, or as separate files in `docs`."""
 BOM = b"\xef\xbb\xbf"
-"""A byte order mark, which some programs put before the text of a file."""
+"""A byte order mark, which some programs write at the start of a file."""
 SIDE_FILES = ("order.ids", "doc_index.jsonl", "schemas.jsonl", "journal.log")
-"""Files of other programs in `meta`. They are neither read nor written, and stay as they are."""
+"""Files of other programs in `meta`. They are neither read nor written, and left unchanged."""
 
 MANIFEST_VERSION = "0.1.0"
 """`version` of manifest.json: that of the layout."""
@@ -51,39 +51,39 @@ PRIVATE = ".zds"
 LOCK_SUFFIX = ".lock"
 ASIDE_SUFFIX = ".index"
 STORE_LOCK = ".zds/.lock"
-"""Held while zds.json is written; no collection has a name that begins with a dot."""
+"""Locked while zds.json is written. No collection has a name that begins with a dot."""
 TORN = "data.jsonl.torn-"
-"""The start of the names under which torn ends of data.jsonl are kept."""
+"""Start of the names of files that contain torn ends of data.jsonl."""
 
 ID = "_id"
-"""The member of a document that names it in its collection."""
+"""The member of a document that is its unique id in the collection."""
 DEFAULT_COLLECTION = "default"
 
 # index.bin: a header, then `count` entries back to back; all integers are little-endian, nothing is aligned
 INDEX_MAGIC = b"ISDZ"
 INDEX_MAGICS = (INDEX_MAGIC, b"ZDSI")
-"""All magic bytes that are read: the specification shows the number 0x5A445349 once as a number and once as text."""
+"""All magic bytes that are read: the specification shows the number 0x5A445349 both as a number and as text."""
 INDEX_VERSION = 1
 INDEX_HEADER_SIZE = 16
 """Bytes: magic 4, version u32, count u64."""
 INDEX_ENTRY_SIZE = 14
-"""Bytes of an entry besides its id: length of the id u16, id, offset of the line u64, its length with its LF u32."""
+"""Bytes of an entry without its id: length of the id u16, id, offset of the line u64, its length with its LF u32."""
 
 MAX_ID_SIZE = 255
-"""Bytes of the longest id and the longest name of a collection."""
+"""Maximum bytes of an id, and of the name of a collection."""
 MAX_DOCUMENT_ID_SIZE = 250
-"""Bytes of the longest id whose file in `docs` has a name that file systems take."""
+"""Maximum bytes of an id whose file in `docs` has a name that file systems accept."""
 MAX_LINE_SIZE = (1 << 32) - 1
-"""Bytes of the longest line that an index can tell of, its LF included."""
+"""Maximum bytes of a line that an index can represent, including its LF."""
 MAX_DEPTH = 512
-"""Arrays and objects in one another, in one document."""
+"""Maximum depth of arrays and objects in a document."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}")
 _RULE = "letters a-z A-Z, digits, _ - . are allowed, no dot at the start, no .. inside, 1 to 255 characters"
 
 
 def is_name(name: object) -> bool:
-    """Return whether a value can be the id of a document or the name of a collection that is written.
+    """Return whether a value is allowed as the id of a document, or as the name of a collection, in writing.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def is_name(name: object) -> bool:
 
 
 def check_id(id: object) -> str:
-    """Return an id that may be written.
+    """Return an id that is allowed in writing.
 
     Raises
     ------
@@ -120,12 +120,12 @@ def is_document_name(id: object) -> bool:
 
 
 def check_collection(name: object) -> str:
-    """Return the name of a collection, if it may become a path.
+    """Return the name of a collection that is allowed in a path.
 
     Raises
     ------
     UnsupportedError
-        If it may not.
+        If the name is not allowed.
     """
     if not is_name(name):
         raise UnsupportedError(f"{name!r:.100} cannot be the name of a collection: {_RULE}")
@@ -150,9 +150,9 @@ def index_name(collection: str) -> str:
 
 
 def aside_name(collection: str) -> str:
-    """Return the path where a writer puts an index aside, while lines are added behind those that it covers.
+    """Return the path where a writer sets the index aside while it adds lines that the index does not cover.
 
-    Other programs believe an index without looking at the data, and must not find one that is too old.
+    Other programs use an index without checking the data, so they must not find an outdated one.
     """
     return f"{PRIVATE}/{check_collection(collection)}{ASIDE_SUFFIX}"
 
@@ -168,7 +168,7 @@ def manifest_name(collection: str) -> str:
 
 
 def docs_name(collection: str) -> str:
-    """Return the path of the folder `docs` of a collection, without a slash at its end; as `data_name`."""
+    """Return the path of the folder `docs` of a collection, without a trailing slash; as `data_name`."""
     return f"{COLLECTIONS}/{check_collection(collection)}/{DOCS}"
 
 

@@ -1,7 +1,7 @@
-"""index.bin: where the line of each id is. It is a cache of data.jsonl, and checked before it is believed.
+"""index.bin: the position of the line of each id. It is a cache of data.jsonl, and checked before it is used.
 
-Two forms of it have the same name: the binary one, and lines `id TAB offset TAB length`. Both are read. Text is written
-by default, since all programs of zippy read it: those in Python stop at the binary form.
+It has two forms, with the same name: binary, and text with lines `id TAB offset TAB length`. Both are read. Text is
+written by default, because all programs of zippy read it: those in Python cannot read the binary form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .lines import Scan
 
 BINARY = "binary"
 POLICIES = ("verify", "trust", "ignore", BINARY)
-"""Use it if it is possible, and read the lines that it does not cover; use it as it is; do not use it; do as the first
+"""Use it if it is valid, and read the lines that it does not cover; use it unchecked; ignore it; do as for the first
 one, and write the binary form."""
 
 
@@ -37,7 +37,7 @@ def decode(data: bytes, data_size: int) -> Table:
     Raises
     ------
     FormatError
-        If it is no index, or an entry is not possible.
+        If it is not an index, or an entry is impossible.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def decode(data: bytes, data_size: int) -> Table:
 
 
 def is_binary(data: bytes) -> bool:
-    """Return whether an index is a binary one, or is damaged: text has lines with tabs, and no NUL among its ids."""
+    """Return whether an index is binary, or damaged: text has lines with tabs, and no NUL in its ids."""
     return b"\0" in data[: format.INDEX_HEADER_SIZE] or (len(data) > 0 and b"\t" not in data)
 
 
 def write(path: str, table: Table, durable: bool, *, binary: bool = False) -> None:
-    """Write an index; if an id cannot be in a text, remove it, so that all programs read the lines.
+    """Write an index. If the text form cannot represent an id, remove the file, so that all programs read the lines.
 
     Parameters
     ----------
@@ -67,8 +67,7 @@ def write(path: str, table: Table, durable: bool, *, binary: bool = False) -> No
     durable : bool
         Flush file and folder to the disk.
     binary : bool
-        Write the binary form, which can hold every id. Programs in Python, those of this package excepted, cannot read
-        it.
+        Write the binary form, which can represent every id. Other programs in Python cannot read it.
     """
     data = table.encode() if binary else zdx_text.encode(table)
     if data is not None:
@@ -79,14 +78,14 @@ def write(path: str, table: Table, durable: bool, *, binary: bool = False) -> No
 
 
 def check(table: Table, data_size: int) -> None:
-    """Check that an index names each id once, and lines that do not overlap, and some, if there are bytes of them.
+    """Check that the entries of an index have distinct ids and do not overlap, and that data have entries.
 
-    Without any it says that all was deleted to some programs, and to others that it is no index.
+    Some programs would read an index without entries as "everything is deleted", others as "not an index".
 
     Raises
     ------
     FormatError
-        If it does not.
+        If the index fails a check.
     """
     if table.n == 0 and data_size:
         raise FormatError(f"found no entries, expected those of {data_size} bytes of lines")
@@ -99,10 +98,10 @@ def check(table: Table, data_size: int) -> None:
 
 
 def load(data: Body, index: Body | None, is_own: bool, policy: str, faults: Faults) -> tuple[Table, bool]:
-    """Return where the lines of a collection are, in file order, and whether an index says so.
+    """Return the positions of the lines of a collection, in file order, and whether they are from an index.
 
-    What a valid index leaves out of the part of data.jsonl that it covers was deleted, as other programs delete. What
-    is behind that part is read.
+    Lines before the end of a valid index that have no entry are deleted: other programs delete in this way. Lines after
+    the end of the index are read.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ def load(data: Body, index: Body | None, is_own: bool, policy: str, faults: Faul
     index : Body or None
         If there is one.
     is_own : bool
-        Whether it is an index that a writer of this package put aside, which is expected to end before the data do.
+        Whether a writer of this package set it aside. Then it is expected to end before the data.
     policy : str
         One of `POLICIES`.
     faults : Faults
@@ -125,13 +124,13 @@ def load(data: Body, index: Body | None, is_own: bool, policy: str, faults: Faul
     try:
         table = decode(index.read(0, index.size), data.size)
         if policy == "trust":
-            table.duplicates()  # of which the last one counts from then on
+            table.duplicates()  # from now on, the last one of these counts
             table.sort()
             return table, True
         check(table, 0 if is_own else data.size)
         start = _end_of_lines(table, data)
     except FormatError as error:
-        faults.tell(index.name, f"{error.message}; the index is not used, and what it says was deleted is not known")
+        faults.report(index.name, f"{error.message}; the index is not used, so documents that it deletes come back")
         return Scan(data).run(faults), False
     table.sort()
     if start < data.size:
@@ -143,7 +142,7 @@ def load(data: Body, index: Body | None, is_own: bool, policy: str, faults: Faul
 
 
 def _end_of_lines(table: Table, data: Body) -> int:
-    """Return where the lines behind those of an index begin.
+    """Return the start of the lines after those of an index.
 
     Raises
     ------
@@ -154,7 +153,7 @@ def _end_of_lines(table: Table, data: Body) -> int:
     if end == 0:
         return 0
     last = data.read(end - 1, min(2, data.size - end + 1))
-    if last.endswith(b"\n") and len(last) == 2:  # either a line feed that the length leaves out, or an empty line
+    if last.endswith(b"\n") and len(last) == 2:  # either a line feed that the length does not include, or an empty line
         end += 1
     elif last[:1] != b"\n" and end < data.size:
         raise FormatError(f"the last line of the index ends at byte {end}, which is inside of a line")

@@ -1,4 +1,4 @@
-"""The lines of a collection, found by id and read in a row."""
+"""The lines of a collection, by id and in sequence."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ else:
 
 
 Item = TypeVar("Item")
-ShortWay = Callable[[str], Document | Literal[False] | None]
-"""From an id to its document; None if there is none, False if it takes more to tell."""
+FetchDocument = Callable[[str], Document | Literal[False] | None]
+"""From an id to its document; None if there is none, False if only the slower way can determine this."""
 TRIES = 20
-"""How often a collection is opened anew, when a writer replaces it in that moment."""
+"""How often a collection is opened again if a writer is replacing it."""
 PAUSE = 0.002
 """Seconds between two tries."""
 
 
 class LineFiles(NamedTuple):
-    """The open files of a collection, which belong together.
+    """The open files of a collection, of one state.
 
     Attributes
     ----------
     data : Body or None
     index_file : Body or None
     is_own : bool
-        Whether a writer of this package put the index aside, because it adds lines.
+        Whether a writer of this package set the index aside, because it adds lines.
     """
 
     data: Body | None
@@ -52,10 +52,10 @@ class LineFiles(NamedTuple):
 
 
 def open_files(place: StoreRoot, collection: str) -> LineFiles:
-    """Open the lines and the index of a collection as they belong together, while a writer may be at work.
+    """Open the lines and the index of a collection in one state, also while another process writes it.
 
-    The index is opened first, so that the data do not end before it does; and once more at the end, in order to see
-    that it was not replaced in between: a writer that replaces the data replaces the index before.
+    The index is opened first, so that it does not end after the data. It is opened again at the end, to check that it
+    was not replaced in between: a writer that replaces the data replaces the index first.
     """
     sizes = set()
     for _ in range(TRIES):
@@ -74,7 +74,7 @@ def open_files(place: StoreRoot, collection: str) -> LineFiles:
 
 
 def _end_of_lines(data: Body) -> int:
-    """Return where the last whole line of a file ends."""
+    """Return the end of the last complete line of a file."""
     stop = data.size
     while stop:
         start = max(stop - PIECE_SIZE, 0)
@@ -86,44 +86,43 @@ def _end_of_lines(data: Body) -> int:
 
 
 def open_index(place: StoreRoot, collection: str) -> tuple[Body | None, bool]:
-    """Open the index of a collection, and return whether it is one that was put aside."""
+    """Open the index of a collection, and return whether a writer set it aside."""
     name = format.index_name(collection)
     found = place.open(name)
     if found is None and place.kind == "folder":
         own = place.open(format.aside_name(collection))
         if own is not None:
             return own, True
-        found = place.open(name)  # a writer that is done makes this one before it removes the other
+        found = place.open(name)  # a writer writes this one before it removes the other
     return found, False
 
 
 def _identity(file: Body | None, is_own: bool) -> tuple[Stamp, bool] | None:
-    """Return what tells an index from another one; one that is put aside remains the same file."""
+    """Return a value that identifies an index. An index that is set aside remains the same file."""
     stamp = None if file is None else file.watch.stamp
     return None if stamp is None else (stamp, is_own)
 
 
-def _no_way(id: str) -> Literal[False]:
-    """Say of any id that it takes more: no file holds the lines as they are."""
+def _no_fetch(id: str) -> Literal[False]:
+    """Return False for any id: there is no file from which the kernel could read a line."""
     return False
 
 
 class LineReader:
-    """data.jsonl of a collection, as it was when it was opened.
+    """data.jsonl of a collection, in the state in which it was opened.
 
-    The index is loaded when it is needed first. Any number of threads may share a reader, and a process that is forked
-    may go on with it.
+    The index is loaded on demand. Threads may share a reader, and a forked process may use it further.
 
     Parameters
     ----------
     files : LineFiles
     policy : str
-        What to do with the index, one of `index_bin.POLICIES`.
+        Use of the index, one of `index_bin.POLICIES`.
     faults : Faults
     table : Table, optional
-        Where the lines are, if that is known.
+        The positions of the lines, if known.
     is_read : bool
-        Whether the lines themselves say so; else an index does.
+        Whether the table was read from the lines themselves, not from an index.
     """
 
     def __init__(
@@ -138,11 +137,11 @@ class LineReader:
         self._is_read = is_read
         self._file = files.data
         self._path = "" if files.data is None else files.data.name
-        self._short_way: ShortWay | None = None
+        self._fetch: FetchDocument | None = None
 
     @property
     def table(self) -> Table:
-        """Where the lines are, in file order."""
+        """The positions of the lines, in file order."""
         if self._table is None:
             with self._lock:
                 if self._table is None:
@@ -161,29 +160,29 @@ class LineReader:
         return self.table.find(id) >= 0
 
     def get(self, id: str) -> Document | None:
-        """Return the document of an id, None if there is none.
+        """Return the document of an id, or None if there is none.
 
         Raises
         ------
         FormatError
-            If the file was changed in place.
+            If the file was modified in place.
         """
-        document = (self._short_way or self._find_short_way())(id)
-        return document if document is not False else self._get_the_long_way(id)
+        document = (self._fetch or self._make_fetch())(id)
+        return document if document is not False else self._get_checked(id)
 
-    def _find_short_way(self) -> ShortWay:
-        """Return what finds most documents in one call; it is kept for as long as table and file are the same."""
+    def _make_fetch(self) -> FetchDocument:
+        """Return a function that reads most documents in one call. It is valid while table and file are the same."""
         with self._lock:
             table = self.table
             where = None if self._file is None else self._file.in_file()
-            self._short_way = _no_way
+            self._fetch = _no_fetch
             if where is not None and fetch_document is not None:
-                self._short_way = way = partial(fetch_document, table, *where, decoder.loads)
-                vars(way)["file"] = self._file  # open for as long as a thread is on this way
-            return self._short_way
+                self._fetch = fetch = partial(fetch_document, table, *where, decoder.loads)
+                vars(fetch)["file"] = self._file  # stays open while a thread uses this function
+            return self._fetch
 
-    def _get_the_long_way(self, id: str) -> Document | None:
-        """Return the document of an id, and do without the index if that leads elsewhere."""
+    def _get_checked(self, id: str) -> Document | None:
+        """Return the document of an id. Without the index, if this leads to another line."""
         span = self.table.span(id)
         if span is None:
             return None
@@ -198,17 +197,17 @@ class LineReader:
             except FormatError as error:
                 reason = f"where no document is: {error.message}"
         self._read_lines(f"the index leads from {id!r:.100} to byte {span[0]}, {reason}")
-        return self._get_the_long_way(id)
+        return self._get_checked(id)
 
     def raw(self, id: str) -> bytes | None:
-        """Return the line of an id, without its line feed; None if there is none."""
+        """Return the line of an id without its line feed, or None if there is none."""
         if self.get(id) is None:
             return None
         span = self.table.span(id)
         return None if span is None else self.line(*span)
 
     def line(self, offset: int, length: int) -> bytes | None:
-        """Return the line at some place, without its line feed; None if that is not one line."""
+        """Return the line at a position, without its line feed; None if the bytes are not exactly one line."""
         file = self._opened()
         start, stop = max(offset - 3, 0), min(offset + length + 1, file.size)
         data = file.read(start, stop - start)
@@ -220,21 +219,21 @@ class LineReader:
         return self._file
 
     def _read_lines(self, reason: str) -> None:
-        """Do without the index from now on, because it is wrong.
+        """Replace the index, which is wrong, by the positions read from the lines.
 
         Raises
         ------
         FormatError
-            If the index was not used at all: then the file was changed meanwhile.
+            If the index was not in use: then the file was modified.
         """
         with self._lock:
             file, found = self._opened(), self._files.index_file
             if self._is_read:
                 raise FormatError(f"{reason}; the file was changed while it was open", path=file.name)
-            self._faults.tell((found or file).name, f"{reason}; the index is not used any more")
+            self._faults.report((found or file).name, f"{reason}; the index is no longer used")
             self._table = Scan(file).run(self._faults)
             self._is_read = True
-            self._short_way = None
+            self._fetch = None
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents in file order."""
@@ -266,6 +265,6 @@ class LineReader:
             yield from table.ids(start, start + 4096)
 
     def close(self) -> None:
-        """Let go of the files. They are closed when no thread reads them any more."""
-        self._short_way = self._file = None
+        """Release the files. They are closed as soon as no thread reads them."""
+        self._fetch = self._file = None
         self._files = LineFiles(None, None, False)

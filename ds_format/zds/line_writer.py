@@ -1,8 +1,8 @@
-"""Writing the lines of a collection: appended while it is open, each id once when it is closed.
+"""Writing the lines of a collection: appended while it is open, and one line for each id on closing.
 
-What is on the disk is whole at any time. Lines are added behind the others; a file that is new, or is written anew
-because lines go, appears under its name when it is complete. index.bin is put aside before the first line is added, and
-written when the writer is closed; it is removed before a file takes the place of another.
+The files on the disk are valid at any time. Lines are appended. A new file, or one that is rewritten because lines are
+removed, gets its name when it is complete. index.bin is set aside before the first line is added, and written again on
+closing. It is removed before a new data.jsonl replaces the old one.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from .lines import Scan, last_line
 from .roots import Folder
 
 BUFFER_SIZE = 1 << 20
-"""Bytes of lines that are gathered before they are written."""
+"""Bytes of lines that are collected before they are written."""
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 class LineWriter:
-    """data.jsonl of a collection, open for writing. Who makes one holds the lock of the collection.
+    """data.jsonl of a collection, opened for writing. The caller must hold the lock of the collection.
 
     Parameters
     ----------
     place : Folder
     collection : str
     is_new : bool
-        Begin without any lines. What is there stays until the first `flush`.
+        Start without lines. The existing file stays until the first `flush`.
     policy : str
-        What to do with the index, one of `index_bin.POLICIES`.
+        Use of the index, one of `index_bin.POLICIES`.
     faults : Faults
     durable : bool
-        Flush to the disk whenever something is flushed.
+        Flush to the disk with each `flush`.
 
     Attributes
     ----------
     path : str
         data.jsonl.
     size : int
-        Bytes of the lines that are written.
+        Bytes of the written lines.
     """
 
     def __init__(self, place: Folder, collection: str, is_new: bool, policy: str, faults: Faults, durable: bool):
@@ -65,13 +65,13 @@ class LineWriter:
         self.size = 0
         self._index_path = place.locate(format.index_name(collection))
         self._aside_path = place.locate(format.aside_name(collection))
-        self._needs_index = exists(self._aside_path, follow=False)  # a writer was ended before it wrote it
+        self._needs_index = exists(self._aside_path, follow=False)  # an earlier writer ended without writing it
         self._place, self._collection = place, collection
         self._policy, self._faults, self._durable = policy, faults, durable
         self._encoder = Encoder(plain)
-        self._deleted = False  # since the file was last written: an id is gone whose line is still there
-        self._is_read = True  # the table comes from the lines, not from an index
-        self._is_own = False  # all in the file was written here
+        self._deleted = False  # whether the file still contains the line of a deleted id
+        self._is_read = True  # whether the table is from the lines, not from an index
+        self._is_own = False  # whether all lines of the file were written by this object
         self._is_aside_durable = True
         self._target: Target | None = None
         self._table: Table | None = None
@@ -96,19 +96,19 @@ class LineWriter:
         self._is_own = True
 
     def _cut_torn(self) -> None:
-        """Make the file end with a line feed; what is no whole line is kept in another file."""
+        """Make the file end with a line feed. An incomplete last line is moved to another file."""
         tail = last_line(self._file)
         if not tail:
             return
         start = self.size - len(tail)
         if check_line(tail if start else tail.removeprefix(format.BOM))[0] == VALID:
-            self._faults.tell(self.path, "the last line has no line feed; it gets one", offset=start)
+            self._faults.report(self.path, "the last line has no line feed; it gets one", offset=start)
             self._empty_index(self._durable)
             self._file.write(self.size, b"\n")
             self.size += 1
             return
         message = f"a torn line of {len(tail)} bytes at the end; moved to {name_to_keep(self.path)}"
-        self._faults.tell(self.path, message, offset=start)
+        self._faults.report(self.path, message, offset=start)
         keep_aside(self.path, tail, self._durable)
         self._empty_index(self._durable)
         self._file.truncate(start)
@@ -116,7 +116,7 @@ class LineWriter:
 
     @property
     def table(self) -> Table:
-        """Where the lines are, those that are not written yet behind the others."""
+        """The positions of the lines; those of unwritten lines are after the others."""
         if self._table is None:
             found, is_own = open_index(self._place, self._collection)
             self._table, used = index_bin.load(self._written_file(), found, is_own, self._policy, self._faults)
@@ -130,7 +130,7 @@ class LineWriter:
         return self.table.has(id)
 
     def get(self, id: str) -> Document | None:
-        """Return the document of an id, None if there is none."""
+        """Return the document of an id, or None if there is none."""
         span = self.table.span(id)
         if span is None:
             return None
@@ -146,28 +146,29 @@ class LineWriter:
                 if document.get(format.ID) == id:
                     return document
         if self._is_read:
-            raise FormatError(f"the line of {id!r:.100} at byte {offset} was changed by somebody else", path=self.path)
-        self._faults.tell(self._index_path, f"the index leads from {id!r:.100} to what is not its line; it is not used")
+            raise FormatError(f"the line of {id!r:.100} at byte {offset} was changed elsewhere", path=self.path)
+        message = f"the index leads from {id!r:.100} to something that is not its line; it is not used"
+        self._faults.report(self._index_path, message)
         self._write_pending()
         self._read_lines()
         return self.get(id)
 
     def _read_lines(self) -> None:
-        """Make the table anew from the lines alone."""
+        """Rebuild the table from the lines alone."""
         self._table = Scan(self._written_file()).run(self._faults)
         self._is_read = True
 
     def _written_file(self) -> FileBody:
-        """Return the lines that are written, as they are now."""
+        """Return the written lines, in their current state."""
         return self._file.section(0, self.size)
 
     def put(self, id: str | None, document: Document) -> str:
-        """Add a document, in place of one with the same id; return its id.
+        """Add a document, and return its id. It replaces one with the same id.
 
         Raises
         ------
         UnsupportedError
-            If it cannot be written; nothing has changed then.
+            If it cannot be written. Then nothing has changed.
         """
         self._begin()
         try:
@@ -181,16 +182,16 @@ class LineWriter:
         return id
 
     def _unsupported(self, error: Exception, where: str = "") -> DsError:
-        """Return the error of a document that cannot be written."""
+        """Return the error for a document that cannot be written."""
         return error if isinstance(error, DsError) else UnsupportedError(f"{where}{error}", path=self.path)
 
     def put_all(self, documents: Iterable[Any]) -> int:
-        """Add documents, and return how many.
+        """Add documents, and return their number.
 
         Raises
         ------
         UnsupportedError
-            If one cannot be written; those before it have been added.
+            If one cannot be written. Those before it have been added.
         """
         self._begin()
         iterator = iter(documents)
@@ -206,11 +207,11 @@ class LineWriter:
         return n
 
     def discard(self, id: str) -> bool:
-        """Forget a document, and return whether there was one. Its line goes with the next `flush`."""
+        """Remove a document, and return whether it existed. The next `flush` removes its line."""
         if not self.table.has(id):
             return False
         self._begin()
-        self.get(id)  # an index that leads to another line must not make that one go
+        self.get(id)  # raises an error if the index leads to another line, which must not be removed
         if not self.table.discard(id):
             return False
         self._deleted = True
@@ -224,7 +225,7 @@ class LineWriter:
             return
         table = self.table
         if self._target is None:
-            if not self._is_read and not table.contiguous:  # what an index leaves out would be found again without it
+            if not self._is_read and not table.contiguous:  # without the index, deleted lines would count again
                 self._rewrite()
             else:
                 if self._is_read:
@@ -241,7 +242,7 @@ class LineWriter:
         self._is_aside_durable = durable
 
     def _write_pending(self) -> None:
-        """Write the lines that are gathered, behind the others; they stay gathered if that fails."""
+        """Append the collected lines. If this fails, they stay collected."""
         size = self._encoder.size
         if not size:
             return
@@ -256,12 +257,12 @@ class LineWriter:
         self._encoder.clear()
 
     def flush(self, durable: bool = False) -> None:
-        """Hand all changes to the system, so that they outlive this process; with `durable`, to the disk.
+        """Write all changes to the operating system, so that they survive the process; with `durable`, to the disk.
 
         Raises
         ------
         OSError
-            If that fails. What was flushed before is there, and nothing is forgotten: another try may succeed.
+            If this fails. Everything flushed before is in the files, and pending changes are kept for another try.
         """
         if os.getpid() != self._pid:
             raise UnsupportedError("another process opened the collection for writing", path=self.path)
@@ -279,7 +280,7 @@ class LineWriter:
             self._is_aside_durable = True
 
     def _publish(self, durable: bool = False) -> None:
-        """Give the new file its name."""
+        """Give the new file its final name."""
         target = self._target
         if target is None:
             return
@@ -288,20 +289,20 @@ class LineWriter:
         with naming(self.path):
             target.commit()
         self._target = None
-        self._is_changed = True  # index.bin is to be written when it is closed
+        self._is_changed = True  # closing writes index.bin
         self._file = OutputBody.open(self.path, _NO_LINKS)
-        if not self._is_closing:  # else index.bin follows
+        if not self._is_closing:  # otherwise index.bin is written next
             self._put_index_aside(target.durable)
 
     def _rewrite(self, durable: bool = False) -> None:
-        """Write the file anew, with one line for each id and nothing else."""
+        """Rewrite the file with exactly one line for each id."""
         self._write_pending()
         table = self.table
         if not self._is_own:
-            table, left_out = find_again(self._written_file(), table)
+            table, left_out = scan_known(self._written_file(), table)
             if left_out:
                 name = keep_aside(self.path, b"".join(left_out), self._durable)
-                self._faults.tell(self.path, f"{len(left_out)} lines are no documents; moved to {name}")
+                self._faults.report(self.path, f"{len(left_out)} lines are not documents; moved to {name}")
         target = Target(self.path, durable=self._durable)
         try:
             with naming(self.path):
@@ -319,7 +320,7 @@ class LineWriter:
             self._publish(durable)
 
     def compact(self, durable: bool = False) -> None:
-        """Flush, and write the file anew if there is anything in it but one line for each id."""
+        """Flush, and rewrite the file unless it has exactly one line for each id."""
         self._begin()
         self._write_pending()
         if self._deleted or not self.table.contiguous or self.table.end < self.size:
@@ -327,7 +328,7 @@ class LineWriter:
         self.flush(durable)
 
     def abort(self) -> None:
-        """Remove a new file that has no name yet."""
+        """Remove a new file that does not have its final name yet."""
         if self._target is not None:
             self._target.abort()
             self._target = None
@@ -344,7 +345,7 @@ class LineWriter:
             os.unlink(self._aside_path)
 
     def snapshot(self) -> LineReader:
-        """Return a reader of what is in the collection now."""
+        """Return a reader of the current state of the collection."""
         self._write_pending()
         table = Table.decode(self.table.encode(), self.size)
         return LineReader(
@@ -352,25 +353,25 @@ class LineWriter:
         )
 
     def documents(self) -> Iterator[Document]:
-        """Iterate over the documents in file order, as they are now."""
+        """Iterate over the documents in file order, in the current state."""
         return self.snapshot().documents()
 
     def lines(self) -> Iterator[bytes]:
-        """Iterate over the lines in file order, as they are now, without their line feeds."""
+        """Iterate over the lines in file order, in the current state, without their line feeds."""
         return self.snapshot().lines()
 
     def ids(self) -> Iterator[str]:
-        """Iterate over the ids in file order, as they are now."""
+        """Iterate over the ids in file order, in the current state."""
         self.table.sort()
         return iter(self.table.ids(0, self.table.n))
 
     def close(self) -> None:
-        """Forget what is not written, and let go of the file."""
+        """Discard unwritten lines, and release the file."""
         self.abort()
         del self._file
 
     def end_of_lines(self) -> int:
-        """Write what is gathered, also deletions, and return where the next line will begin, in bytes."""
+        """Write pending lines and deletions, and return the position of the next line, in bytes."""
         self._begin()
         self._write_pending()
         if self._deleted:
@@ -379,26 +380,26 @@ class LineWriter:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether nobody else sees yet what is written."""
+        """Whether written lines are still invisible to other processes."""
         return self._target is not None
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether there is something for `finish` to do."""
+        """Whether `finish` is needed."""
         return self._is_changed or self.is_hidden or self._needs_index
 
     def write(self, offset: int, data: Any) -> None:
-        """Write bytes behind the lines. A new `size` makes them part of the collection, if the table has their ids."""
+        """Write bytes after the lines. A new `size` adds them to the collection; the table must have their ids."""
         with naming(self.path):
             self._file.write(offset, data)
 
     def copy(self, file: FileBody, offset: int, size: int) -> None:
-        """Write the first `size` bytes of another file; as `write`."""
+        """Write the first `size` bytes of another file, as `write` does."""
         with naming(self.path):
             self._file.copy(file, 0, size, offset)
 
     def refuse(self) -> None:
-        """Remove what was written behind the lines, and what the table has of it."""
+        """Remove bytes that were written after the lines, and their entries in the table."""
         self._file.truncate(self.size)
         if self.table.end > self.size:
             self._table = Scan(self._written_file()).run(Silence())
@@ -406,20 +407,20 @@ class LineWriter:
 
 
 class NoLines(LineReader):
-    """A `LineWriter` of a collection that has no lines and gets none, so that a change need not ask for one."""
+    """Replaces a `LineWriter` for a collection without lines, so that `Changes` needs no distinction."""
 
     is_unfinished = False
-    """There never is something for `finish` to do."""
+    """`finish` is never needed."""
 
     def __init__(self) -> None:
         super().__init__(LineFiles(None, None, False), "ignore", Silence())
 
     def discard(self, id: str) -> bool:
-        """Return that there was no document."""
+        """Return False: there is no document."""
         return False
 
     def flush(self, durable: bool = False) -> None:
-        """Do nothing, as `compact` and `finish`."""
+        """Do nothing."""
 
     def compact(self) -> None:
         """Do nothing."""
@@ -429,7 +430,7 @@ class NoLines(LineReader):
 
 
 def sweep(path: str, names: tuple[str, ...]) -> None:
-    """Remove what was left of files and folders with some names, beside a path, by writers that were killed."""
+    """Remove files and folders of the given names that killed writers left in the folder of `path`."""
     folder = os.path.dirname(path)
     starts = tuple(f".{name}." for name in names)
     for name in os.listdir(folder):
@@ -443,20 +444,20 @@ def sweep(path: str, names: tuple[str, ...]) -> None:
 
 
 def name_to_keep(path: str) -> str:
-    """Return the name of a file beside data.jsonl that does not exist yet."""
+    """Return the name of a new file next to data.jsonl."""
     names = (f"{format.TORN}{i}" for i in itertools.count(1))
     return next(name for name in names if not exists(os.path.join(os.path.dirname(path), name), follow=False))
 
 
 def keep_aside(path: str, data: bytes, durable: bool) -> str:
-    """Put bytes that are no lines of documents into a file of their own beside data.jsonl, and return its name."""
+    """Write bytes that are not lines of documents into a new file next to data.jsonl, and return its name."""
     name = name_to_keep(path)
     files.write_file(os.path.join(os.path.dirname(path), name), [data], True, durable)
     return name
 
 
 def put_index_aside(path: str, aside: str, table: Table, durable: bool) -> None:
-    """Move index.bin to where others take it for one of the first lines only; if there is none, make it there."""
+    """Move index.bin to where others do not take it for an index of all lines. If there is none, write one there."""
     try:
         os.replace(path, aside)
     except FileNotFoundError:
@@ -468,7 +469,7 @@ def put_index_aside(path: str, aside: str, table: Table, durable: bool) -> None:
 
 
 def put_empty_index_aside(path: str, aside: str, durable: bool) -> None:
-    """Put an index of no lines there, which is right whatever the file has: others read the lines."""
+    """Write an empty index aside, which is valid for any lines. Other programs then read the lines."""
     files.write_file(aside, [Table().encode()], True, durable)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
@@ -477,14 +478,14 @@ def put_empty_index_aside(path: str, aside: str, durable: bool) -> None:
 
 
 def sync_index_aside(path: str, aside: str) -> None:
-    """Flush to the disk what `put_index_aside` or `put_empty_index_aside` did."""
+    """Flush the result of `put_index_aside` or `put_empty_index_aside` to the disk."""
     sync_file(aside)
     files.sync_folder(aside)
     files.sync_folder(path)
 
 
-def find_again(file: FileBody, known: Table) -> tuple[Table, list[bytes]]:
-    """Return where the lines of known ids are, as the file itself says, and the lines that are no documents."""
+def scan_known(file: FileBody, known: Table) -> tuple[Table, list[bytes]]:
+    """Return the positions of the lines of known ids, read from the file, and the lines that are not documents."""
     scan = Scan(file)
     table = scan.run(Silence())
     unknown = [id for id in table.ids(0, table.n) if not known.has(id)]
@@ -494,7 +495,7 @@ def find_again(file: FileBody, known: Table) -> tuple[Table, list[bytes]]:
 
 
 def copy_lines(table: Table, source: FileBody, target: OutputBody) -> int:
-    """Copy the lines of a table in file order; return their bytes."""
+    """Copy the lines of a table in file order; return the number of bytes."""
     raw_offsets, raw_lengths, _ = table.in_file_order()
     offsets, lengths = array("Q", bytes(raw_offsets)), array("I", bytes(raw_lengths))
     place = start = stop = 0

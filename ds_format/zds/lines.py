@@ -1,4 +1,4 @@
-"""The lines of data.jsonl: which of them are documents, as the file alone says, and all of a table in file order."""
+"""The lines of data.jsonl: scanning the file for documents, and reading all lines of a table in file order."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .documents import Document, decoder
 from .faults import SHOWN, Faults
 
 CACHED_SIZE = 1 << 18
-"""Bytes that are read at a time; few enough to stay in the cache until they are decoded."""
+"""Bytes that are read at once; few enough to stay in the cache until they are decoded."""
 LineFault = tuple[int, int, int, int]
-"""A fault: its kind, offset and length of the line, and the place, all in bytes of the file."""
+"""A fault: its kind, offset and length of the line, and position of the fault, all in bytes of the file."""
 ODD = frozenset({kernel.BLANK, kernel.CRLF, kernel.NO_NEWLINE, kernel.NUMBER_RANGE})
-"""Kinds that are a warning even for the strict."""
+"""Kinds of faults that are only warnings in strict mode, too."""
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -56,24 +56,24 @@ def last_line(file: Body) -> bytes:
 
 
 class Scan:
-    """Lines of a file, added to a table.
+    """Adds the lines of a file to a table.
 
     Parameters
     ----------
     file : Body
         The file.
     table : Table, optional
-        What is known of the lines before `start`.
+        Positions of the lines before `start`.
     start : int
-        The first byte, which begins a line.
+        Offset of the first line.
     updates : bool
-        Whether lines may take the place of earlier ones, so that nothing is said of it.
+        Whether lines may replace earlier ones with the same id. If so, this is not reported.
 
     Attributes
     ----------
     table : Table
     left_out : list of tuple
-        Faults of the lines that are no documents.
+        Faults of the lines that are not documents.
     """
 
     def __init__(self, file: Body, table: Table | None = None, start: int = 0, updates: bool = False):
@@ -84,10 +84,10 @@ class Scan:
         self._line = 1
         self._n_before: int | None = None if start else 0
         self._silent = {kernel.ESCAPED_ID, kernel.SUPERSEDED} if updates else {kernel.ESCAPED_ID}
-        self._told: Counter[int] = Counter()
+        self._counts: Counter[int] = Counter()
 
     def run(self, faults: Faults, advance: Advance | None = None) -> Table:
-        """Add all lines, tell of faults, and return the table, in file order; `advance` is told how far it is.
+        """Add all lines, report faults, and return the table, in file order. `advance` gets the bytes of each block.
 
         Raises
         ------
@@ -101,37 +101,37 @@ class Scan:
             left_out = {fault[1] for fault in found if fault[0] not in kernel.REMARKS}
             for fault in found:
                 if fault[0] not in self._silent and not (fault[0] == kernel.NO_NEWLINE and fault[1] in left_out):
-                    self._tell(fault, data, base, faults)
+                    self._report(fault, data, base, faults)
             self._line += data.count(b"\n")
             base = end
             if advance is not None:
                 advance.add(len(data))
-        for kind, n in self._told.items():
+        for kind, n in self._counts.items():
             if n > SHOWN:
-                faults.tell(self._file.name, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")
+                faults.report(self._file.name, f"{kernel.KINDS[kind]}: so have {n - SHOWN} more lines")
         self.table.sort()
         return self.table
 
-    def _tell(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
+    def _report(self, fault: LineFault, data: bytes, base: int, faults: Faults) -> None:
         kind, offset, length, place = fault
         if kind not in kernel.REMARKS:
             self.left_out.append(fault)
-        self._told[kind] += 1
-        if self._told[kind] > SHOWN:
+        self._counts[kind] += 1
+        if self._counts[kind] > SHOWN:
             return
         line = self._line + self._lines_before() + data.count(b"\n", 0, offset - base)
         is_torn = kind not in kernel.REMARKS and not data.endswith(b"\n") and offset + length == self._file.size
         if is_torn:
-            faults.tell(self._file.name, f"a torn line of {length} bytes at the end, left out", line, offset)
+            faults.report(self._file.name, f"a torn line of {length} bytes at the end, left out", line, offset)
         elif kind == kernel.SUPERSEDED:
-            faults.tell(self._file.name, f"{kernel.KINDS[kind]}, at byte {place}; the last one counts", line, offset)
+            faults.report(self._file.name, f"{kernel.KINDS[kind]}, at byte {place}; the last one counts", line, offset)
         else:
-            tell = faults.note if kind in ODD else faults.tell
+            report = faults.note if kind in ODD else faults.report
             left_out = "" if kind in kernel.REMARKS else "; the line is left out"
-            tell(self._file.name, f"{kernel.KINDS[kind]}{left_out}", line, place)
+            report(self._file.name, f"{kernel.KINDS[kind]}{left_out}", line, place)
 
     def _lines_before(self) -> int:
-        """Return the number of lines before the first one, which are counted only if somebody wants to know."""
+        """Return the number of lines before the first one. They are only counted for a message."""
         if self._n_before is None:
             self._n_before = sum(block.count(b"\n") for block in _until(self._file, self._start))
         return self._n_before
@@ -147,12 +147,12 @@ def _until(file: Body, end: int) -> Iterator[bytes]:
 
 
 class StaleIndex(Exception):
-    """An index leads to something that is not the line of its id.
+    """An entry of an index leads to something other than the line of its id.
 
     Attributes
     ----------
     first : int
-        Up to which entry all was well.
+        Number of the first entry that may be wrong. All entries before it are right.
     """
 
     def __init__(self, message: str, first: int):
@@ -175,20 +175,20 @@ def line_blocks(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], by
     first : int
         The number of the entry of the first line.
     lines : list of bytes
-        Without their line feed.
+        Without their line feeds.
     data : bytes
-        What they are cut from.
+        The bytes that consist of these lines.
 
     Raises
     ------
     StaleIndex
-        If the table leads to what is not a line.
+        If an entry of the table is not the position of a line.
     """
     return _all_lines(table, file) if table.contiguous else _some_lines(table, file)
 
 
 def _all_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], bytes]]:
-    """Iterate over lines that fill the file from its start."""
+    """Iterate over lines that fill the file from its start, without gaps."""
     first = place = 0
     for data in whole_lines(file.blocks(0, CACHED_SIZE)):
         if place + len(data) > table.end:
@@ -206,14 +206,14 @@ def _all_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], byt
 
 
 def _start_of(table: Table, i: int) -> int:
-    """Return where the line of an entry begins; of the one behind the last where the lines end; else -1."""
+    """Return the start of the line of an entry; for the entry after the last, the end of the lines; otherwise -1."""
     if i >= len(table):
         return table.end if i == len(table) else -1
     return (table.entry(i) or (-1, 0))[0]
 
 
 def _some_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], bytes]]:
-    """Iterate over lines between which there is something else."""
+    """Iterate over lines with gaps between them."""
     raw_offsets, raw_lengths, _ = table.in_file_order()
     offsets, lengths = array("Q", bytes(raw_offsets)), array("I", bytes(raw_lengths))
     ends = array("Q", map(int.__add__, offsets, lengths))
@@ -233,18 +233,18 @@ def _some_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes], by
 
 
 def line_at(data: bytes, base: int, start: int, stop: int, size: int) -> bytes | None:
-    r"""Return a line without its line feed, if the bytes from `start` to before `stop` are just one line.
+    r"""Return a line without its line feed, if the bytes from `start` to before `stop` are exactly one line.
 
     Parameters
     ----------
     data : bytes
-        A part of the file that has one byte before and one behind the line, unless the file begins or ends there.
+        A part of the file. It contains one byte before the line and one after it, except at the ends of the file.
     base : int
-        Where the part is in the file, in bytes.
+        Position of this part in the file, in bytes.
     start, stop : int
-        Where the line is in the file, in bytes, with the line feed at its end or without.
+        Position of the line in the file, in bytes, with or without its line feed.
     size : int
-        Of the file, in bytes.
+        Size of the file, in bytes.
 
     Examples
     --------
@@ -271,14 +271,14 @@ def scan_lines(table: Table, file: Body) -> Iterator[tuple[int, list[bytes]]]:
 def scan_documents(table: Table, file: Body) -> Iterator[tuple[int, list[Document]]]:
     """Iterate over documents, with the number of the entry of the first one; as `line_blocks`.
 
-    Each has the `_id` that the table says.
+    The `_id` of each is compared with the table.
     """
     for first, found, data in line_blocks(table, file):
         try:
             decoded = decoder.many(found, data, file.name)
             ids = [document[format.ID] for document in decoded]
         except (FormatError, KeyError, TypeError) as error:
-            raise StaleIndex(f"a line behind entry {first} of the index is no document: {error}", first) from None
+            raise StaleIndex(f"a line after entry {first} of the index is not a document: {error}", first) from None
         if ids != table.ids(first, first + len(ids)):
-            raise StaleIndex(f"a line behind entry {first} has not the {format.ID} that the index says", first)
+            raise StaleIndex(f"a line after entry {first} does not have the {format.ID} in the index", first)
         yield first, decoded

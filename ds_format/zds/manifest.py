@@ -1,4 +1,4 @@
-"""zds.json and manifest.json: facts about a store and a collection, told to others. Nothing relies on them."""
+"""zds.json and manifest.json: facts about a store and a collection, for other programs. Nothing here needs them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .faults import Faults
 from .roots import Folder, StoreRoot
 
 MAX_SIZE = 1 << 24
-"""Bytes up to which such a file is read."""
+"""Maximum size of such a file, in bytes."""
 WAITS = 100
 PAUSE = 0.02
-"""How often, and how many seconds at a time, to wait for another writer of zds.json."""
+"""Number of tries, and seconds between them, while another process writes zds.json."""
 Facts = dict[str, Any]
 
 
 def read(place: StoreRoot, name: str, faults: Faults) -> Facts | None:
-    """Return what a file says; an empty dict if there is none, None if it cannot be read."""
+    """Return the contents of a file; an empty dict if it does not exist, None if it cannot be read."""
     try:
         file = place.open(name)
         if file is None:
@@ -37,7 +37,7 @@ def read(place: StoreRoot, name: str, faults: Faults) -> Facts | None:
         except FormatError as error:
             raise error.at(path=file.name)
     except DsError as error:
-        faults.tell(error.path or f"{place.path}/{name}", f"{error.message}; not used")
+        faults.report(error.path or f"{place.path}/{name}", f"{error.message}; not used")
         return None
 
 
@@ -45,9 +45,9 @@ def read_manifest(place: StoreRoot, collection: str, faults: Faults) -> Facts | 
     """Return manifest.json of a collection; as `read`."""
     name = format.manifest_name(collection)
     found = read(place, name, faults)
-    told = (found or {}).get("collection", collection)
-    if told != collection:
-        message = f"found the collection {told!r:.100}, expected {collection!r}, as the folder says"
+    named = (found or {}).get("collection", collection)
+    if named != collection:
+        message = f"found the collection {named!r:.100}, expected {collection!r}, as the folder says"
         faults.note(f"{place.path}/{name}", message)
     return found
 
@@ -60,29 +60,29 @@ def read_store(place: StoreRoot, faults: Faults) -> Facts | None:
     path = f"{place.path}/{format.STORE_FILE}"
     version = found.get("version", format.STORE_VERSION)
     if str(version).partition(".")[0] != format.STORE_VERSION.partition(".")[0]:
-        faults.tell(path, f"found version {version!r:.100} of the format, expected {format.STORE_VERSION}")
-    told = found.get("collections")
-    if isinstance(told, dict) and told:
+        faults.report(path, f"found version {version!r:.100} of the format, expected {format.STORE_VERSION}")
+    listed = found.get("collections")
+    if isinstance(listed, dict) and listed:
         there = set(place.collections())
-        for name in [name for name in told if name not in there][:10]:
+        for name in [name for name in listed if name not in there][:10]:
             faults.note(path, f"there is no collection {name!r:.100}")
     return found
 
 
 def write_manifest(place: Folder, collection: str, old: Facts, count: int, is_strict: bool, durable: bool) -> None:
-    """Write manifest.json of a collection. Other keys than those of the format are kept.
+    """Write manifest.json of a collection. Keys that the format does not define are kept.
 
     Parameters
     ----------
     place : Folder
     collection : str
     old : dict
-        What it said before.
+        Its contents so far.
     count : int
-        Documents.
+        Number of documents.
     is_strict : bool
-        Whether all have one schema. Else schemas are not counted: their number stays what another program told, or
-        is 0.
+        Whether all documents have one schema. Otherwise schemas are not counted: their number is the one that another
+        program wrote, or 0.
     durable : bool
     """
     n_schemas = old.get("schema_count")
@@ -99,19 +99,21 @@ def write_manifest(place: Folder, collection: str, old: Facts, count: int, is_st
     _write(place, format.manifest_name(collection), facts | old | facts | kept, durable)
 
 
-def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool, told: Facts | None = None) -> None:
-    """Write zds.json. Other keys than those of the format are kept, and the counts of other collections.
+def write_store(
+    place: Folder, name: str, counts: dict[str, int], durable: bool, facts_to_add: Facts | None = None
+) -> None:
+    """Write zds.json. Keys that the format does not define are kept, and so are the counts of other collections.
 
     Parameters
     ----------
     place : Folder
     name : str
-        What the store is called, unless it has a name already.
+        Name of the store, unless it has one already.
     counts : dict
-        Documents of collections, as they are known now.
+        Current numbers of documents, by collection.
     durable : bool
-    told : dict, optional
-        What else is to be said, in place of what was.
+    facts_to_add : dict, optional
+        Further facts, which replace older ones.
     """
     lock = _wait_for_lock(place)
     try:
@@ -120,25 +122,24 @@ def write_store(place: Folder, name: str, counts: dict[str, int], durable: bool,
             return
         entries = old.get("collections")
         entries = entries if isinstance(entries, dict) else {}
-        known = {}
+        counted = {}
         for collection in filter(format.is_name, place.collections()):
             entry = entries.get(collection)
             entry = entry if isinstance(entry, dict) else {}
             if collection in counts or "count" not in entry:
                 entry = {**entry, "count": counts.get(collection, _count_of(place, collection))}
-            known[collection] = entry
+            counted[collection] = entry
         stamp = now()
-        name = os.fsencode(name).decode("utf-8", "replace")  # the name of a file need not be text
+        name = os.fsencode(name).decode("utf-8", "replace")  # the name of a file may not be valid Unicode
         facts = {"$schema": format.SCHEMA_URL, "version": format.STORE_VERSION, "name": name, "created": stamp}
-        _write(
-            place, format.STORE_FILE, facts | old | (told or {}) | {"modified": stamp, "collections": known}, durable
-        )
+        facts |= old | (facts_to_add or {}) | {"modified": stamp, "collections": counted}
+        _write(place, format.STORE_FILE, facts, durable)
     finally:
         lock.release(remove=True)
 
 
 def _wait_for_lock(place: Folder) -> Lock:
-    """Lock zds.json, which writers of other collections hold for moments only."""
+    """Lock zds.json. Writers of other collections hold the lock for moments only."""
     path = place.locate(format.STORE_LOCK)
     for _ in range(WAITS):
         with contextlib.suppress(BusyError):
@@ -148,7 +149,7 @@ def _wait_for_lock(place: Folder) -> Lock:
 
 
 def _count_of(place: Folder, collection: str) -> int:
-    """Return what the manifest of a collection says about the number of its documents, 0 if nothing."""
+    """Return the number of documents in the manifest of a collection, or 0."""
     count = (read(place, format.manifest_name(collection), Faults()) or {}).get("doc_count")
     return count if isinstance(count, int) else 0
 

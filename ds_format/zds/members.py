@@ -1,4 +1,4 @@
-"""The bytes of one member of an archive: as they are in it, or inflated."""
+"""The bytes of one member of an archive: stored or inflated."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..codec.filters import DEFLATE
 from ..errors import FormatError, IntegrityError, TruncatedError, UnsupportedError
 
 MEMORY_SIZE = 1 << 24
-"""Bytes of the largest inflated member that is kept in memory; a larger one goes into a temporary file."""
+"""Inflated members up to this size, in bytes, are kept in memory; larger ones in a temporary file."""
 
 
 class StoredMember(Opened, Body):
-    """A member that is in the archive as it is. A checksum is compared when all of it is read.
+    """An uncompressed member. Its checksum is compared if all of it is read.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class StoredMember(Opened, Body):
         self.name = name
 
     def in_file(self) -> tuple[int, int] | None:
-        """Return where the bytes are in the archive; no checksum of what is read there is compared."""
+        """Return the position of the bytes in the archive. Reading there does not compare a checksum."""
         return self._file.in_file()
 
     def read(self, offset: int, size: int) -> bytes:
@@ -52,20 +52,20 @@ class StoredMember(Opened, Body):
         return data
 
     def section(self, offset: int, size: int | None = None) -> Body:
-        """Return a part; no checksum of what is read there is compared."""
+        """Return a part. Reading it does not compare a checksum."""
         _check_within(offset, size or 0, self)
         part = self._file.section(offset, size)
         part.name = self.name
         return part
 
     def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
-        """Iterate over bytes; the checksum of all is compared before the last block is handed out."""
+        """Iterate over bytes. The checksum of the whole member is compared before the last block is returned."""
         blocks = self._file.blocks(offset, size)
         return blocks if offset else _checked(blocks, self.size, self._crc, self.name)
 
 
 class DeflatedMember(Opened, Body):
-    """A compressed member. `blocks` inflates it in sequence; `read` inflates it as a whole, once.
+    """A compressed member. `blocks` inflates it in sequence; `read` inflates all of it, once.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class DeflatedMember(Opened, Body):
             return FileBody.of(self.name, os.dup(file.fileno()))
 
     def _inflate_at_once(self) -> bytes | None:
-        """Return all bytes; None if `blocks` has to say what is wrong."""
+        """Return all bytes, or None for damaged ones: `blocks` then raises the error."""
         try:
             whole = bytes(DEFLATE.decode(self._file.read(0, self._file.size), self.size))
         except FormatError:
@@ -123,7 +123,7 @@ class DeflatedMember(Opened, Body):
         return whole if len(whole) == self.size and zlib.crc32(whole) == self._info.CRC else None
 
     def blocks(self, offset: int = 0, size: int = PIECE_SIZE) -> Iterator[bytes]:
-        """Iterate over bytes, inflated on demand. zipfile compares the checksum of all of them."""
+        """Iterate over bytes, inflated on demand. zipfile compares the checksum of the whole member."""
         try:
             with self._archive.open(self._info) as stream:
                 done = stream.seek(offset)
@@ -137,11 +137,11 @@ class DeflatedMember(Opened, Body):
         except RuntimeError as error:
             raise UnsupportedError(str(error), path=self.name) from None
         if done != self.size:
-            raise TruncatedError(f"the compressed data hold {done} bytes, announced are {self.size}", path=self.name)
+            raise TruncatedError(f"the compressed data have {done} bytes, announced are {self.size}", path=self.name)
 
 
 def _check_within(offset: int, size: int, member: Body) -> None:
-    """Raise a TruncatedError unless a range is in a member."""
+    """Raise a TruncatedError unless a range is inside a member."""
     if offset < 0 or size < 0 or offset + size > member.size:
         reason = f"expected bytes {offset} to {offset + size}, there are {member.size}"
         raise TruncatedError(reason, path=member.name)
@@ -154,7 +154,7 @@ def _compare(found: int, crc: int, path: str) -> None:
 
 
 def _checked(blocks: Iterable[bytes], size: int, crc: int, path: str) -> Iterator[bytes]:
-    """Yield blocks of `size` bytes in all, and compare their checksum before the last one."""
+    """Iterate over blocks of `size` bytes in total, and compare their checksum before the last one."""
     done = found = 0
     for block in blocks:
         done += len(block)

@@ -1,13 +1,13 @@
-"""Which documents are wanted (`where`), and which of their fields (`fields`).
+"""Selecting documents (`where`) and their fields (`fields`).
 
 Both are compiled once to a function, which is then called with each document.
 
-A field is named by a dotted path: `a.b` is the member `b` of the object `a`, `tags.0` the first item of the list
-`tags`, `tags.-1` the last. Keys may have dots themselves: of several readings of a path the one with the longest first
-key wins, so that the key `a.b` is preferred to the member `b` of `a`.
+A dotted path names a field: `a.b` is the member `b` of the object `a`, `tags.0` the first item of the list `tags`, and
+`tags.-1` the last. Keys may contain dots themselves. If a path has several readings, the one with the longest first
+key has priority: the key `a.b` is preferred to the member `b` of `a`.
 
-Values are compared as JSON knows them: `true` is not 1, 1 and 1.0 are the same number, a text is never less than a
-number. What cannot be compared does not match; it is no error, because documents need not be alike.
+Values are compared as in JSON: `true` is not 1, 1 and 1.0 are the same number, a text is never less than a number.
+Values that cannot be compared do not match. This is not an error, because documents may differ in their types.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Where: TypeAlias = "Mapping[str, Any] | str | Callable[[Document], Any] | Sequen
 Test: TypeAlias = Callable[[Any], bool]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
-"""What `finder` finds where nothing is. It is no JSON value, so that it equals none."""
+"""Result of `finder` for a missing field. It is not a JSON value, so it equals none."""
 
 INDEX = re.compile(r"-?[0-9]{1,18}")
 SYMBOLS = {"==": "eq", "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -33,7 +33,7 @@ COMPARISON = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*)", re.DOTALL)
 
 
 def finder(path: str) -> Callable[[Any], Any]:
-    """Return a function that finds what a dotted path leads to.
+    """Return a function that returns the value at a dotted path.
 
     Parameters
     ----------
@@ -77,21 +77,21 @@ def finder(path: str) -> Callable[[Any], Any]:
 
 
 def projection(fields: Iterable[str] | str | None) -> Callable[[Document], Document] | None:
-    """Return a function that takes some fields out of a document.
+    """Return a function that extracts fields from a document.
 
-    The keys of the result are the paths as they were given, in that order, and its values what the paths lead to: so
-    each path becomes one column of a table. `_id` comes first, whether it was asked for or not, unless `-_id` is among
-    the fields. Fields that a document lacks are left out.
+    The keys of the result are the given paths, in that order, and its values are those at the paths. So each path
+    becomes one column of a table. `_id` comes first, even if it is not given, unless `-_id` is among the fields.
+    Missing fields are left out.
 
     Parameters
     ----------
     fields : iterable of str, str, or None
-        Dotted paths; or one text with commas between them, as a command line gives it.
+        Dotted paths, or one string with commas between them, as on a command line.
 
     Returns
     -------
     callable or None
-        `f(document) -> dict`; None if there is nothing to take out.
+        `f(document) -> dict`; None for whole documents.
 
     Examples
     --------
@@ -117,12 +117,12 @@ def projection(fields: Iterable[str] | str | None) -> Callable[[Document], Docum
 
 
 def paths_of(fields: Iterable[str] | str) -> list[str]:
-    """Return the keys of what a projection gives, in their order, each once.
+    """Return the keys of the result of a projection, in order, each once.
 
     Raises
     ------
     ValueError
-        If one is no text, or an empty one.
+        If a path is not a string, or is empty.
 
     Examples
     --------
@@ -134,40 +134,40 @@ def paths_of(fields: Iterable[str] | str) -> list[str]:
     for path in given:
         if not isinstance(path, str) or not path:
             raise ValueError(f"field {path!r}: expected the name of a field, such as 'a' or 'a.b'")
-    unwanted = {"_id", "-_id"} if "-_id" in given else set()
-    return [path for path in dict.fromkeys(["_id", *given]) if path not in unwanted]
+    excluded = {"_id", "-_id"} if "-_id" in given else set()
+    return [path for path in dict.fromkeys(["_id", *given]) if path not in excluded]
 
 
 def predicate(where: Where | None) -> Callable[[Document], Any] | None:
-    """Return a function that tells whether a document is wanted.
+    """Return a function that decides whether a document is selected.
 
     Parameters
     ----------
     where : dict, str, callable, sequence of these, or None
-        A dict has conditions by dotted paths, all of which must hold: `{"age": 30}` for a value, or
+        A dict has conditions by dotted path, which must all be true: `{"age": 30}` for a value, or
         `{"age": {"ge": 30, "lt": 40}}` with the operators
 
         ==============  ===================================================================================
-        eq, ne          equal, not equal; `ne` holds where the field is missing, too
+        eq, ne          equal, not equal; `ne` is also true if the field is missing
         lt, le, gt, ge  numbers with numbers, texts with texts, by code points
-        in, not_in      equal to one of several values, to none of them; `not_in` holds for missing fields, too
-        exists          true: the document has the field, null or not; false: it has not
-        contains        a list has this item, a text this part
-        startswith      a text begins so
+        in, not_in      equal to one of several values, to none of them; `not_in` is also true for missing fields
+        exists          true: the document has the field, null or not; false: the field is missing
+        contains        a list contains this item, a text this part
+        startswith      a text begins with this one
         ==============  ===================================================================================
 
-        A value that is a dict itself is compared by `{"eq": {...}}`. A text is what `parse` takes. A function gets the
-        document and returns whether it is wanted. Of several, all must hold.
+        Compare with a dict by `{"eq": {...}}`. For a text, see `parse`. A function gets the document, and returns
+        whether it is selected. Several conditions must all be true.
 
     Returns
     -------
     callable or None
-        `f(document) -> bool`; None if all documents are wanted.
+        `f(document) -> bool`; None if all documents are selected.
 
     Raises
     ------
     ValueError
-        If an operator is unknown, or its operand cannot be one.
+        If an operator is unknown, or its operand is invalid.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def predicate(where: Where | None) -> Callable[[Document], Any] | None:
     if isinstance(where, str):
         where = parse(where)
     if isinstance(where, Mapping):
-        tests = [_condition(path, wanted) for path, wanted in where.items()]
+        tests = [_condition(path, expected) for path, expected in where.items()]
     elif isinstance(where, Iterable):
         tests = [test for test in map(predicate, where) if test is not None]
     else:
@@ -196,19 +196,19 @@ def predicate(where: Where | None) -> Callable[[Document], Any] | None:
 
 
 def parse(text: str) -> dict[str, dict[str, Any]]:
-    """Return the condition that a text states, as `predicate` takes it.
+    """Return the condition that a text describes, as `predicate` accepts it.
 
     Parameters
     ----------
     text : str
-        `PATH OPERATOR VALUE` with one of `= == != < <= > >=`, or between spaces `contains`, `startswith`, `in`,
-        `not_in`; or `PATH exists`, `PATH exists false`. The value is JSON, or else a text: `30` is a number, `"30"` and
-        `Oslo` are texts. The path ends at the first operator; others need a dict.
+        `PATH OPERATOR VALUE` with one of `= == != < <= > >=` or, between spaces, `contains`, `startswith`, `in`,
+        `not_in`; or `PATH exists`, `PATH exists false`. The value is JSON if possible, otherwise a text: `30` is a
+        number, `"30"` and `Oslo` are texts. The path ends at the first operator; other paths need a dict.
 
     Raises
     ------
     ValueError
-        If there is no operator, or nothing before it.
+        If there is no operator, or no path before it.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
     if word := WORDS.fullmatch(text):
         path, operator, value = word.groups()
         if value is None and operator != "exists":
-            raise ValueError(f"condition {text!r}: nothing behind {operator}")
+            raise ValueError(f"condition {text!r}: nothing after {operator}")
         return {path: {operator: True if value is None else _value(value)}}
     if comparison := COMPARISON.fullmatch(text):
         path, symbol, value = comparison.groups()
@@ -228,7 +228,7 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    """Return the JSON value that a text is, or else the text."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     text = text.strip()
     try:
         return json.loads(text, parse_constant=_refuse)
@@ -237,7 +237,7 @@ def _value(text: str) -> Any:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _all(tests: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
@@ -253,10 +253,10 @@ def _all(tests: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
     return hold
 
 
-def _condition(path: Any, wanted: Any) -> Callable[[Document], Any]:
+def _condition(path: Any, expected: Any) -> Callable[[Document], Any]:
     if not isinstance(path, str) or not path:
         raise ValueError(f"condition of {path!r}: expected the name of a field, such as 'a' or 'a.b'")
-    operators = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
+    operators = expected if isinstance(expected, Mapping) else {"eq": expected}
     if not operators:
         raise ValueError(f"condition of {path}: no operator; expected one of {', '.join(OPERATORS)}")
     tests = []
@@ -279,7 +279,7 @@ def _condition(path: Any, wanted: Any) -> Callable[[Document], Any]:
 
 
 def _operand(value: Any) -> Any:
-    """Return an operand as documents would hold it: NumPy's numbers as Python's, tuples and arrays as lists."""
+    """Return an operand with the types of documents: NumPy's numbers as Python's, tuples and arrays as lists."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, tuple | list):
@@ -306,7 +306,7 @@ def same(left: Any, right: Any) -> bool:
         elif type(left) is list and type(right) is list:
             if len(left) != len(right):
                 return False
-            todo += zip(left, right)  # noqa: B905 - as many; `strict` takes time
+            todo += zip(left, right)  # noqa: B905 - of the same length; `strict` takes time
         elif type(left) is dict and type(right) is dict:
             if left.keys() != right.keys():
                 return False
@@ -336,7 +336,7 @@ def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Test]:
             return lambda value: type(value) is str and compare(value, operand)
         if type(operand) is int or type(operand) is float:
             return lambda value: (type(value) is int or type(value) is float) and compare(value, operand)
-        raise TypeError(f"{operand!r:.60} has no order; expected a number or a text")
+        raise TypeError(f"{operand!r:.60} cannot be ordered; expected a number or a text")
 
     return make
 
@@ -390,4 +390,4 @@ OPERATORS: dict[str, Callable[[Any], Test]] = {
     "contains": _contains,
     "startswith": _startswith,
 }
-"""What makes a test of an operand."""
+"""Operator → function that makes a test from an operand."""

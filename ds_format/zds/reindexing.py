@@ -1,4 +1,4 @@
-"""Making anew what data.jsonl alone decides."""
+"""Rebuilding all files that follow from data.jsonl."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ def reindex(
     durable: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    r"""Make index.bin anew from the lines of data.jsonl, and the counts in manifest.json and zds.json.
+    r"""Rebuild index.bin from the lines of data.jsonl, and the counts in manifest.json and zds.json.
 
-    Of several lines with one id the last one counts. What only the old index said was deleted is there again. An index
-    that is right stays right, and data.jsonl stays as it is.
+    If several lines have one id, the last one counts. Documents that only the old index deleted are restored. A correct
+    index remains correct, and data.jsonl is not changed.
 
     Parameters
     ----------
     path : str or PathLike
         The folder of a store.
     collection : str, optional
-        Only this one; else all.
+        Only this one; by default all.
     cut : bool
-        Cut off a torn line at the end of data.jsonl, as crashes leave it, and keep it in a file beside it,
+        Remove a torn line at the end of data.jsonl, which a crash can leave, and keep it in a file next to it,
         `data.jsonl.torn-1`.
     binary : bool
         Write the binary form of the index, which programs in Python other than this package cannot read.
     durable : bool
         Flush all files to the disk.
     progress : callable, optional
-        Called with the bytes done and the bytes in all that have been found.
+        Called with the bytes done and the bytes in total of all files found so far.
 
     Returns
     -------
     dict
-        The number of documents by the name of the collection.
+        Name of the collection → number of documents.
 
     Raises
     ------
     FormatError
-        If there is no such store or collection, or its last line is torn, without `cut`.
+        If the store or collection does not exist, or the last line is torn and `cut` is false.
     UnsupportedError
         If it is an archive.
     BusyError
-        If somebody writes to it.
+        If another process writes to it.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def reindex(
         raise UnsupportedError("an archive is not changed; unpack it, and pack it again", path=name)
     place = Folder(name)
     if not place.is_store():
-        raise FormatError("no ZDS store", path=name)
+        raise FormatError("not a ZDS store", path=name)
     there = place.collections()
     if collection is not None and collection not in there:
         raise FormatError(f"there is no collection {collection!r:.100}", path=name)
@@ -114,7 +114,7 @@ def _reindex(place: Folder, collection: str, cut: bool, binary: bool, durable: b
 
 
 def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool, advance: Advance) -> Table:
-    """Return where the lines are.
+    """Return the positions of the lines.
 
     Raises
     ------
@@ -133,5 +133,5 @@ def _scan(place: Folder, collection: str, path: str, cut: bool, durable: bool, a
         _, offset, length, _ = scan.left_out[-1]
         if offset + length == file.size and file.read(file.size - 1, 1) != b"\n":
             raise FormatError(f"byte {offset}: a torn line of {length} bytes at the end; cut=True moves it", path=path)
-        Faults().tell(path, f"{len(scan.left_out)} lines are no documents; `validate` names them")
+        Faults().report(path, f"{len(scan.left_out)} lines are not documents; `validate` names them")
     return table

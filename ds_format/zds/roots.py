@@ -1,4 +1,4 @@
-"""The root of a store: a folder, or an archive of one. Both give bodies of bytes by name.
+"""The root of a store: a folder, or an archive of one. Both open files by name.
 
 A name is the path of a file below the root, with forward slashes: `collections/train/meta/data.jsonl`. Nothing here
 writes.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .archive import Archive
 
 StoreRoot: TypeAlias = "Folder | Archive"
-"""What a store is read from: both have the same attributes and methods."""
+"""A place from which a store is read. Both classes have the same attributes and methods."""
 NO_LINK = "a link; links in a store are not followed"
 
 _LITTER = re.compile(r"(?:^|/)(?:\._|(?:\.DS_Store|__MACOSX)(?:/|$))")
@@ -31,16 +31,16 @@ _OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Unused(NamedTuple):
-    """Something in a place that is not used, and why.
+    """A file that is not used, and the reason.
 
     Attributes
     ----------
     name : str
-        The file or member.
+        Name of the file or member.
     error : DsError
-        Why it is not used; without a path.
+        The reason, without a path.
     harmless : bool
-        Whether an archive can be unpacked nevertheless.
+        Whether an archive can be unpacked although it contains the file.
     """
 
     name: str
@@ -57,7 +57,7 @@ def name_parts(name: str) -> list[str]:
     Raises
     ------
     UnsafeError
-        If it is not one that stays below the root.
+        If the name leads outside of the root, or is invalid.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def name_parts(name: str) -> list[str]:
 
 
 def is_litter(name: str) -> bool:
-    """Return whether a file is one that file managers leave behind.
+    """Return whether a name is that of a leftover of a file manager.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Folder:
     Parameters
     ----------
     root : str or PathLike
-        The folder. It need not exist, and then has no files.
+        The folder. If it does not exist, it has no files.
 
     Examples
     --------
@@ -129,25 +129,25 @@ class Folder:
         )
 
     def names(self, prefix: str = "") -> list[str]:
-        """Return the names of all files that begin with a prefix, sorted by their bytes; links are left out."""
+        """Return the names of all files that begin with a prefix, sorted by their bytes, without links."""
         names = (name for name, entry in self._walk(prefix) if entry.is_file(follow_symlinks=False))
         return sorted(names, key=os.fsencode)
 
     def collections(self) -> list[str]:
-        """Return the names of the folders in `collections`, sorted by their bytes; they are not checked further."""
+        """Return the names of the folders in `collections`, sorted by their bytes. The names are not checked."""
         path = self._locate([format.COLLECTIONS, ""])
         found = (entry.name for entry in _entries(path) if entry.is_dir(follow_symlinks=False))
         return sorted(found, key=os.fsencode)
 
     def open(self, name: str) -> FileBody | None:
-        """Open a file; None if there is none of this name.
+        """Open a file, or return None if it does not exist.
 
         Raises
         ------
         UnsafeError
-            If the name leaves the store, or is a link.
+            If the name leads outside of the root, or is a link.
         FormatError
-            If it is no file.
+            If it is not a file.
         """
         path = self._locate(name_parts(name)) if hasattr(os, "O_NOFOLLOW") else self.locate(name)
         try:
@@ -161,14 +161,14 @@ class Folder:
             raise
 
     def locate(self, name: str) -> str:
-        """Return the path of a file, which need not exist, for writing.
+        """Return the path of a file for writing. The file may not exist yet.
 
         Raises
         ------
         UnsafeError
-            If the name leaves the store, or a part of the path is a link.
+            If the name leads outside of the root, or a part of the path is a link.
         FormatError
-            If there is a file in place of a folder of the path, or something else in place of the file.
+            If a file has the name of a folder of the path, or something else has the name of the file.
         """
         path = self._locate(name_parts(name))
         try:
@@ -184,7 +184,7 @@ class Folder:
         return path
 
     def unused(self, prefix: str = "") -> list[Unused]:
-        """Return what cannot be used, of all names that begin with a prefix: neither a file nor a folder."""
+        """Return everything that is neither a file nor a folder, with names that begin with a prefix."""
         found = []
         for name, entry in self._walk(prefix):
             if entry.is_symlink():
@@ -194,10 +194,10 @@ class Folder:
         return sorted(found, key=lambda one: os.fsencode(one.name))
 
     def close(self) -> None:
-        """Do nothing: a folder is not held open. Open bodies of an `Archive` stay valid, too."""
+        """Do nothing: a folder is not open. Open bodies stay valid, as for an `Archive`."""
 
     def _locate(self, parts: list[str]) -> str:
-        """Return the path of a file or folder that lies in no link."""
+        """Return the path of a file or folder; UnsafeError if one of its folders is a link."""
         path = self.path
         for part in parts[:-1]:
             path = os.path.join(path, part)
@@ -208,7 +208,7 @@ class Folder:
         return os.path.join(path, parts[-1])
 
     def _walk(self, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        """Yield the name and entry of all that begins with a prefix but folders, which are gone into."""
+        """Iterate over name and entry of everything with a prefix except folders, which are entered."""
         start = prefix[: prefix.rfind("/") + 1]
         waiting = [(start, self._locate([*name_parts(start[:-1]), ""]) if start else self.path)]
         while waiting:
@@ -224,12 +224,12 @@ class Folder:
 
 
 def _kind_of(mode: int) -> str:
-    """Say what there is in place of a file."""
+    """Describe something that is not a file, for a message."""
     return "a folder, expected a file" if stat.S_ISDIR(mode) else "not a file"
 
 
 def _entries(path: str) -> list[os.DirEntry[str]]:
-    """Return what is in a folder, nothing if there is no such folder."""
+    """Return the entries of a folder; none if it does not exist."""
     try:
         with os.scandir(path) as entries:
             return list(entries)

@@ -1,4 +1,4 @@
-"""A collection of documents: found by id, read in a row, changed."""
+"""A collection of documents: reading by id and in sequence, and writing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NONE: Any = object()
 
 
 class Closed:
-    """What a closed store has instead of documents."""
+    """Replaces the documents of a closed store: any use raises an error."""
 
     def __init__(self, path: str):
         self._path = path
@@ -45,13 +45,13 @@ class Closed:
 
 
 class ZDSStore:
-    """A collection of documents in a store; `open` makes one.
+    """A collection of documents in a store, opened by `open`.
 
-    Documents are dicts with the types of JSON, and have their id under `_id`. They come in the order of the lines of
-    data.jsonl, then those that only have files of their own. An id that has both is read from its line.
+    Documents are dicts with the types of JSON, and have their id under `_id`. Their order is that of the lines of
+    data.jsonl, followed by documents that are only separate files. If an id has both, its line is read.
 
-    One that is open for reading stays as it was when it was opened, whatever others write; threads may share it, and
-    a copy by pickle opens the store anew. One that is open for writing is for one thread. It reads what it wrote.
+    A store opened for reading stays in its state, even if others write to it. Threads may share it, and a copy by
+    pickle opens it again. A store opened for writing is not thread-safe. It reads its own changes.
 
     Attributes
     ----------
@@ -108,37 +108,37 @@ class ZDSStore:
         Parameters
         ----------
         root_or_archive : str or PathLike
-            The folder of the store, or an archive of it: a file, or to make one, a name that ends in `.zds`.
+            The folder of the store, or an archive: an existing file, or a new name that ends in `.zds`.
         collection : str
         mode : {"r", "a", "w"}
-            Read; also change what is there, or make it; or replace what is there. "r" writes nothing whatsoever. With
-            "w" what is there stays until the first `flush` or `close`; only with layout "docs" it goes at once.
+            "r": read only; nothing is written to the disk. "a": read and change, or create. "w": replace. The old
+            documents stay until the first `flush` or `close`; only with layout "docs" they are removed at once.
         strict : bool
-            Refuse whatever is not as the format wants it, after all has been read; else there are warnings, and what
-            cannot be used is left out. A collection that is made so has one schema for all documents.
+            Check everything on opening, and refuse a store with any fault. Otherwise faults are warnings, and unusable
+            parts are left out. A collection created with `strict` requires one schema of all documents.
         layout : {"jsonl", "docs"}, optional
-            Where documents are put: they become lines of data.jsonl, or files of their own. Both are read. By default
-            a collection keeps the layout that it has, and a new one gets "jsonl"; where there are lines as well as
-            files, documents become lines. "w" can change it, "a" only where there are no documents.
+            Write documents as lines of data.jsonl, or as separate files. Both are read. By default the existing layout,
+            and "jsonl" for a new collection; if there are both lines and files, new documents become lines. "w" can
+            change the layout, "a" only if there are no documents.
         durable : bool
-            Let `flush` and `close` wait until all is on the disk.
+            `flush` and `close` return after everything is on the disk.
         index : {"verify", "trust", "ignore", "binary"}
-            Use the index if it is possible, and read the lines that it does not cover; use it as it is; do not use it;
-            do as the first one, and write the binary form, which Python programs other than this package cannot read.
-            What a document says of its id is compared in any case.
+            Use the index if it is valid, and read the lines that it does not cover; use it unchecked; ignore it; or do
+            as for "verify", and write the binary form, which Python programs other than this package cannot read. The
+            id in a document is always compared.
 
         Raises
         ------
         FileNotFoundError
             If there is nothing to read.
         MissingError
-            If there is no such collection to read; it is a KeyError.
+            If the collection to read does not exist. It is a `KeyError`.
         FormatError
-            If it is no store; or if `strict`, for anything that is wrong in it.
+            If it is not a store; with `strict`, for any fault in it.
         UnsupportedError
-            If this cannot be the name of a collection, or documents would get another layout than those that are there.
+            If the name of the collection is not allowed, or existing documents have another layout.
         BusyError
-            If another process, or another object of this one, writes to the collection; it is a BlockingIOError.
+            If another process, or another object of this one, writes to the collection. It is a `BlockingIOError`.
 
         Examples
         --------
@@ -158,14 +158,14 @@ class ZDSStore:
         self._place = open_store(self.path, strict=strict)
         names = self._place.collections()
         if self.name not in names:
-            told = ", ".join(names[:10]) or "none"
-            raise MissingError(f"no collection {self.name!r}; there are: {told}", path=self.path)
+            listed = ", ".join(names[:10]) or "none"
+            raise MissingError(f"no collection {self.name!r}; there are: {listed}", path=self.path)
         if strict:
             self._refuse_faults()
         else:
             manifest.read_store(self._place, self._faults)
             manifest.read_manifest(self._place, self.name, self._faults)
-        faults = Faults()  # what is an error for the strict was found before
+        faults = Faults()  # in strict mode, errors have been raised before
         self._lines = LineReader(open_files(self._place, self.name), self._options["index"], faults)
         self._docs = DocFiles(self._place, self.name, faults)
 
@@ -207,20 +207,20 @@ class ZDSStore:
         return f"<ZDSStore {self.path!r} {self.name!r} mode {self.mode!r}>"
 
     def get(self, id: str, default: Any = _NONE) -> Any:
-        """Return the document of an id.
+        """Return the document with an id.
 
         Parameters
         ----------
         id : str
         default : optional
-            What to return if there is none.
+            Returned if there is none.
 
         Raises
         ------
         MissingError
-            If there is none, and no default; it is a KeyError.
+            If there is none, and no default. It is a `KeyError`.
         FormatError
-            If a file of its own does not hold a document.
+            If a separate file does not contain a document.
         """
         document = self._lines.get(id)
         if document is None:
@@ -234,7 +234,7 @@ class ZDSStore:
     __getitem__ = get
 
     def exists(self, id: object) -> bool:
-        """Return whether there is a document of an id."""
+        """Return whether there is a document with an id."""
         return isinstance(id, str) and (id in self._lines or id in self._docs)
 
     __contains__ = exists
@@ -244,7 +244,7 @@ class ZDSStore:
         return len(self._lines) + (sum(id not in self._lines for id in ids) if ids else 0)
 
     def _others_ids(self) -> list[str]:
-        """Return the ids of documents that only have files of their own."""
+        """Return the ids of documents that are only separate files."""
         return [id for id in self._docs.ids if id not in self._lines]
 
     def ids(self) -> Iterator[str]:
@@ -257,14 +257,14 @@ class ZDSStore:
     def scan(self, fields: Iterable[str] | str | None = None, where: query.Where | None = None) -> Iterator[Document]:
         """Iterate over the documents, or some of them.
 
-        Those that are put while this goes on are not seen.
+        Documents that are written during the iteration are not included.
 
         Parameters
         ----------
         fields : iterable of str, optional
             Dotted paths of the requested fields of each document; see `query.projection`.
         where : str, dict, callable or list, optional
-            Which documents are wanted; see `query.predicate`.
+            Condition for the documents; see `query.predicate`.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class ZDSStore:
             yield from self._docs.documents(self._others_ids())
 
     def scan_raw(self) -> Iterator[bytes]:
-        """Iterate over the lines of data.jsonl, without line feeds, then the content of files of documents."""
+        """Iterate over the lines of data.jsonl, without line feeds, then over the contents of separate files."""
         yield from self._lines.lines()
         for id in self._others_ids():
             yield self._docs.text(id)
@@ -304,55 +304,55 @@ class ZDSStore:
         return self._changes
 
     def put(self, id: str, document: Document) -> None:
-        """Add a document, in place of one with the same id.
+        """Add a document. It replaces one with the same id.
 
         Parameters
         ----------
         id : str
-            Letters a-z A-Z, digits, `_`, `-`, `.`; not `.` at the start, not `..`; up to 255.
+            Letters a-z A-Z, digits, `_`, `-`, `.`; no `.` at the start, no `..`; at most 255 characters.
         document : dict
-            Values are str, int, float, bool, None, dict, list, tuple, or scalars and arrays of NumPy. `_id` need not be
-            there.
+            Values are str, int, float, bool, None, dict, list, tuple, or scalars and arrays of NumPy. `_id` may be
+            missing.
 
         Raises
         ------
         UnsupportedError
-            If it cannot be written: a NaN, half a surrogate pair, a key that is no str, another `_id`, another type; or
-            if another schema is demanded. Nothing has changed then.
+            If it cannot be written: a NaN, an unpaired surrogate, a key that is not a str, another `_id`, another type;
+            or if the collection requires another schema. Then nothing has changed.
         """
         self._to_write().put(format.check_id(id), document)
 
     __setitem__ = put
 
     def update(self, id: str, changes: Document) -> None:
-        """Set members of a document that is there, and keep its others.
+        """Set members of an existing document, and keep its other members.
 
         Raises
         ------
         MissingError
-            If there is none; it is a KeyError.
+            If there is none. It is a `KeyError`.
         UnsupportedError
             As for `put`.
         """
         self._to_write().put(format.check_id(id), {**self.get(id), **changes})
 
     def put_many(self, documents: Iterable[Any]) -> int:
-        """Add documents, and return how many.
+        """Add documents, and return their number.
 
         Parameters
         ----------
         documents : iterable
-            Of dicts with an `_id`, or pairs of id and dict.
+            Dicts with an `_id`, or pairs of id and dict.
 
         Raises
         ------
         UnsupportedError
-            As for `put`. The documents before the one that fails have been added.
+            As for `put`. The documents before the failing one have been added.
         """
         return self._to_write().put_all(documents)
 
     def write_jsonl(self, source: Any) -> int:
-        """Add lines of JSON as they are, and return how many. Each must be a document with its `_id`.
+        """Add lines of JSON as they are, and return their number. Each must be a document with its `_id`.
 
         Parameters
         ----------
@@ -362,20 +362,20 @@ class ZDSStore:
         Raises
         ------
         FormatError
-            If a line is none; it names line and byte. Nothing is added then.
+            If a line is not a document; the message names line and byte. Then nothing is added.
         UnsupportedError
-            If another schema is demanded, or with layout "docs" for an id of more than 250 characters. Nothing is added
-            then.
+            If the collection requires another schema, or, with layout "docs", an id has more than 250 characters. Then
+            nothing is added.
         """
         return self._to_write().write_lines(source, str(getattr(source, "name", "the lines")))
 
     def delete(self, id: str) -> None:
-        """Remove a document. Its line goes with the next `flush`, which writes data.jsonl anew.
+        """Remove a document. The next `flush` rewrites data.jsonl without its line.
 
         Raises
         ------
         MissingError
-            If there is none; it is a KeyError.
+            If there is none. It is a `KeyError`.
         """
         if not self._to_write().discard(id):
             raise MissingError(f"no document {id!r:.100} in the collection {self.name!r}", path=self.path)
@@ -383,27 +383,27 @@ class ZDSStore:
     __delitem__ = delete
 
     def flush(self, durable: bool = False) -> None:
-        """Hand all changes to the system, so that they outlive this process; with `durable`, to the disk."""
+        """Write all changes to the operating system, so that they survive the process; with `durable`, to the disk."""
         self._to_write().flush(durable)
 
     def compact(self) -> None:
-        """Leave nothing in data.jsonl but one line for each id. `close` does so, too, after changes."""
+        """Reduce data.jsonl to one line for each id. After changes, `close` does this, too."""
         self._to_write().compact()
 
     def describe(self, *, name: str | None = None, description: str | None = None) -> None:
-        """Set what zds.json calls the store, and says of it, when this is closed.
+        """Set the name and description of the store in zds.json. They are written on closing.
 
         Parameters
         ----------
         name, description : str, optional
-            None: it stays as it is. A new store has the name of its folder or archive.
+            None: unchanged. By default a new store has the name of its folder or archive.
 
         Raises
         ------
         UnsupportedError
-            If this is open for reading only.
+            If the store is open for reading only.
         TypeError
-            If one is no text.
+            If one is not a str.
         """
         changes = self._to_write()
         facts = {"name": name, "description": description}
@@ -417,19 +417,19 @@ class ZDSStore:
         return [name for name in self._place.collections() if format.is_name(name)]
 
     def collection(self, name: str) -> ZDSStore:
-        """Open another collection of the store, with the same options. It is closed with this one, if not before."""
+        """Open another collection of the store, with the same options. It is closed with this one at the latest."""
         shared = self._workspace.share() if self._workspace is not None else None
         other = type(self)(self.path, format.check_collection(name), self.mode, self._options, shared)
         self._others.append(other)
         return other
 
     def close(self) -> None:
-        """Write what is not written, compact, write the index and the counts, and let others write.
+        """Write all pending changes, compact, write index and counts, and allow other writers.
 
         Raises
         ------
         OSError
-            If something cannot be written. The store is still open then.
+            If something cannot be written. Then the store stays open.
         """
         while self._others:
             self._others[-1].close()
@@ -460,7 +460,7 @@ class ZDSStore:
             self.give_up()
 
     def give_up(self) -> None:
-        """Close, and forget what was not flushed."""
+        """Close, and discard changes that were not flushed."""
         for other in self._others:
             other.give_up()
         if self._is_open:

@@ -1,6 +1,6 @@
-"""Where a store is read, and where it is written: for an archive a folder beside it, which is packed in the end.
+"""Opening a store for reading and for writing. An archive is written in a folder next to it, and packed at the end.
 
-What archives need is imported when there is one.
+The modules for archives are only imported for archives.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ LOCK_NAME = "lock"
 
 
 def is_archive(path: str) -> bool:
-    """Return whether a path is that of an archive: a file, or if there is nothing, a name that ends in `.zds`."""
+    """Return whether a path is that of an archive: a file, or a name that ends in `.zds` and does not exist."""
     return is_file(path) or (path.endswith(format.SUFFIX) and not is_folder(path))
 
 
 def open_archive(path: str, *, strict: bool | None = False) -> StoreRoot:
-    """Open a store in an archive for reading; as `archive.Archive`."""
+    """Open a store in an archive for reading; see `archive.Archive`."""
     from .archive import Archive
 
     return Archive(path, strict=strict)
@@ -47,9 +47,9 @@ def list_collections(path: str | os.PathLike[str]) -> list[str]:
     Raises
     ------
     FileNotFoundError
-        If there is nothing.
+        If the path does not exist.
     FormatError
-        If it is no store.
+        If it is not a store.
 
     Examples
     --------
@@ -68,41 +68,41 @@ def list_collections(path: str | os.PathLike[str]) -> list[str]:
 
 
 def open_store(path: str, *, strict: bool | None) -> StoreRoot:
-    """Open a store that is there for reading; as `open_root`.
+    """Open an existing store for reading; as `open_root`.
 
     Raises
     ------
     OSError
         If the path does not exist, or cannot be looked up.
     FormatError
-        If it is no store.
+        If it is not a store.
     """
     os.stat(path)
     place = open_root(path, strict=strict)
     if not place.is_store():
         place.close()
-        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: no ZDS store", path=path)
+        raise FormatError(f"neither {format.COLLECTIONS}/ nor {format.STORE_FILE}: not a ZDS store", path=path)
     return place
 
 
 class WritableStore(Opened):
-    """A store that is being written to, by one or more collections of this process.
+    """A store opened for writing by one or more collections of this process.
 
     Parameters
     ----------
     path : str
-        A folder or an archive. It need not exist.
+        A folder or an archive. It may not exist yet.
     faults : Faults
 
     Attributes
     ----------
     place : Folder
-        What is written to. For an archive it is in the hidden folder `.NAME.work` beside it, which outlives a process
-        that is killed: the next one that writes goes on with it.
+        The folder to write to. For an archive this is in the hidden folder `.NAME.work` next to it. If the process is
+        killed, the folder remains, and the next writer continues with it.
     changed : bool
-        Whether an archive is to be packed.
+        Whether to pack the archive.
     is_kept : bool
-        Whether the work of a writer that was killed is taken up, which is not thrown away.
+        Whether the folder is from a writer that was killed. Then it is never discarded.
 
     Raises
     ------
@@ -123,7 +123,7 @@ class WritableStore(Opened):
 
     @property
     def name(self) -> str:
-        """What the store is called."""
+        """Default name of the store."""
         return os.path.basename(os.path.realpath(self.path)).removesuffix(format.SUFFIX)
 
     def _open_archive(self, archive: str, faults: Faults) -> None:
@@ -132,12 +132,12 @@ class WritableStore(Opened):
         self._lock = Lock(os.path.join(work, LOCK_NAME), archive, in_own_folder=True)
         self._archive = archive
         self.place = Folder(os.path.join(work, "store"))
-        self.is_kept = True  # what a writer left, for as long as nothing else is known
+        self.is_kept = True  # until it is clear that there is no folder of an earlier writer
         try:
             self.is_kept = is_folder(self.place.path)
             if self.is_kept:
                 self.changed = True
-                faults.note(archive, "a writer was ended before it packed what it wrote; its work is taken up")
+                faults.note(archive, "a writer ended before it packed its changes; its work is taken up")
             elif exists(archive):
                 from .archiving import unpack
 
@@ -150,17 +150,17 @@ class WritableStore(Opened):
             raise
 
     def share(self) -> WritableStore:
-        """Return it, for one more user."""
+        """Return this object for one more user."""
         self._n_users += 1
         return self
 
     def release(self, durable: bool = False) -> None:
-        """Be one user less; the last one packs an archive.
+        """Remove one user. The last one packs an archive.
 
         Raises
         ------
         OSError
-            If it cannot be packed; then all is kept in the folder beside it.
+            If it cannot be packed. Then the folder next to it is kept.
         """
         self._n_users -= 1
         if self._n_users or self._archive is None:
@@ -177,7 +177,7 @@ class WritableStore(Opened):
         self._remove()
 
     def give_up(self) -> None:
-        """Be one user less, who could not begin: an archive stays as it is, and so does work that was taken up."""
+        """Remove one user that could not open its collection. An archive stays unchanged, and so does a kept folder."""
         self._n_users -= 1
         if self._n_users == 0 and self._lock is not None:
             if self.is_kept:
@@ -186,7 +186,7 @@ class WritableStore(Opened):
                 self._remove()
 
     def _remove(self) -> None:
-        """Remove the folder beside an archive, and let others write."""
+        """Remove the folder next to an archive, and allow other writers."""
         if self._lock is not None:
             shutil.rmtree(self.place.path, ignore_errors=True)
             self._lock.release(remove=True)

@@ -1,9 +1,9 @@
 """Collections as tables of pandas and Arrow, tables as collections, and SQL over all collections by DuckDB.
 
-DuckDB can read `data.jsonl` itself, two to three times as fast. It does not get the files, but streams of Arrow, for
-four reasons: it would make floats of integers beyond 64 bits, and dates of texts that look like dates; a folder and the
-archive made of it have to answer alike; superseded and deleted lines are in the file, too; and without any access to
-files, a query cannot touch one.
+DuckDB can read `data.jsonl` itself, two to three times as fast. Here it reads Arrow streams instead, for four reasons.
+It would convert integers beyond 64 bits to floats, and texts that look like dates to dates. A folder and the archive
+made of it must give the same results. The file also contains superseded and deleted lines. And a query without any
+access to files cannot change one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .store_access import open_root
 
 Mode: TypeAlias = Literal["w", "a"]
 SETTINGS = {"enable_external_access": "false", "python_enable_replacements": "false"}
-"""No files, no network, no extensions, and no variables of the program that look like tables."""
+"""No files, no network, no extensions, and no tables from variables of the program."""
 
 
 def read_zds(
@@ -40,8 +40,8 @@ def read_zds(
     """Return documents as a DataFrame of pandas.
 
     Row i is document i, in the order of the file. `_id` is the first column; `.set_index("_id")` makes it the index.
-    What a document lacks is what pandas has for it: NaN, or None. Columns become what pandas makes of such values,
-    except that integers which no float64 holds exactly stay integers, in a column of objects.
+    Missing fields are NaN or None, as usual in pandas. Columns have the types that pandas chooses, with one exception:
+    integers that float64 cannot represent exactly stay integers, in a column of objects.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def read_zds(
     fields : iterable of str or str, optional
         The columns, by dotted paths; see `query.projection`. By default all fields that occur.
     where : optional
-        Which documents; see `query.predicate`.
+        Condition for the documents; see `query.predicate`.
     flatten : bool
-        Make columns of the members of objects, with dotted names. Else objects stay objects.
+        Convert the members of objects to columns with dotted names. Otherwise objects stay objects.
     **options
         As for `ZDSStore.open`.
 
@@ -66,7 +66,7 @@ def read_zds(
     DriverError
         If pandas is not installed.
     UnsupportedError
-        If two fields get the same name by `flatten`.
+        If `flatten` gives two fields the same name.
 
     Examples
     --------
@@ -100,12 +100,12 @@ def read_zds(
 
 
 def flat(document: Document) -> Document:
-    """Return a document with the members of objects as fields with dotted names. Lists and empty objects stay.
+    """Return a document whose fields are the members of objects, with dotted names. Lists and empty objects stay.
 
     Raises
     ------
     UnsupportedError
-        If two fields get the same name.
+        If two fields would have the same name.
 
     Examples
     --------
@@ -139,8 +139,8 @@ def to_zds(
 ) -> None:
     """Write a DataFrame of pandas as a collection, one document for each row.
 
-    NaN, NaT, NA and None become missing fields; times, dates and durations become ISO 8601 texts; numbers of NumPy
-    become those of Python. The index is only written if it becomes the ids.
+    NaN, NaT, NA and None become missing fields. Times, dates and durations become ISO 8601 texts. Numbers of NumPy
+    become those of Python. The index is only written if it is used for the ids.
 
     Parameters
     ----------
@@ -148,19 +148,20 @@ def to_zds(
     path : str or PathLike
     collection : str
     id_column : str, optional
-        Whose values, as texts, become the ids; it stays a field. By default `_id`, or else the index.
+        Column whose values, as texts, become the ids. It is also written as a field. By default `_id`, or else the
+        index.
     mode : {"w", "a"}
-        Replace the collection, or add to it: a row whose id exists replaces the document.
+        Replace the collection, or add to it. A row whose id exists replaces the document.
 
     Raises
     ------
     DriverError
         If pandas is not installed.
     MissingError
-        If there is no such column.
+        If the column does not exist.
     UnsupportedError
-        If ids are missing, not allowed or occur twice, columns have the same name, or JSON cannot hold a value. With
-        the mode "w", the collection that was there stays.
+        If ids are missing, not allowed or occur twice, columns have the same name, or JSON cannot represent a value.
+        With the mode "w", the old collection stays.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def _documents_of_frame(frame: Any, names: list[str], ids: Any) -> Iterator[Docu
 
 
 def _series_values(column: Any) -> list[Any]:
-    """Return the values of a Series, None where there is none."""
+    """Return the values of a Series, with None for missing ones."""
     values: list[Any] = column.tolist()
     if column.dtype.kind not in "biuf":
         values = [iso(value) for value in values]
@@ -214,23 +215,23 @@ def to_arrow(
 ) -> Any:
     """Return documents as an Arrow table.
 
-    Row i is document i, in the order of the file; what it lacks is null. The collection is read twice, in batches: for
-    the types, and for the values. With a schema once.
+    Row i is document i, in the order of the file; a missing field is null. The collection is read twice, in batches:
+    for the types, and for the values. With a schema it is read once.
 
     Parameters
     ----------
     source : ZDSStore, str or PathLike
         An open store, or the path of a folder or archive.
     collection : str, optional
-        By default that of the store, or "default". Another one than that of the store is read as it is on the disk.
+        By default that of the store, or "default". Another one than that of the store is read from the disk.
     fields : iterable of str or str, optional
         The columns, by dotted paths; see `query.projection`. By default `_id` and all fields that occur.
     where : optional
-        Which documents; see `query.predicate`. Functions are called twice for each document.
+        Condition for the documents; see `query.predicate`. Functions are called twice for each document.
     schema : pyarrow.Schema, optional
-        The types of the columns, whose names are taken as `fields` if these are not given. Values are cast, if nothing
-        is lost thereby: texts to times, for example. By default the narrowest types that hold all values exactly: null,
-        bool, int64, uint64, float64, string, lists and structs of these. Fields of several kinds become JSON texts.
+        The types of the columns. Their names are used as `fields` if these are not given. Values are cast if nothing is
+        lost: texts to times, for example. By default the narrowest types that represent all values exactly: null,
+        bool, int64, uint64, float64, string, lists and structs of these. Fields with several types become JSON texts.
 
     Returns
     -------
@@ -241,7 +242,7 @@ def to_arrow(
     DriverError
         If pyarrow is not installed.
     UnsupportedError
-        If a value is not of the type that the schema gives to its column.
+        If a value does not have the type of its column in the schema.
 
     Warns
     -----
@@ -285,8 +286,8 @@ def from_arrow(
 ) -> None:
     """Write an Arrow table as a collection, one document for each row.
 
-    Null becomes a missing field, in structs, too. Times and dates become ISO 8601 texts. NaN is no JSON and is refused:
-    it is not the same as null.
+    Null becomes a missing field, also in structs. Times and dates become ISO 8601 texts. NaN is refused: it is not
+    JSON, and not the same as null.
 
     Parameters
     ----------
@@ -295,7 +296,8 @@ def from_arrow(
     path : str or PathLike
     collection : str
     id_column : str, optional
-        Whose values, as texts, become the ids; it stays a field. By default `_id`, or else the numbers of the rows.
+        Column whose values, as texts, become the ids. It is also written as a field. By default `_id`, or else the
+        numbers of the rows.
     mode : {"w", "a"}
         Replace the collection, or add to it.
 
@@ -304,10 +306,10 @@ def from_arrow(
     DriverError
         If pyarrow is not installed.
     MissingError
-        If there is no such column.
+        If the column does not exist.
     UnsupportedError
-        If ids are missing, not allowed or occur twice, or JSON cannot hold a value. With the mode "w", the collection
-        that was there stays.
+        If ids are missing, not allowed or occur twice, or JSON cannot represent a value. With the mode "w", the old
+        collection stays.
 
     Examples
     --------
@@ -350,12 +352,12 @@ def _arrow_values(types: Any, column: Any) -> list[Any]:
 
 
 def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
-    """Return what a query finds in a store.
+    """Return the result of a query on a store.
 
-    Each collection is a table of its name, with `_id` and all fields as columns; objects are structs, and the types are
-    those of `to_arrow`. Names that are no plain words are in double quotes, such as `"my-data"` and `"default"`. Only
-    the collections that the query names are read, in batches, as they were when the query was made. It can read no
-    other files, and write none.
+    Each collection is a table of its name, with `_id` and all fields as columns. Objects are structs, and the types are
+    those of `to_arrow`. Quote names that are not plain words or are keywords, such as `"my-data"` and `"default"`. Only
+    the collections that the query names are read, in batches, in the state at the time of this call. The query cannot
+    read other files, or write any.
 
     Parameters
     ----------
@@ -368,15 +370,14 @@ def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | N
     Returns
     -------
     duckdb.DuckDBPyRelation
-        It has `fetchall()`, `df()`, `arrow()` and more, each of which runs the query. None for statements that have no
-        result.
+        Its methods `fetchall()`, `df()`, `arrow()` and others run the query. None for statements without a result.
 
     Raises
     ------
     DriverError
         If DuckDB or pyarrow are not installed.
     duckdb.Error
-        What DuckDB has to say about the query.
+        Errors of DuckDB about the query.
 
     Examples
     --------
@@ -403,7 +404,7 @@ def sql(path: Any, query: str, parameters: Sequence[Any] | Mapping[str, Any] | N
 
 
 def _named(names: Sequence[str], query: str) -> list[str]:
-    """Return the names that a query has in it; all of them, if it has none, such as `SHOW TABLES`."""
+    """Return the names that occur in a query, or all names if none does, as in `SHOW TABLES`."""
     text = query.casefold()
     return [name for name in names if name.casefold().replace('"', '""') in text] or list(names)
 
@@ -418,14 +419,14 @@ def _stores(path: Any, query: str) -> Iterator[tuple[str, ZDSStore]]:
 
 
 def column_of_ids(names: Sequence[str], id_column: str | None) -> str | None:
-    """Return the column that has the ids: the one that is asked for, or `_id`, or None.
+    """Return the column with the ids: the requested one, `_id`, or None.
 
     Raises
     ------
     MissingError
-        If there is no such column.
+        If the column does not exist.
     UnsupportedError
-        If there is `_id` besides.
+        If another column is requested, and there is `_id`, too.
 
     Examples
     --------
@@ -445,16 +446,16 @@ def column_of_ids(names: Sequence[str], id_column: str | None) -> str | None:
 def documents_of(
     ids: Sequence[Any], names: Sequence[str], columns: Sequence[Sequence[Any]], first: int = 0
 ) -> Iterator[Document]:
-    """Iterate over the documents that rows are.
+    """Convert rows to documents.
 
     Parameters
     ----------
     ids : (N,) sequence
-        Become texts.
+        Ids, which are converted to texts.
     names : (M,) sequence of str
-        The columns. What `_id` has is passed over.
+        The columns. `_id` is ignored.
     columns : (M,) sequence of (N,) sequence
-        Their values. None is a field that the document lacks.
+        Their values. None is a missing field.
     first : int
         Number of the first row, for messages.
 
@@ -485,7 +486,7 @@ def documents_of(
 def iso(value: Any, nulls: bool = True) -> Any:
     """Return a value with dates, times and durations as ISO 8601 texts, in lists and objects, too.
 
-    What else JSON does not know is left to the writer, which converts NumPy's values and refuses all others.
+    Other values that are not JSON are left to the writer, which converts those of NumPy and refuses others.
 
     Parameters
     ----------
@@ -512,12 +513,12 @@ def iso(value: Any, nulls: bool = True) -> Any:
 
 
 def unique(documents: Iterable[Document]) -> Iterator[Document]:
-    """Iterate over documents.
+    """Iterate over documents, and check that their ids are unique.
 
     Raises
     ------
     UnsupportedError
-        If one has the id of another.
+        If two have the same id.
 
     Examples
     --------
@@ -542,14 +543,14 @@ def write(documents: Iterable[Document], path: Any, collection: str, mode: Mode)
     path : str or PathLike
     collection : str
     mode : {"w", "a"}
-        Replace the collection, or add to it: what has an id that exists replaces the document of that id.
+        Replace the collection, or add to it. A document whose id exists replaces the older one.
 
     Raises
     ------
     ValueError
         If the mode is another one.
     UnsupportedError
-        If two documents have the same id, or one holds what JSON cannot hold.
+        If two documents have the same id, or JSON cannot represent a value.
     """
     if mode not in ("w", "a"):
         raise ValueError(f"mode {mode!r}: expected 'w' or 'a'")

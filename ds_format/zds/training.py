@@ -1,4 +1,4 @@
-"""The documents of a collection by index or in a row, as PyTorch's `DataLoader` takes them."""
+"""The documents of a collection by index or in sequence, as datasets for PyTorch's `DataLoader`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Positions = range | NDArray[np.int64]
 
 
 class Ids:
-    """Ids by number, in one text: a list of them takes four times the memory.
+    """Ids by number, stored as one text. A list of them takes four times the memory.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ class Ids:
 
 
 class ZDataset(TorchLike):
-    """The documents of a collection by index: a dataset of PyTorch's map style.
+    """The documents of a collection by index: a map-style dataset of PyTorch.
 
-    A dataset holds no documents, but positions in the file, and functions. All methods but `filter` read nothing: they
-    return another view of the same collection, of which is read what is looked at. A dataset can be pickled, unless the
-    store is open for writing; another process opens the collection anew.
+    A dataset does not hold documents, but positions in the file, and functions. The methods except `filter` read
+    nothing: they return another view of the same collection, whose documents are read on demand. A dataset can be
+    pickled, unless the store is open for writing. Another process opens the collection again.
 
     Parameters
     ----------
     store : ZDSStore
-        An open store. What is put into it later is not seen.
+        An open store. Documents added later are not included.
 
     Examples
     --------
@@ -116,12 +116,12 @@ class ZDataset(TorchLike):
         return len(self._positions)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a document, or what the functions of `map` make of it; of a slice a view.
+        """Return a document, or the result of the functions of `map` for it. A slice returns a view.
 
         Raises
         ------
         IndexError
-            If there is none.
+            If there is no such document.
         """
         if isinstance(index, slice):
             return self._view(_positions=self._positions[index])
@@ -139,7 +139,7 @@ class ZDataset(TorchLike):
         return (self[i] for i in range(len(self)))
 
     def _in_order(self) -> Iterator[Document]:
-        """Iterate over all documents. Reading them in a row is faster, but may leave some out, or have a new order."""
+        """Iterate over all documents. A scan is faster, but after changes it may lack some or have another order."""
         documents = self._store.scan()
         for id in self._ids:
             document = next(documents, None)
@@ -151,7 +151,7 @@ class ZDataset(TorchLike):
         Parameters
         ----------
         indices : iterable of int
-            Negative ones count from the end. The same may come several times.
+            Negative ones count from the end. Indices may be repeated.
 
         Raises
         ------
@@ -168,24 +168,24 @@ class ZDataset(TorchLike):
         return self.select(order)
 
     def map(self, function: Callable[[Any], Any]) -> Self:
-        """Return a view of what a function returns for each document, called each time when it is looked at."""
+        """Return a view of the results of a function. It is called each time a document is requested."""
         return self._view(_functions=(*self._functions, function))
 
     def filter(self, where: Where | Callable[[Any], Any]) -> Self:
-        """Return a view of some documents. All of this view are read for that, now.
+        """Return a view of some documents. This reads all documents of the current view at once.
 
         Parameters
         ----------
         where : callable, dict or str
-            See `query.predicate`. It gets what `map` made of the documents.
+            See `query.predicate`. It gets the results of `map`.
         """
-        wanted = predicate(where)
-        if wanted is None:
+        is_selected = predicate(where)
+        if is_selected is None:
             return self
-        return self.select([i for i, value in enumerate(self) if wanted(value)])
+        return self.select([i for i, value in enumerate(self) if is_selected(value)])
 
     def take(self, n: int) -> Self:
-        """Return a view of the first `n` documents; of all, if there are fewer."""
+        """Return a view of the first `n` documents, or of all if there are fewer."""
         return self._view(_positions=self._positions[: _at_least(n, 0)])
 
     def skip(self, n: int) -> Self:
@@ -204,7 +204,7 @@ class ZDataset(TorchLike):
         return Batches(self, n, drop_last)
 
     def close(self) -> None:
-        """Close the store, and so all views of it."""
+        """Close the store. This closes all views of it."""
         self._store.close()
 
 
@@ -215,7 +215,7 @@ class Batches(TorchLike):
     ----------
     dataset : ZDataset
     n : int
-        Documents in a list; the last has what is left.
+        Number of documents in a list; the last list may have fewer.
     drop_last : bool
         Leave out the last list if it has fewer than `n`.
     """
@@ -248,24 +248,24 @@ class Batches(TorchLike):
 
 
 class StreamStep(NamedTuple):
-    """Something that is done to a stream."""
+    """A step in the processing of a stream."""
 
     apply: Callable[[Iterator[Any], int], Iterator[Any]]
-    """Takes the stream and the epoch, returns a stream."""
+    """Called with the stream and the epoch; returns a stream."""
     counts: bool = False
-    """Whether it counts, so that it has to see what all processes get."""
+    """Whether the step counts documents, so that it must be applied before they are divided among processes."""
 
 
 class ZIterableDataset(TorchLike):
-    """The documents of a collection in a row: a dataset of PyTorch's iterable style.
+    """The documents of a collection in sequence: an iterable-style dataset of PyTorch.
 
-    It holds no documents, but a list of steps; each method returns another dataset with one step more. Each iteration
-    begins anew, and has in memory what shuffle buffers and batches need. It can be pickled, unless the store is open
-    for writing; another process opens the collection anew.
+    It does not hold documents, but a list of steps. Each method returns another dataset with one more step. Each
+    iteration starts from the beginning, and needs memory only for shuffle buffers and batches. It can be pickled,
+    unless the store is open for writing. Another process opens the collection again.
 
-    The workers of a `DataLoader`, of each rank, deal the documents out among them, one by one; together they get each
-    once. This is done behind the last `take` or `skip`, so that these mean the same for any number of workers, or else
-    before the first step. Each worker reads the file; what is dealt out after that is worked on by one of them.
+    The workers of a `DataLoader`, in each rank, divide the documents among them, one by one; together they get each
+    once. They are divided after the last `take` or `skip`, so that these mean the same for any number of workers, or
+    otherwise before the first step. Each worker reads the whole file, but applies later steps only to its documents.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class ZIterableDataset(TorchLike):
     fields, where : optional
         As for `ZDSStore.scan`.
     rank, world_size : int, optional
-        By default what `torch.distributed` says, if it is in use when the dataset is made; else 0 and 1.
+        By default those of `torch.distributed`, if it is in use when the dataset is created; otherwise 0 and 1.
 
     Attributes
     ----------
@@ -362,29 +362,29 @@ class ZIterableDataset(TorchLike):
         return other
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch: `shuffle` has another order in each.
+        """Set the epoch. `shuffle` has another order in each epoch.
 
-        Workers of a `DataLoader` that are kept (`persistent_workers=True`) do not hear of it.
+        Workers of a `DataLoader` that are kept (`persistent_workers=True`) do not get the new value.
         """
         self.epoch = epoch
 
     def shuffle(self, buffer: int = 1000, seed: int = 0) -> Self:
-        """Mix the stream: a buffer is filled; each further document takes the place of a random one, which comes next.
+        """Shuffle by a buffer: each further document replaces a random one in the full buffer, which is returned.
 
         Parameters
         ----------
         buffer : int
-            Documents to be held. With as many as there are, all orders are equally probable.
+            Number of documents in the buffer. If it is at least the number of documents, all orders are equally likely.
         seed : int
         """
         return self._then(StreamStep(partial(_shuffled, buffer=_at_least(buffer, 1), seed=seed)))
 
     def map(self, function: Callable[[Any], Any]) -> Self:
-        """Go on with what a function returns for each document."""
+        """Continue with the results of a function for each document."""
         return self._then(StreamStep(partial(_mapped, function=function)))
 
     def filter(self, where: Where | Callable[[Any], Any]) -> Self:
-        """Go on with some documents.
+        """Continue with some documents.
 
         Parameters
         ----------
@@ -395,15 +395,15 @@ class ZIterableDataset(TorchLike):
         return self._then(StreamStep(partial(_filtered, where=where)))
 
     def take(self, n: int) -> Self:
-        """Stop after `n` documents, counted over all processes."""
+        """Stop after `n` documents, counted over all processes together."""
         return self._then(StreamStep(partial(_sliced, start=0, stop=_at_least(n, 0)), counts=True))
 
     def skip(self, n: int) -> Self:
-        """Leave out the first `n` documents, counted over all processes."""
+        """Leave out the first `n` documents, counted over all processes together."""
         return self._then(StreamStep(partial(_sliced, start=_at_least(n, 0), stop=None), counts=True))
 
     def batch(self, n: int, drop_last: bool = False) -> Self:
-        """Go on with lists of `n` documents.
+        """Continue with lists of `n` documents.
 
         Parameters
         ----------
@@ -429,8 +429,8 @@ def _mapped(items: Iterator[Any], epoch: int, function: Callable[[Any], Any]) ->
 
 
 def _filtered(items: Iterator[Any], epoch: int, where: Where | Callable[[Any], Any]) -> Iterator[Any]:
-    wanted = predicate(where)
-    return items if wanted is None else filter(wanted, items)
+    is_selected = predicate(where)
+    return items if is_selected is None else filter(is_selected, items)
 
 
 def _sliced(items: Iterator[Any], epoch: int, start: int, stop: int | None) -> Iterator[Any]:
@@ -444,10 +444,10 @@ def _batched(items: Iterator[Any], epoch: int, n: int, drop_last: bool) -> Itera
 
 def _shuffled(items: Iterator[Any], epoch: int, buffer: int, seed: int) -> Iterator[Any]:
     random = Random(f"{seed} {epoch}")
-    held = list(islice(items, buffer))
+    buffered = list(islice(items, buffer))
     for item in items:
         place = random.randrange(buffer)
-        yield held[place]
-        held[place] = item
-    random.shuffle(held)
-    yield from held
+        yield buffered[place]
+        buffered[place] = item
+    random.shuffle(buffered)
+    yield from buffered

@@ -1,4 +1,4 @@
-"""Whether a store is as the format wants it: everything that is wrong with its collections, and with it as a whole."""
+"""Validation of a store: all faults of its collections, and of the store as a whole."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .store_access import open_store
 
 
 class Report(NamedTuple):
-    """What was found in a store.
+    """Result of validating a store.
 
     Attributes
     ----------
     findings : list of Finding
     counts : dict
-        Counts by the name of the collection.
+        Name of the collection → counts.
     """
 
     findings: list[Finding]
@@ -41,7 +41,7 @@ def examine(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    r"""Read all of a store, and tell what is wrong with it and what it has.
+    r"""Read a whole store, and return its faults and its counts.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def validate(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> list[Finding]:
-    r"""Read all of a store, and tell everything that is wrong with it. Nothing is changed.
+    r"""Read a whole store, and return all its faults. Nothing is changed.
 
     Memory is bounded by the index of the largest collection and its longest line.
 
@@ -99,16 +99,16 @@ def validate(
     path : str or PathLike
         A folder or an archive.
     collection : str, optional
-        Look only into this one, and at the store as a whole; else into all.
+        Check only this collection, and the store as a whole; by default all collections.
     strict : bool
-        Warn also of what is allowed, but not understood by all programs.
+        Also warn of content that is allowed, but not supported by all programs.
     progress : callable, optional
-        Called with the bytes done and the bytes in all of the lines that have been found.
+        Called with the bytes done and the bytes in total of all lines found so far.
 
     Returns
     -------
     list of Finding
-        Empty if all is well. Nothing about the store raises an error.
+        Empty if no fault is found. Faults of the store never raise an error.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def validate(
 
 
 def _check_others(place: StoreRoot, findings: Findings) -> None:
-    """Check what is no file of the format: what was left over, and in archives, whether it can be read at all."""
+    """Report leftover files, and check that other files of an archive can be read."""
     for name in place.names():
         last = name.rpartition("/")[2]
         path = path_in(place, name)
@@ -141,19 +141,19 @@ def _check_others(place: StoreRoot, findings: Findings) -> None:
 
 
 class Counts(NamedTuple):
-    """What a collection has.
+    """Counts of a collection.
 
     Attributes
     ----------
     documents : int
-        Documents that are read: the last line of each id that a sound index does not leave out, and those that only
-        `docs` has.
+        Number of documents that are read: the last line of each id, unless a valid index deletes it, and documents that
+        are only in `docs`.
     live : int
-        Lines of data.jsonl that are the last one of their id.
+        Number of lines of data.jsonl that are the last one of their id.
     superseded : int
-        Lines of data.jsonl whose id comes again later.
+        Number of lines of data.jsonl whose id occurs again later.
     absent : int
-        Live lines that the index leaves out: deleted, for those who believe it.
+        Number of live lines without an entry in the index: deleted for programs that use it.
     """
 
     documents: int
@@ -163,19 +163,19 @@ class Counts(NamedTuple):
 
 
 def check_collection(place: StoreRoot, name: str, findings: Findings, strict: bool, advance: Advance) -> Counts:
-    """Check a collection, and return what it has.
+    """Check a collection, and return its counts.
 
     Raises
     ------
     DsError, OSError
-        If data.jsonl cannot be read to its end.
+        If data.jsonl cannot be read completely.
     """
     manifest = check_manifest(place, name, findings)
     data = place.open(format.data_name(name))
     lines = None if data is None else _check_lines(data, name, manifest, findings, strict, advance)
     verdict = _check_index(place, name, data, lines, findings)
     if lines is not None and lines.table.n_dead:
-        lines.tell_superseded(WARNING if verdict.is_sound else ERROR)
+        lines.report_superseded(WARNING if verdict.is_sound else ERROR)
 
     def line_of(id: str) -> bytes | None:
         span = None if lines is None else lines.table.span(id)
@@ -204,14 +204,14 @@ def _check_index(
     with findings.of(place.path, name):
         file, is_own = open_index(place, name)
         if file is not None and (data is None or lines is None):
-            raise FormatError(f"there is no {format.DATA} beside it", path=file.name)
+            raise FormatError(f"there is no {format.DATA} next to it", path=file.name)
         if file is not None and data is not None and lines is not None:
             verdict = check_index(file, data, lines.table, findings, name, is_own)
     return verdict
 
 
 def check_manifest(place: StoreRoot, collection: str, findings: Findings) -> dict[str, Any] | None:
-    """Check manifest.json of a collection, but for its counts; return it, if it can be used."""
+    """Check manifest.json of a collection, except its counts, and return it, or None if it cannot be used."""
     manifest = None
     with findings.of(place.path, collection):
         file = place.open(format.manifest_name(collection))
@@ -225,24 +225,24 @@ def check_manifest(place: StoreRoot, collection: str, findings: Findings) -> dic
 def _wrong_values(manifest: dict[str, Any], collection: str) -> Iterator[str]:
     for key, wrong in wrong_values(manifest, json_schema(format.MANIFEST)):
         yield f"{key}: {wrong}"
-    told = manifest.get("collection", collection)
-    if told != collection:
-        yield f"collection: found {told!r:.100}, expected {collection!r} as the folder says"
+    listed = manifest.get("collection", collection)
+    if listed != collection:
+        yield f"collection: found {listed!r:.100}, expected {collection!r} as the folder says"
 
 
 def check_count(
     place: StoreRoot, collection: str, manifest: dict[str, Any] | None, n_documents: int, findings: Findings
 ) -> None:
-    """Check how many documents manifest.json counts."""
-    told = (manifest or {}).get("doc_count", n_documents)
-    file = place.open(format.manifest_name(collection)) if type(told) is int and told != n_documents else None
+    """Compare the number of documents in manifest.json with the actual one."""
+    listed = (manifest or {}).get("doc_count", n_documents)
+    file = place.open(format.manifest_name(collection)) if type(listed) is int and listed != n_documents else None
     if file is not None:
-        message = f"doc_count: found {told!r:.100}, there are {n_documents}"
+        message = f"doc_count: found {listed!r:.100}, there are {n_documents}"
         findings.add(file.name, message, collection=collection, severity=WARNING)
 
 
 def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findings: Findings) -> None:
-    """Check zds.json against the number of documents of each collection; None: they could not be counted."""
+    """Check zds.json, and compare its counts with the actual numbers; None if a collection could not be counted."""
     file = place.open(format.STORE_FILE)
     entry = None if file is None else load_object(file, findings, None, MAX_SIZE)
     if file is None or entry is None:
@@ -250,10 +250,10 @@ def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findi
     for key, wrong in wrong_values(entry, json_schema(format.STORE_FILE)):
         severity = ERROR if key == "version" else WARNING
         findings.add(file.name, f"{key:.200}: {wrong}", severity=severity, kind=f"a wrong {key:.7}")
-    told = entry.get("collections", {})
-    if not isinstance(told, dict):
+    listed = entry.get("collections", {})
+    if not isinstance(listed, dict):
         return
-    for name, value in told.items():
+    for name, value in listed.items():
         count = value.get("count") if isinstance(value, dict) else None
         count = count if type(count) is int else None
         if name not in n_documents:
@@ -262,11 +262,11 @@ def check_store_file(place: StoreRoot, n_documents: dict[str, int | None], findi
             message = f"collection {name!r:.100}: count: found {count!r:.100}, there are {n_documents[name]}"
         else:
             continue
-        findings.add(file.name, message, severity=WARNING, kind="a collection that is told of")
+        findings.add(file.name, message, severity=WARNING, kind="a listed collection")
 
 
 def schema_check(manifest: dict[str, Any] | None) -> Callable[[dict[str, Any]], str | None] | None:
-    """Return what compares documents with the first one, if the manifest says that all have one schema."""
+    """Return a function that compares documents with the first one, if the manifest requires one schema."""
     if not manifest or manifest.get("strict") is not True:
         return None
     expected: list[Any] = []

@@ -1,4 +1,4 @@
-"""What is said of a header or of values, in a form in which equal means the same."""
+"""Results of parsing headers and values, in a form that can be compared with `==`."""
 
 from __future__ import annotations
 

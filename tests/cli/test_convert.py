@@ -45,7 +45,7 @@ def test_many_files(ds: Run) -> None:
     assert files() == ["a.ds", "sub/b.ds", "sub/c.ds"]
     status, out, err = ds("convert", "archive", "out")
     assert (status, out) == (1, "")
-    assert err.startswith("ds convert: 3 outputs exist, the first is out/a.ds: `--resume` goes on")
+    assert err.startswith("ds convert: 3 outputs exist, the first is out/a.ds: `--resume` converts the remaining files")
     assert ds("convert", "archive", "out", "--resume") == (0, "", "")
     assert ds("convert", "-q", "archive", "out", "--overwrite") == (0, "", "")
 
@@ -137,7 +137,7 @@ def test_a_dry_run(ds: Run) -> None:
         ),
         (["archive", "out", "layout:", "3"], "layout: expected 1.0 or 2.0.1, found 3"),
         (["archive", "out", "dim:", "t"], 'the format ds has no option "dim"'),
-        (["archive/a.ds", "archive"], "archive/a.ds: it would be replaced by what archive/a.ds becomes"),
+        (["archive/a.ds", "archive"], "archive/a.ds: converting archive/a.ds would replace this input"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,4 +1,4 @@
-"""A process that dies between two calls of the system, without one."""
+"""Simulates a process that dies between two system calls."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CHANGING = ("replace", "unlink", "truncate", "ftruncate", "chmod", "write", "mkd
 
 
 class Dead(BaseException):
-    """Nothing that this process does has an effect any more."""
+    """The simulated process is dead: no further call has an effect."""
 
 
 def dies(act: Callable[[], Any], steps: int) -> bool:
-    """Do something that is dead after so many calls which change files; return whether it died before its end.
+    """Call a function that dies after `steps` calls which change files; return whether it died before its end.
 
-    A call that writes bytes writes half of them at last. What stays open is closed, so locks fall.
+    The last call that writes bytes writes half of them. Open files are closed, so locks are released.
     """
     left = steps
 
@@ -55,7 +55,7 @@ def dies(act: Callable[[], Any], steps: int) -> bool:
         patch.setattr(ranges, "write_at", write_at)
         patch.setattr(files, "sync_folder", lambda path, real=files.sync_folder: change(real, path))
         died = False
-        gc.disable()  # all that is new stays young: the rest of the process need not be looked through
+        gc.disable()  # later collections then only search new objects
         try:
             act()
         except Dead:

@@ -307,7 +307,7 @@ def test_headers_of_filters(path: Path, header: tuple[Any, ...], message: str) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n\nno line\n{digest} data.msgpack\n", "line 3 is no checksum"),
+        ("\n\nno line\n{digest} data.msgpack\n", "line 3 is not a checksum"),
         ("{other}  data.msgpack\n", "expected ffffffff"),
         ("{digest}  old.msgpack\n", "has no checksum of data.msgpack"),
     ],

@@ -166,7 +166,7 @@ def test_verify_tells_of_a_killed_writer(tmp_path: Path) -> None:
     told = f"a writer is appending, or was killed: {path.stat().st_size - size} bytes do not count"
     assert path.stat().st_size > size == SampleIndex(path).size
     assert [str(one) for one in verify(path)] == [
-        f"{tmp_path}/.a.journal: {told}; `ds reindex --cut` keeps what is whole"
+        f"{tmp_path}/.a.journal: {told}; `ds reindex --cut` keeps complete samples"
     ]
     path = tmp_path / "b"
     for steps in range(99):

@@ -215,7 +215,7 @@ def test_a_reader_warns_of_what_is_missing(absent: tuple[str, ...], large: Path,
             assert len(reader) == N and reader.find("key 7") and "key 7" in reader
         assert len(reader.get(0)) == 2
     names = [suffix for suffix in absent if suffix != format.MD5]
-    expected = [f"{path}: {', '.join(names)} not found; what they tell is computed"] if names else []
+    expected = [f"{path}: {', '.join(names)} not found; their contents are computed"] if names else []
     assert [str(one.message)[: len(expected[0])] for one in caught] == expected
 
 

@@ -1,8 +1,9 @@
-"""Threads of ours beside threads of xarray, on NetCDF files: started as a program, since it may crash.
+"""Threads of this package and of xarray read NetCDF files at once. This is a program, because it may crash.
 
     python -m tests.drivers.beside_xarray FOLDER SECONDS
 
-What xarray does without its locks, opening aside, is done before the threads start. Prints how often each did its work.
+xarray does some work without its locks. Except opening, this is done before the threads start. Prints how often each
+thread did its work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Comparison of two NetCDF files with the netCDF4 library alone: everything a file holds, or nothing is said."""
+"""Compares two NetCDF files completely, with the netCDF4 library alone. It prints nothing if they are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files to begin with: families of those that could stand in a row."""
+"""Small files to mutate, in families that can be read in a row."""
 
 from __future__ import annotations
 

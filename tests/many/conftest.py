@@ -1,4 +1,4 @@
-"""What tests of many files share."""
+"""Fixtures for tests of many files."""
 
 from __future__ import annotations
 

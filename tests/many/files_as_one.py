@@ -57,7 +57,7 @@ def values(found: ManyFiles, name: str, index: tuple[Any, ...] | None = None) ->
     """Return a variable or a part of it, whether it was read at once or is read now."""
     if name in found.lazy:
         return pickle.loads(pickle.dumps(found.lazy[name])).read(index)
-    array = found.held[name] if index is None else take(found.held[name], index)
+    array = found.arrays[name] if index is None else take(found.arrays[name], index)
     return array if array.ndim or isinstance(array, np.ma.MaskedArray) else array[()]
 
 

@@ -267,7 +267,7 @@ def test_metadata_are_kept_once(tmp_path: Path) -> None:
 def test_no_variables(tmp_path: Path) -> None:
     found = opened(write(tmp_path, {}, {}))
     assert found.meta == {".": {}}
-    assert not found.lazy and not found.held
+    assert not found.lazy and not found.arrays
 
 
 def test_errors_travel() -> None:

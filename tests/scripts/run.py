@@ -1,7 +1,7 @@
 """Run a script in the working folder, and print as JSON what it made: datasets, arrays, numbers and files.
 
-This file is run under this package and under the reference. What both mean is in one form: metadata are dimensions and
-attributes, and an array is masked where a value is missing.
+This file is run under this package and under the reference. Its output has the same form for both: metadata are
+dimensions and attributes, and an array is masked if a value is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What xarray's own tests expect of pytest."""
+"""Fixtures and options that xarray's own tests need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes xarray's own tests of NetCDF files tests of ds files: writing makes ds files, and reading opens these."""
+"""Turns xarray's own tests of NetCDF files into tests of ds files: writing makes ds files, and reading opens these."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def use_ds_files(monkeypatch: Any, folder: Any, *modules: Any) -> None:
     folder : Path
         Where files of other formats are converted to when a test opens them.
     *modules : module
-        Of tests of xarray.
+        Modules of xarray's tests.
     """
     monkeypatch.chdir(folder)  # some tests write into the working directory
     found = drivers.find

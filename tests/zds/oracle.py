@@ -1,4 +1,4 @@
-"""A small reader of ZDS that shares nothing with the package: what data.jsonl, docs and an intact index say."""
+"""A small reader of ZDS that shares no code with the package. It reads data.jsonl, docs and an intact index."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ MADE: dict[str, tuple[zips.Made, bool, type[DsError], str]] = {
     "not_deflated": (holding(b"\xff" * 30, 50), False, FormatError, "damaged: .* invalid block type"),
     "deflated_and_cut": (holding(DEFLATED[:-4], 38), False, IntegrityError, "not the 38 bytes announced: .* CRC-32"),
     "deflated_to_nothing": (holding(b"", 38), False, IntegrityError, "not the 38 bytes announced"),
-    "fewer_than_announced": (holding(DEFLATED, 39), False, TruncatedError, "hold 38 bytes, announced are 39"),
+    "fewer_than_announced": (holding(DEFLATED, 39), False, TruncatedError, "have 38 bytes, announced are 39"),
     "more_than_announced": (holding(DEFLATED, 37), False, IntegrityError, "not the 37 bytes announced: .* CRC-32"),
     "patched": (patched(ENTRY, 8, "H", 32, method=zipfile.ZIP_DEFLATED), False, UnsupportedError, "patched data"),
     "other_checksum": (holding(DEFLATED, 38, crc=0), False, IntegrityError, "CRC-32"),

@@ -188,7 +188,7 @@ SNAPSHOTS: dict[str, tuple[bytes, bytes | None, bytes, bytes | None, str | None]
     "empty_index": (LINES, golden.index(), LINES, TEXT, "the index is not used"),
     "old_index": (LINES, golden.index(golden.E1), LINES, TEXT, "older than the data"),
     "broken_index": (LINES, FRESH[:-1], LINES, TEXT, "the index is not used"),
-    "swapped_index": (LINES, golden.index((b"d2", 0, 19), (b"d1", 19, 19)), LINES, TEXT, "is not used any more"),
+    "swapped_index": (LINES, golden.index((b"d2", 0, 19), (b"d1", 19, 19)), LINES, TEXT, "is no longer used"),
 }
 
 

@@ -39,7 +39,7 @@ def served(place: StoreRoot, faults: Faults) -> dict[str, Any]:
         try:
             document = docs.read(place, "train", id, faults)
         except FormatError as error:
-            faults.tell(str(error.path), error.message)
+            faults.report(str(error.path), error.message)
             continue
         assert document is not None and document.pop("_id") == id
         found[id] = document

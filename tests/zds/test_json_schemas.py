@@ -83,5 +83,5 @@ def test_collections_of_a_store_that_is_not_open(kind: str, tmp_path: Path) -> N
     with pytest.raises(FileNotFoundError):
         list_collections(tmp_path / "absent")
     (tmp_path / "other").mkdir()
-    with pytest.raises(FormatError, match="no ZDS store"):
+    with pytest.raises(FormatError, match="not a ZDS store"):
         list_collections(tmp_path / "other")

@@ -74,7 +74,7 @@ def test_reading_writes_nothing(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
     with pytest.raises(ValueError, match="mode: found 'x'"):
         ZDSStore.open(tmp_path, mode="x")  # type: ignore[arg-type]
-    with pytest.raises(FormatError, match="no ZDS store"):
+    with pytest.raises(FormatError, match="not a ZDS store"):
         ZDSStore.open(tmp_path / "collections" / "default")
 
 

@@ -150,7 +150,7 @@ def test_what_does_not_exist(tmp_path: Path) -> None:
         [problem] = validate(path)
         assert (problem.path, problem.severity) == (str(path), ERROR)
     (tmp_path / "empty").mkdir()
-    assert "no ZDS store" in validate(tmp_path / "empty")[0].message
+    assert "not a ZDS store" in validate(tmp_path / "empty")[0].message
 
 
 def test_schema(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_lines_longer_than_the_specification_recommends(tmp_path: Path, monkeypa
     monkeypatch.setattr(checks, "LONG", 100)
     size = len(golden.line("b", x="y" * 100)) - 1
     [found] = [each for each in told(root) if "bytes: other programs" in each[2]]
-    assert found == (WARNING, 2, f"a line of {size} bytes: other programs may read no line of more than 100")
+    assert found == (WARNING, 2, f"a line of {size} bytes: other programs may only read lines of at most 100")
 
 
 def test_the_binary_index_of_the_seed(tmp_path: Path) -> None:

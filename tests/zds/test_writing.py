@@ -303,7 +303,7 @@ def test_an_index_that_lies(tmp_path: Path) -> None:
     with ZDSStore.open(tmp_path, mode="w") as store:
         store.put_many([{"_id": "a"}, {"_id": "b"}])
     data.with_name("index.bin").write_bytes(b"b\t0\t12\na\t12\t12\n")
-    with ZDSStore.open(tmp_path, mode="a") as store, pytest.warns(ZdsWarning, match="not its line"):
+    with ZDSStore.open(tmp_path, mode="a") as store, pytest.warns(ZdsWarning, match="is not its line"):
         store.delete("a")
     assert data.read_bytes() == b'{"_id":"b"}\n'
 
@@ -318,7 +318,7 @@ def test_lines_that_are_no_documents_are_kept(tmp_path: Path) -> None:
         store.flush()
     assert [str(warning.message).partition("data.jsonl: ")[2] for warning in caught] == [
         "line 2, byte 12: not an object; the line is left out",
-        "1 lines are no documents; moved to data.jsonl.torn-1",
+        "1 lines are not documents; moved to data.jsonl.torn-1",
     ]
     assert data.read_bytes() == b'{"_id":"b"}\n'
     assert data.with_name("data.jsonl.torn-1").read_bytes() == b"what?\n"

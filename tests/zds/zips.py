@@ -57,7 +57,7 @@ def deflate(data: bytes) -> bytes:
 
 
 Made = Callable[[Path], Path]
-"""What writes an archive to a path and returns it."""
+"""A function that writes an archive to a path, and returns the path."""
 
 
 def patched(

@@ -1,4 +1,4 @@
-"""Small ds files in a row: which one may follow another, and how its values are taken; see `drivers.alike`."""
+"""Consecutive small ds files: which files are alike, and how their values are decoded; see `drivers.alike`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..base import Metadata, SmallFiles
 from .whole import WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
 
 SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
-"""Bytes of a number, by the numbers that kernels know the types by; 0: no number."""
+"""Bytes of a number, by the index of its type in the kernels; 0 for other types."""
 DECIDING_HERE = frozenset((*DECIDING, DTYPES_PROPERTY))
-"""`.dtypes`, too, so that attributes get their types once, at the end."""
+"""Includes `.dtypes`, so that attributes can be converted once, at the end."""
 LAST_MEMBER = b', ".": '
-"""What stands before the attributes of the dataset, where these are the last member of a header."""
+"""The bytes before the attributes of the dataset, if these are the last member of a header."""
 
 
 class DsRow:
-    """What ds files in a row say; see `drivers.base.FileRow`.
+    """Consecutive small ds files; see `drivers.base.FileRow`.
 
-    A file follows another one if its header is the same up to the attributes of the dataset, or else if it has the same
-    variables, and `are_alike` says so of their metadata.
+    A file is added if its header is the same up to the attributes of the dataset. It is also added if it has the same
+    variables, and `are_alike` is true for their metadata.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class DsRow:
     Raises
     ------
     FormatError
-        If the header is wrong.
+        If the header is invalid.
     """
 
     def __init__(self, path: str, held: bytearray):
@@ -59,7 +59,7 @@ class DsRow:
         wanted: Collection[str],
         each: Collection[str],
     ) -> dict[str, Any]:
-        """Take the values of the first file; see `drivers.base.FileRow`."""
+        """Add the values of the first file; see `drivers.base.FileRow`."""
         self._stacks = stacks
         self._choose(wanted)
         self._append(path, held, self._header.compiled)
@@ -69,23 +69,23 @@ class DsRow:
         return self._last
 
     def _choose(self, wanted: Collection[str]) -> None:
-        """Set of which variables values are taken in either way."""
+        """Set the variables whose values are added, by the kernel and otherwise."""
         self._wanted = wanted
         rooms = {key: self._stacks[key].numbers for key in wanted if key in self._stacks}
         self._rooms = [rooms.get(key) for key in self._header.keys]
         self._others = [key for key, room in rooms.items() if room is None]
 
     def _follow(self, data: bytearray, header: Compiled | None) -> None:
-        """Let the next file follow this one."""
+        """Compare the next file with this one."""
         size = self._header.body if header is None else header.body
-        self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the first one may end with the file
+        self._line = bytes(memoryview(data)[:size]).ljust(size, b"\n")  # the header of the first file may end with it
         last = self._line.rfind(LAST_MEMBER) + len(LAST_MEMBER)
         self._model = None
         if header is not None and not header.is_doubtful and not self._others:
             self._model = Model(self._line, last if last >= len(LAST_MEMBER) else 0, header, self._last)
 
     def take(self, path: str, held: bytearray) -> dict[str, Any] | None:
-        """Take one more file; see `drivers.base.FileRow`."""
+        """Add a file; see `drivers.base.FileRow`."""
         if self._model is not None:
             own = self._model.take(held, SIZES, self._rooms, self.entries[META])
             if own is not None:
@@ -111,7 +111,7 @@ class DsRow:
         return self._last
 
     def _append(self, path: str, data: bytearray, header: Compiled | None) -> None:
-        """Take what is wanted of a file, all or nothing, by its compiled header; None: by the header of the first."""
+        """Add all requested values of a file, or none, by its compiled header (None: the header of the first file)."""
         plain = None if header is None or header.is_doubtful else header
         try:
             arrays = self._decode(data, header, self._wanted if plain is None else self._others)
@@ -124,7 +124,7 @@ class DsRow:
             self._stacks[key].append(array)
 
     def _decode(self, data: bytearray, found: Compiled | None, keys: Collection[str]) -> dict[str, Any]:
-        """Return the arrays of those of the variables that have data."""
+        """Return the arrays of those variables that have data."""
         if not keys:
             return {}
         header = self._header if found is None else decompiled(found)
@@ -137,11 +137,11 @@ class DsRow:
         }
 
     def typed(self, entries: Metadata) -> Metadata:
-        """Give attributes their NumPy types back, in place."""
+        """Convert attributes to their NumPy types, in place."""
         return typed(self._header, entries)
 
     def missing(self) -> dict[str, bool]:
-        """Return of each variable whether values may be missing in any file."""
+        """Return whether values may be missing in any file, for each variable."""
         return dict(zip(self._header.keys, self._missing, strict=True))
 
 
@@ -152,4 +152,4 @@ def _missing(header: Header) -> list[bool]:
 
 
 SMALL = SmallFiles(WHOLE_SIZE, lambda path, content: content, digest, from_held, DsRow)
-"""A small ds file is held as its bytes."""
+"""The bytes of a small ds file represent it in memory."""

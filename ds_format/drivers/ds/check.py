@@ -1,4 +1,4 @@
-"""What is wrong with a file, beyond what reading its variables finds: what it says about itself and nobody needs."""
+"""Faults of a file that reading its variables does not find: in properties that reading does not need."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .source import DsSource
 from .whole import all_headers
 
 Extents = dict[str, tuple[int, int]]
-"""Key of a variable → where its bytes begin and end in the body."""
+"""Key of a variable → start and end of its bytes in the body."""
 
 
 def check(path: Any, report: Report, *, strict: bool, progress: Progress | None = None) -> DsSource:
-    """Check what the header says, and open the file.
+    """Check the header, and open the file.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     report : callable
     strict : bool
-        Whether to warn also of what is allowed but seldom meant.
+        Also warn of content that is allowed but unusual.
     progress : callable, optional
-        Not called: this takes no time.
+        Not called, because this takes no time.
 
     Raises
     ------
     DsError, OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     source = DsSource(path)
     try:
@@ -56,14 +56,14 @@ def check(path: Any, report: Report, *, strict: bool, progress: Progress | None 
 
 
 def _warnings(source: DsSource, strict: bool) -> Iterator[tuple[str | None, str]]:
-    """Yield what is odd: the key of a variable, or None, and a message."""
+    """Iterate over unusual properties: the key of a variable, or None, and a message."""
     extents: Extents = {}
     for key, var in all_headers(source.header, source.body).items():
         described = source.header.variables[key].var
         if described is not None and described.offset != var.offset:
             yield key, f".offset: found {described.offset}, expected {var.offset}"
         if source.header.version == "2.0.1" and var.type is not None and var.type.is_string:
-            continue  # their true extent is known only to who decodes them
+            continue  # the end of strings is only known after decoding them
         with contextlib.suppress(DsError):
             start, end = extents[key] = _extent(source, var)
             if var.length not in (0, end - start):
@@ -94,7 +94,7 @@ def _shared(extents: Extents) -> Iterator[tuple[str, str]]:
 
 
 def _beyond_json(source: DsSource) -> Iterator[tuple[str | None, str]]:
-    """Yield what Python's JSON has beyond the standard."""
+    """Iterate over extensions of JSON by Python."""
     text = source.line.text()
     words: dict[str, Any] = {}
     json.loads(text[text.index("{") :], parse_constant=words.setdefault)
@@ -102,4 +102,4 @@ def _beyond_json(source: DsSource) -> Iterator[tuple[str | None, str]]:
         yield None, f"header: {word} is not JSON: other readers may refuse it"
     for key in source.header.keys:
         if any("\ud800" <= character <= "\udfff" for character in key):
-            yield key, "the name is not text: it has half a character"
+            yield key, "the name is not valid text: it contains an unpaired surrogate"

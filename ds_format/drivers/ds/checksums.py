@@ -1,4 +1,4 @@
-"""Checksums of a ds file, in a trailer after the last value, which other readers pass over.
+"""Checksums of a ds file, in a trailer after the last value, which other readers ignore.
 
 ::
 
@@ -40,7 +40,7 @@ Read = Callable[[int, int], Any]
 
 @functools.cache
 def _crc32() -> Callable[[Any, int], int]:
-    """Return what computes a CRC-32: the library deflate where it is installed, else that of Python."""
+    """Return a function that computes a CRC-32: from the library deflate if it is installed, otherwise from Python."""
     try:
         crc32: Callable[[Any, int], int] = importlib.import_module("deflate").crc32
     except ImportError:
@@ -52,9 +52,9 @@ class Sums(NamedTuple):
     """The checksums of a file."""
 
     header: int
-    """Of the bytes before the body."""
+    """Checksum of the bytes before the body."""
     variables: tuple[int, ...]
-    """Of each variable, in the order of the header."""
+    """Checksum of each variable, in the order of the header."""
 
     def encode(self) -> bytes:
         """Return the trailer."""
@@ -68,16 +68,16 @@ class Sums(NamedTuple):
 
 
 def find(read: Read, size: int, n: int) -> Sums | None:
-    """Return the checksums that a file has; None: it has none.
+    """Return the checksums of a file, or None if it has none.
 
     Parameters
     ----------
     read : callable
         Offset in the file and size in bytes → the bytes.
     size : int
-        Bytes of the file.
+        Size of the file, in bytes.
     n : int
-        Variables in the header.
+        Number of variables in the header.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def compare(what: str, found: int, expected: int, variable: str | None = None) -
 
 
 def of_range(read: Read, offset: int, size: int) -> int:
-    """Return the CRC-32 of a range of bytes, read piece by piece."""
+    """Return the CRC-32 of a range of bytes, which is read in blocks."""
     crc, crc32 = 0, _crc32()
     for start in range(offset, offset + size, PIECE_SIZE):
         crc = crc32(read(start, min(PIECE_SIZE, offset + size - start)), crc)
@@ -111,12 +111,12 @@ def of_range(read: Read, offset: int, size: int) -> int:
 
 
 def extents(line: bytes) -> list[tuple[int, int]]:
-    """Return where the bytes of each variable begin in the file, and how many they are.
+    """Return the position of the bytes of each variable in the file, and their number.
 
     Parameters
     ----------
     line : bytes
-        The file before its body.
+        The bytes of the file before its body.
     """
     found = []
     for key, entry in json.loads(line[line.index(b"{") :]).items():
@@ -129,7 +129,7 @@ def extents(line: bytes) -> list[tuple[int, int]]:
 
 
 def of_buffers(buffers: Sequence[Any]) -> bytes:
-    """Return the trailer of a file that consists of buffers, the first of which begins with its header."""
+    """Return the trailer of a file that consists of buffers. The first one begins with the header."""
     views = [memoryview(buffer).cast("B") for buffer in buffers if memoryview(buffer).nbytes]
     starts = list(itertools.accumulate((view.nbytes for view in views), initial=0))
     line = bytes(views[0][: find_end(bytes(views[0]), whole=True) + 1])
@@ -145,7 +145,7 @@ def of_buffers(buffers: Sequence[Any]) -> bytes:
 
 
 def _parts(views: Sequence[memoryview], starts: Sequence[int], offset: int, size: int) -> Iterator[memoryview]:
-    """Yield a range of bytes of buffers, which begin at `starts`, one after another."""
+    """Iterate over the parts of a range of bytes in consecutive buffers, which begin at `starts`."""
     end = offset + size
     i = bisect.bisect_right(starts, offset) - 1
     while offset < end:
@@ -156,7 +156,7 @@ def _parts(views: Sequence[memoryview], starts: Sequence[int], offset: int, size
 
 
 def of_file(file: FileBody, line: bytes) -> bytes:
-    """Return the trailer of a file that was written to the end of its last value.
+    """Return the trailer of a file that is written up to the end of its last value.
 
     Parameters
     ----------

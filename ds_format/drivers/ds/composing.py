@@ -1,4 +1,4 @@
-"""A whole dataset → the buffers of a file, which is written in one piece; its metadata alone → a header."""
+"""A whole dataset → the buffers of a file, for writing it at once; metadata alone → a header."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..base import Metadata
 from .checksums import of_buffers
 
 LOCKED_SIZE = 4 << 20
-"""Bytes of a body whose writing takes so long that locking the temporary file costs nothing beside it."""
+"""Minimum bytes of a body that is written to a locked temporary file. The lock then takes no noticeable time."""
 STORED = PRIVATE | {".size", ".type", DTYPES}
-"""Properties that are made from the data."""
+"""Properties that follow from the data."""
 
 
 def entry_of(key: str, meta: Mapping[str, Any], var: VarHeader, version: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def entry_of(key: str, meta: Mapping[str, Any], var: VarHeader, version: str) ->
     Raises
     ------
     UnsupportedError
-        If the header cannot hold it; the message names variable and attribute.
+        If the header cannot represent it; the message names variable and attribute.
     """
     if version == "2.0.1" and var.size is None:
         raise UnsupportedError("the 2.0.1 format has no variables without data", variable=unescape(key))
@@ -52,12 +52,12 @@ def entry_of(key: str, meta: Mapping[str, Any], var: VarHeader, version: str) ->
 
 
 def dataset_entry(meta: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """Return the entry `"."` from the metadata of the dataset itself.
+    """Return the entry `"."` for the metadata of the dataset itself.
 
     Raises
     ------
     UnsupportedError
-        If the header cannot hold it, or there is no such version.
+        If the header cannot represent it, or the version is unknown.
     """
     if version not in VERSIONS:
         expected = " or ".join(f'"{known}"' for known in VERSIONS)
@@ -74,7 +74,7 @@ def _attributes(meta: Mapping[str, Any], version: str, key: str | None) -> dict[
 
 
 def header_key(key: str, version: str) -> str:
-    """Return the key of a dataset as a header has it; names of the 2.0.1 format are not escaped."""
+    """Return the key of a dataset for the header. Names of the 2.0.1 format are not escaped."""
     if version != "2.0.1" or not key.startswith("\\"):
         return key
     name = unescape(key)
@@ -89,7 +89,7 @@ NAMES = {dtype: ds_type.name for dtype, ds_type in STORED_AS_IS.items()}
 def compose(
     arrays: dict[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str = "1.0"
 ) -> tuple[list[Buffer], int]:
-    """Return the buffers of a file, and the bytes of its body.
+    """Return the buffers of a file, and the size of its body, in bytes.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ def compose(
         Key → ndarray, MaskedArray, or None for a variable without data.
     meta : Metadata
     version : str
-        Of the format: `1.0` or `2.0.1`.
+        Version of the format: `1.0` or `2.0.1`.
 
     Raises
     ------
     UnsupportedError
-        If the format cannot hold a value; the message names variable and attribute.
+        If the format does not support a value; the message names variable and attribute.
     """
     if version == "1.0" and type(meta) is dict:
         composed = kernel.compose(arrays, meta, NAMES, STORED, _encoded)
@@ -114,7 +114,7 @@ def compose(
 def compose_any(
     arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]], version: str
 ) -> tuple[list[Buffer], int]:
-    """Do the same for any metadata and version, or tell what is wrong."""
+    """Do the same as `compose` for any metadata and version. For invalid ones, raise an error with the reason."""
     entries: dict[str, Any] = {}
     buffers: list[Buffer] = [b""]
     end = 0
@@ -136,7 +136,7 @@ def _encoded(key: str, array: Any, entry: Mapping[str, Any], end: int) -> tuple[
 
 
 def _placed(key: str, array: Any, entry: Mapping[str, Any], end: int) -> tuple[VarHeader, list[Buffer]]:
-    """Return where a variable lies in a body that ends at `end` in front of it, and its bytes."""
+    """Return the position of a variable in a body that so far has the size `end`, and its bytes."""
     if array is None:
         ds_type = TYPES.get(entry.get(".type") or "")
         return VarHeader(ds_type, None, end, 0, ds_type is None or not ds_type.ordered), []
@@ -150,26 +150,26 @@ def _placed(key: str, array: Any, entry: Mapping[str, Any], end: int) -> tuple[V
 
 
 def aligned(offset: int, encoded: Encoded) -> int:
-    """Return the first offset from `offset` on at which a variable may start."""
+    """Return the first offset from `offset` on at which a variable may begin."""
     step = ALIGNMENT if encoded.size >= LARGE_SIZE else max(encoded.type.size, 1)
     return offset + -offset % step
 
 
 LARGEST = (1 << 63) - 1
-"""Stands for an offset or a length that is not known yet: no number takes more digits."""
+"""Replaces an offset or a length that is not known yet. No other number has more digits."""
 
 
 class Plan:
-    """A header that comes first in the file, but is known last.
+    """A header that is at the start of the file, but is written last.
 
-    Room for it is left, and what it does not need is filled with spaces.
+    Space is reserved for it, and unused space is filled with blanks.
 
     Parameters
     ----------
     meta : Metadata
         Each variable with `.size`, and `.type` unless it has no data.
     version : str
-        Of the format: `1.0` or `2.0.1`.
+        Version of the format: `1.0` or `2.0.1`.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class Plan:
     Raises
     ------
     UnsupportedError
-        If the header cannot hold the metadata; the message names variable and attribute.
+        If the header cannot represent the metadata; the message names variable and attribute.
     """
 
     def __init__(self, meta: Metadata, version: str):
@@ -200,11 +200,11 @@ class Plan:
         return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, room)
 
     def header(self, variables: Mapping[str, VarHeader]) -> bytes:
-        """Return the first `body` bytes of the file, of all variables in any order."""
+        """Return the first `body` bytes of the file, from the headers of all variables in any order."""
         return self._build({key: variables[key] for key in self.meta if key != "."}, room=self.body)
 
     def place(self, name: str, type_name: str, end: int) -> VarHeader:
-        """Return where numbers or booleans without a mask lie behind what a file has already.
+        """Return the position for numbers or booleans without a mask, after the existing variables of a file.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Plan:
             Key of a variable with `.size`.
         type_name : str
         end : int
-            Of what is there or planned already, in bytes from the start of the file.
+            End of the existing or planned data, in bytes from the start of the file.
         """
         ds_type = TYPES[type_name]
         size = tuple(self.meta[name][".size"])
@@ -221,7 +221,7 @@ class Plan:
         return VarHeader(ds_type, size, start - self.body, length, not ds_type.ordered)
 
     def end(self, var: VarHeader) -> int:
-        """Return where a variable ends, in bytes from the start of the file."""
+        """Return the end of a variable, in bytes from the start of the file."""
         return self.body + var.offset + var.length
 
 
@@ -235,7 +235,7 @@ def write(
     durable: bool = False,
     checksum: bool = False,
 ) -> None:
-    """Write a whole file in one piece.
+    """Write a whole file at once.
 
     Parameters
     ----------
@@ -244,9 +244,9 @@ def write(
         Key → ndarray, MaskedArray, or None for a variable without data.
     meta : Metadata
     version : str
-        Of the format: `1.0` or `2.0.1`.
+        Version of the format: `1.0` or `2.0.1`.
     atomic, durable : bool
-        As `kernels.files.files.write_file`.
+        As for `kernels.files.files.write_file`.
     checksum : bool
         Add a trailer with checksums; see `checksums`.
     """
@@ -268,7 +268,7 @@ def write(
 
 
 def _write_large(path: Any, buffers: list[Any], durable: bool) -> None:
-    """Write what may take long enough for the writer to be killed meanwhile, so that it is found later."""
+    """Write a large file to a locked temporary file. If the writer is killed, the next one finds and removes it."""
     target = Target(path, durable=durable)
     try:
         with naming(path):

@@ -1,4 +1,4 @@
-"""The header of a ds file on disk, without NumPy."""
+"""Reading the header of a ds file, without NumPy."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def open_line(path: Any) -> tuple[Body, bytes | bytearray]:
     -------
     file : Body
     line : bytes or bytearray
-        All bytes of a small file, or the first ones up to the end of the header line.
+        All bytes of a small file, or its first bytes up to the end of the header line.
 
     Raises
     ------
     OSError
-        As `open_body`.
+        As for `open_body`.
     FormatError
-        If these are not the first bytes of a ds file.
+        If the first bytes are not those of a ds file.
     ReplacedError
-        If the file was modified meanwhile.
+        If the file was modified while it was read.
     """
     file = open_body(path)
     return file, read_line(file)
 
 
 def read_line(file: Body) -> bytes | bytearray:
-    """Return the header line of an open ds file; results and errors as of `open_line`."""
+    """Return the header line of an open ds file; results and errors as for `open_line`."""
     data = file.head(FIRST_SIZE)
     if file.is_in_memory:
         return data
@@ -56,40 +56,40 @@ def read_line(file: Body) -> bytes | bytearray:
 def meta(path: Any) -> dict[str, dict[str, Any]]:
     """Return the metadata of a ds file, from its header alone.
 
-    Attributes are as JSON has them. A damaged entry of a variable keeps what can be listed of it.
+    Attributes have the types of JSON. For a damaged entry of a variable, the valid properties are returned.
 
     Raises
     ------
     OSError
-        As the system says.
+        If the file cannot be read.
     FormatError
-        If the header is wrong.
+        If the header is invalid.
     """
     return read(path)[1]
 
 
 def read(path: Any) -> tuple[Header, dict[str, dict[str, Any]]]:
-    """Return what the header of a ds file says of its variables, and the metadata; see `meta`.
+    """Return the headers of the variables of a ds file, and the metadata; see `meta`.
 
     Raises
     ------
     OSError
-        As the system says.
+        If the file cannot be read.
     FormatError
-        If the header is wrong.
+        If the header is invalid.
     """
     return _read(path)[:2]
 
 
 def entries(path: Any) -> dict[str, dict[str, Any]]:
-    """Return what the header of a ds file says, key by key in the order of the file: all properties and attributes.
+    """Return the header of a ds file: each key in the order of the file, with all properties and attributes.
 
     Raises
     ------
     OSError
-        As the system says.
+        If the file cannot be read.
     FormatError
-        If the header is wrong.
+        If the header is invalid.
     """
     line = _read(path)[2]
     out = json.loads(line[line.index(b"{") :])
@@ -97,7 +97,7 @@ def entries(path: Any) -> dict[str, dict[str, Any]]:
 
 
 def _read(path: Any) -> tuple[Header, dict[str, dict[str, Any]], bytes | bytearray]:
-    """Return the header and the metadata of a file, and its version line and JSON line as they stand."""
+    """Return the header and the metadata of a file, and the unchanged bytes of its version line and JSON line."""
     file, data = open_line(path)
     try:
         end = find_end(data, whole=True)

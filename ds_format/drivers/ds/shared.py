@@ -1,8 +1,8 @@
-"""A ds file that several processes write, on one host or several, without a lock.
+"""A ds file that several processes write, on one or several hosts, without a lock.
 
-All that is written has its place before, and each step may be done again by anybody, to the same bytes: what runs the
-steps may so lose a process in the middle. The order is `create`, then `Region.write` of all regions and `append` of one
-variable after another, then `finish`.
+All positions are planned in advance. Each step may be repeated by any process, with the same bytes as a result, so a
+scheduler may lose a process at any time. The order of steps is: `create`, then `Region.write` for all regions and
+`append` for one variable after another, then `finish`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Unfinished:
     Parameters
     ----------
     path : str
-        The name that the file gets when it is whole; absolute, without links.
+        The final name of the file; absolute, without links.
     written : str
-        The name that it has until then.
+        The temporary name until the file is complete.
     """
 
     path: str
@@ -54,19 +54,19 @@ class Unfinished:
 
     @contextlib.contextmanager
     def opened(self, made: int) -> Iterator[OutputBody | None]:
-        """Open the file for writing only, and close it when the block ends.
+        """Open the file for writing only, and close it at the end of the block.
 
-        None: it has its final name, and so is whole already.
+        Return None if the file has its final name, and so is complete already.
 
         Parameters
         ----------
         made : int
-            What `identity` told when the file was made.
+            The `identity` of the file when it was created.
 
         Raises
         ------
         FileNotFoundError
-            If the file has neither name here.
+            If the file has neither name on this host.
         """
         file = None
         with naming(self.path):
@@ -82,39 +82,40 @@ class Unfinished:
                     file.close()
 
     def finished(self) -> int | None:
-        """Return the identity of what has the final name; None: nothing has."""
+        """Return the identity of the file with the final name, or None if there is none."""
         found = status(self.path)
         return None if found is None else identity(found)
 
     def _unseen(self) -> str:
         return (
             f"host {host()} does not see {os.path.basename(self.written)}, under which name the file is being written: "
-            "somebody removed it, or not all workers have the same folder"
+            "another process removed it, or not all workers have the same folder"
         )
 
 
 def identity(found: os.stat_result) -> int:
-    """Return what tells a file from others of its file system.
+    """Return a number that identifies a file in its file system.
 
-    Where hosts do not agree on it nothing is lost, but for the way out after a process that finished a file was lost.
+    If hosts disagree on it, no data are lost. Only if the process that finishes a file is lost, the file cannot be
+    recognised as complete.
     """
     return found.st_ino
 
 
 @dataclass(frozen=True)
 class Region:
-    """Where the numbers or booleans of one variable lie in a file that several processes write. It can be pickled.
+    """The position of one variable of numbers or booleans in a file that several processes write. It can be pickled.
 
     Parameters
     ----------
     file : Unfinished
     key : str
-        Of the variable.
+        Key of the variable.
     offset : int
-        Of the first value, in bytes from the start of the file.
+        Position of the first value, in bytes from the start of the file.
     shape : tuple of int
     type : str
-        Name of the ds type, not of strings.
+        Name of the ds type, except strings.
     """
 
     file: Unfinished
@@ -124,28 +125,28 @@ class Region:
     type: str
 
     def write(self, part: Slab, block: Any, made: int) -> int:
-        """Write a part of the variable. What is written twice is the same then.
+        """Write a part of the variable. Writing it again gives the same bytes.
 
         Parameters
         ----------
         part : tuple of slice
         block : array_like
-            The values, of the shape of the part, in any byte order and memory layout.
+            The values, in the shape of the part, in any byte order and memory layout.
         made : int
-            As `Unfinished.opened`.
+            As for `Unfinished.opened`.
 
         Returns
         -------
         int
-            Values that were written.
+            Number of values that were written.
 
         Raises
         ------
         DsError
             If shape or type are not those of the part, a value is missing, or booleans share a byte with those of
-            another part; it names file and variable.
+            another part. The message names file and variable.
         FileNotFoundError
-            If the file is not seen from here.
+            If the file does not exist on this host.
         """
         try:
             encoded = self._encoded(part, block)
@@ -170,7 +171,7 @@ class Region:
         return encoded
 
     def _ranges(self, part: Slab) -> tuple[Any, int]:
-        """Return where the bytes of a part go, in as few ranges as possible, and how many bytes each has."""
+        """Return the positions of the bytes of a part, in as few ranges as possible, and the bytes of each range."""
         starts, n = runs(self.shape, part)
         bits = TYPES[self.type].bits
         if bits == 1 and n and not is_apart(starts, n, math.prod(self.shape)):
@@ -179,14 +180,14 @@ class Region:
 
 
 def runs(shape: Sequence[int], part: Slab) -> tuple[Any, int]:
-    """Return the stretches of values that a part of an array has in C order: as few and as long as possible.
+    """Return the runs of values of a part of an array, in C order, as few and as long as possible.
 
     Returns
     -------
     starts : (N,) int64
-        Values before each.
+        Number of values before each run.
     n : int
-        Values of each; 0 if the part is empty.
+        Number of values in each run; 0 if the part is empty.
     """
     axis = len(shape) - 1
     inner = 1
@@ -202,19 +203,19 @@ def runs(shape: Sequence[int], part: Slab) -> tuple[Any, int]:
 
 
 def is_apart(starts: Any, n: int, total: int) -> bool:
-    """Return whether no bit of stretches shares a byte with the bits of others, of `total` ones in all."""
+    """Return whether no bit of the runs shares a byte with bits of others, in a variable of `total` bits."""
     return not (starts % 8).any() and (n % 8 == 0 or int(starts[-1]) + n == total)
 
 
 def are_apart(type_name: str, shape: Sequence[int], chunks: Sequence[Sequence[int]]) -> bool:
-    """Return whether no chunks of a variable share a byte: chunks of booleans that do cannot be written at a time.
+    """Return whether no chunks of a variable share a byte. Chunks of booleans that do cannot be written separately.
 
     Parameters
     ----------
     type_name : str
     shape : sequence of int
     chunks : sequence
-        For each dimension the lengths of the chunks along it.
+        Lengths of the chunks along each dimension.
     """
     if TYPES[type_name].bits != 1:
         return True
@@ -224,33 +225,33 @@ def are_apart(type_name: str, shape: Sequence[int], chunks: Sequence[Sequence[in
     inner = math.prod(shape[split + 1 :])
     edges = list(accumulate(chunks[split]))
     if math.prod(shape[:split]) == 1:
-        edges.pop()  # no other part has the last byte of all
+        edges.pop()  # no other chunk has the last byte of the variable
     return all(edge * inner % 8 == 0 for edge in edges)
 
 
 class CreatedFile(NamedTuple):
-    """What is known of a file when it was created."""
+    """State of a file after it was created."""
 
     identity: int
-    """Of the file; see `identity`."""
+    """Identity of the file; see `identity`."""
     end: int
-    """Of what it has and has room for, in bytes from the start of the file."""
+    """End of the written and reserved bytes, from the start of the file."""
     variables: dict[str, VarHeader]
-    """By key: those written at once."""
+    """Key → header of the variables that are already written."""
 
 
 class Appended(NamedTuple):
-    """What is known of a variable that was appended."""
+    """State of a file after a variable was appended."""
 
     identity: int
-    """Of the file."""
+    """Identity of the file."""
     end: int
-    """Of the variable, in bytes from the start of the file."""
+    """End of the variable, in bytes from the start of the file."""
     variable: VarHeader
 
 
 class SharedFile:
-    """A ds file that several processes write. It can be pickled, and is planned without touching the disk.
+    """A ds file that several processes write. It can be pickled. Planning it does not access the disk.
 
     Parameters
     ----------
@@ -258,25 +259,25 @@ class SharedFile:
     meta : Metadata
         Each variable with `.size`, and `.type` unless it has no data.
     keys : collection of str
-        Variables of numbers or booleans without a mask, not of zero size, that are written by their regions.
+        Variables of numbers or booleans without a mask, not of zero size, that are written in regions.
     version : str
-        Of the format: `1.0` or `2.0.1`.
+        Version of the format: `1.0` or `2.0.1`.
     durable : bool
         Flush file and folder to the disk at the end.
     checksum : bool
-        Add a trailer with checksums, for which the whole file is read at the end; see `checksums`.
+        Add a trailer with checksums. For this, the whole file is read at the end; see `checksums`.
 
     Attributes
     ----------
     regions : dict of Region
-        By the keys.
+        Key → region.
 
     Raises
     ------
     UnsupportedError
-        If the header cannot hold the metadata.
+        If the header cannot represent the metadata.
     OSError
-        If a folder stands at the path, or anything else that is no file.
+        If something other than a file has the path.
     """
 
     def __init__(
@@ -311,7 +312,7 @@ class SharedFile:
         return Target(self.path, durable=self.durable, shared=self.file.written)
 
     def create(self, arrays: Mapping[str, Any]) -> CreatedFile:
-        """Make the file under its temporary name, with room for the header and all regions, and write some variables.
+        """Create the file under its temporary name, reserve the header and all regions, and write some variables.
 
         Parameters
         ----------
@@ -321,9 +322,9 @@ class SharedFile:
         Raises
         ------
         DsError
-            If the format cannot hold a value.
+            If the format does not support a value.
         OSError
-            If the file cannot be made, or the disk has no room for it. Then nothing is left of it.
+            If the file cannot be created, or the disk is full. Then the file is removed.
         """
         target = self._target()
         try:
@@ -341,26 +342,26 @@ class SharedFile:
             raise
 
     def append(self, made: CreatedFile, end: int, key: str, array: Any) -> Appended:
-        """Write one whole variable behind the others.
+        """Write one whole variable after the others.
 
         Parameters
         ----------
         made : CreatedFile
         end : int
-            Of the variable before, or of what was made.
+            End of the variable before, or of `made`.
         key : str
         array : ndarray or MaskedArray
 
         Raises
         ------
         DsError
-            If the format cannot hold a value.
+            If the format does not support a value.
         OSError
-            If it cannot be written, or the file is not seen from here.
+            If it cannot be written, or the file does not exist on this host.
         """
         with self.file.opened(made.identity) as file:
             if file is None:
-                return Appended(made.identity, end, VarHeader(None, None))  # it is done: this is not used
+                return Appended(made.identity, end, VarHeader(None, None))  # not used, because the file is complete
             appender = self._appender(file, end)
             variable = self._put(appender, key, array)
         return Appended(made.identity, appender.end, variable)
@@ -377,25 +378,25 @@ class SharedFile:
     def finish(
         self, made: CreatedFile, appended: Mapping[str, Appended], written: Mapping[str, Mapping[int, int]]
     ) -> None:
-        """Write the header, and give the file its name, if all was written; do nothing if it was done before.
+        """Write the header, and rename the file to its final name, after checking that everything was written.
 
         Parameters
         ----------
         made : CreatedFile
         appended : dict of Appended
-            By key, in the order in which they follow each other.
+            Key → state, in the order in which the variables were appended.
         written : dict
-            Key of each region → identity of the file → how many values were written to it.
+            Key of each region → identity of the file → number of values written to it.
 
         Raises
         ------
         DsError, OSError
-            If not all was written, or the file cannot get its name.
+            If something was not written, or the file cannot be renamed.
         """
         files = {made.identity, *(each.identity for each in appended.values())}
         files.update(*written.values())
         if self.file.finished() in files:
-            self.remove()  # whoever finished it was lost before he could tell, and some of the work was done once more
+            self.remove()  # the process that finished it was lost before it returned, and steps were repeated
             return
         for key, region in self.regions.items():
             n, wanted = sum(written[key].values()), math.prod(region.shape)
@@ -424,6 +425,6 @@ class SharedFile:
             self._target().commit()
 
     def remove(self) -> None:
-        """Remove the file, unless it has its name already: nothing but `create` makes it again."""
+        """Remove the file, unless it has its final name. Only `create` makes it again."""
         with contextlib.suppress(OSError):
             os.unlink(self.file.written)

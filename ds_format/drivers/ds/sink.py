@@ -29,12 +29,12 @@ from .composing import Plan, aligned
 
 
 class BitStream(Opened):
-    """Bits that arrive in any number and go to a file in whole bytes.
+    """Writes bits, in portions of any length, to a file in whole bytes.
 
     Attributes
     ----------
     bit : int
-        Of its byte, 0 to 7, at which the next bits begin.
+        Position in its byte, 0 to 7, of the next bit.
     """
 
     def __init__(self, file: OutputBody, offset: int):
@@ -44,7 +44,7 @@ class BitStream(Opened):
         self._rest = 0
 
     def add(self, packed: NDArray[np.uint8], n: int) -> None:
-        """Append n bits, which begin at `bit` of the first byte, behind 0s."""
+        """Append n bits. They begin at `bit` of the first byte, after zeros."""
         end = self.bit + n
         packed[:1] |= self._rest
         self.offset += self.file.write(self.offset, packed[: end // 8])
@@ -52,7 +52,7 @@ class BitStream(Opened):
         self._rest = int(packed[-1]) if self.bit else 0
 
     def skip(self, n: int) -> None:
-        """Append n times 0: bytes of a new file that are not written are 0, and take no space."""
+        """Append n zeros. Unwritten bytes of a new file are zero, and take no space."""
         end = self.bit + n
         if end >= 8 and self._rest:
             self.file.write(self.offset, bytes([self._rest]))
@@ -61,23 +61,23 @@ class BitStream(Opened):
         self.bit = end % 8
 
     def finish(self) -> int:
-        """Write the last byte, padded with 0, and return where the bits end, in bytes from the start of the file."""
+        """Write the last byte, padded with zeros, and return the end of the bits, in bytes of the file."""
         if self.bit:
             self.offset += self.file.write(self.offset, bytes([self._rest]))
         return self.offset
 
 
 class VariableStream(Opened):
-    """A variable being written at the end of a file.
+    """Writes a variable at the end of a file.
 
-    Room for a mask is left in front of the values. If no value turns out to be missing it stays an unused gap, which in
-    most file systems takes no space.
+    Space for a mask is reserved before the values. If no value is missing, it remains an unused gap. In most file
+    systems this takes no space.
 
     Parameters
     ----------
     file : OutputBody
     end : int
-        Of what is written already, in bytes from the start of the file.
+        End of the written data, in bytes from the start of the file.
     body : int
         Start of the body, in bytes from the start of the file.
     size : tuple of int
@@ -86,7 +86,7 @@ class VariableStream(Opened):
     may_miss : bool
         Whether values may be missing.
     folder : str
-        Where a temporary file may be made.
+        Folder for a temporary file.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class VariableStream(Opened):
         self._spooled = 0
 
     def add(self, block: NDArray[Any]) -> None:
-        """Append a block, whose values follow the last ones in C order."""
+        """Append a block. Its values follow those of the block before in C order."""
         encoded = encode(block, self.type.name, self._mask.bit, self._bits.bit)
         if encoded.type is not self.type:
             raise DsError(f"found values of type {encoded.type.name}, expected {self.type.name}")
@@ -146,12 +146,12 @@ class VariableStream(Opened):
             self._spooled += self._spool.write(self._spooled, data)
 
     def finish(self) -> tuple[VarHeader, int]:
-        """Write what is left, and return the header of the variable and where the file ends now.
+        """Write pending data, and return the header of the variable and the new end of the file.
 
         Raises
         ------
         DsError
-            If more or fewer values came than the variable has.
+            If the number of values is not that of the variable.
         """
         if self.done != self.n:
             raise DsError(f"found {self.done} values, expected {self.n} as .size {list(self.size)} says")
@@ -175,19 +175,19 @@ class VariableStream(Opened):
 
 
 class Appender(Opened):
-    """An open file to which variables are appended.
+    """Appends variables to an open file.
 
     Parameters
     ----------
     file : OutputBody
     plan : Plan
-        Of the file.
+        Header of the file.
     end : int
-        Of what it has already, in bytes from its start.
+        End of the written data, in bytes from the start of the file.
     path : str
-        The name that errors of the system get.
+        Name of the file in errors of the operating system.
     folder : str
-        Where a temporary file may be made.
+        Folder for a temporary file.
     """
 
     def __init__(self, file: OutputBody, plan: Plan, end: int, path: str, folder: str):
@@ -198,12 +198,12 @@ class Appender(Opened):
         self.folder = folder
 
     def put(self, name: str, blocks: Iterator[Any]) -> VarHeader:
-        """Append one variable from its blocks, and return where it lies.
+        """Append one variable from its blocks, and return its position.
 
         Raises
         ------
         DsError
-            If the format cannot hold a value, or there are more or fewer than `.size` says.
+            If the format does not support a value, or the number of values is not that of `.size`.
         """
         entry = self.plan.meta[name]
         if entry.get(".size") is None:
@@ -278,12 +278,11 @@ class DsSink(FileSink):
     ----------
     path : str, bytes or PathLike
     meta : Metadata
-        Each variable with `.size`, and `.type` unless it has no data; `.missing` false promises that no value is
-        missing.
+        Each variable with `.size`, and `.type` unless it has no data. If `.missing` is false, no value may be missing.
     version : str
-        Of the format: `1.0` or `2.0.1`.
+        Version of the format: `1.0` or `2.0.1`.
     atomic, durable : bool
-        As `target.Target`.
+        As for `target.Target`.
     checksum : bool
         Add a trailer with checksums; see `checksums`.
     """

@@ -1,4 +1,4 @@
-"""Reading a ds file variable by variable, in parts and in blocks, here or elsewhere."""
+"""Reading a ds file variable by variable, in parts and in blocks, and by handles elsewhere."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class DsSource(Opened):
     ----------
     path : str, bytes or PathLike
     mmap : bool
-        Map the file copy-on-write: large arrays are views of it, which may be changed without changing the file. Who
-        shortens the file in place takes their memory away, and the system ends this process.
+        Map the file copy-on-write: large arrays are views of it. Changing them does not change the file. Truncating a
+        mapped file kills the process (SIGBUS).
     strings : bool
-        Whether text becomes StringDType arrays instead of object arrays of `str`.
+        Return text as StringDType arrays instead of object arrays of `str`.
     verify : bool
-        Whether the checksums of the header, and of each variable before it is read, are compared, if the file has any.
+        Compare the checksums of the header, and of each variable before it is read, if the file has any.
     """
 
     def __init__(self, path: Any, *, mmap: bool = False, strings: bool = False, verify: bool = False):
@@ -67,12 +67,12 @@ class DsSource(Opened):
 
     @once
     def header(self) -> Header:
-        """What the first bytes of the file say."""
+        """The decoded header."""
         return self.line.header()
 
     @once
     def body(self) -> Body:
-        """The bytes behind the header."""
+        """The bytes after the header."""
         return self._opened.section(self.header.body)
 
     @property
@@ -84,26 +84,26 @@ class DsSource(Opened):
 
     @once
     def meta(self) -> Metadata:
-        """From the header."""
+        """The metadata, from the header."""
         return source_metadata(self.header, self.line.meta(from_json))
 
     @once
     def _headers(self) -> dict[str, VarHeader]:
-        """What the header says of variables that were asked for."""
+        """Headers of the variables that were requested so far."""
         return {}
 
     @once
     def faults(self) -> Mapping[str, DsError]:
-        """From the header."""
+        """Errors of variables that cannot be read, from the header."""
         return faults_of(self.header, self.path)
 
     def variable(self, name: str) -> VarHeader:
-        """Return what the header says of one variable.
+        """Return the header of one variable.
 
         Raises
         ------
         MissingError, FormatError
-            If there is none, or a property of it is wrong.
+            If it does not exist, or one of its properties is invalid.
         """
         try:
             self.header.variables[name]
@@ -129,7 +129,7 @@ class DsSource(Opened):
         return values
 
     def handle(self, name: str) -> DsHandle:
-        """Return what reads one variable elsewhere; see `drivers.base.Source`."""
+        """Return a handle that reads one variable elsewhere; see `drivers.base.Source`."""
         version, body = self.header.version, self.header.body
         return DsHandle(self._absolute, name, self._stamp, body, version, self.variable(name))
 
@@ -139,18 +139,18 @@ class DsSource(Opened):
 
     @once
     def _stamp(self) -> Stamp:
-        """What tells whether the file is still this one."""
+        """Stamp of the file, to detect that it was replaced or modified."""
         header = memoryview(self._data)[: self.header.body]
         return DsHandle.stamp_of(self.path, self.watch, header)
 
     @once
     def sums(self) -> Sums | None:
-        """The checksums of the file, that of its header compared; None if it has none.
+        """The checksums of the file, after comparing that of the header; None if there are none.
 
         Raises
         ------
         IntegrityError
-            If that of the header differs, or the trailer is damaged.
+            If the checksum of the header differs, or the trailer is damaged.
         """
         try:
             found = checksums.find(self._bytes, self._opened.size, len(self.header.keys))
@@ -162,7 +162,7 @@ class DsSource(Opened):
 
     @once
     def _compared(self) -> set[str]:
-        """Variables of which the checksums were compared."""
+        """Variables whose checksums were compared."""
         return set()
 
     def compare(self, name: str) -> None:
@@ -187,20 +187,20 @@ class DsSource(Opened):
 
     @once
     def _extents(self) -> list[tuple[int, int]]:
-        """Where the bytes of each variable begin in the file, and how many they are."""
+        """Position of the bytes of each variable in the file, and their number."""
         return checksums.extents(bytes(self._data[: self.header.body]))
 
     def _bytes(self, offset: int, size: int) -> Any:
-        """Return bytes of the file, as many as there are."""
+        """Return a range of bytes of the file, or fewer at its end."""
         return self._opened.read(offset, max(min(size, self._opened.size - offset), 0))
 
     def check_sizes(self, names: Iterable[str]) -> None:
-        """Check, before anything is allocated, that the file has the bytes that values of variables take at least.
+        """Check, before allocating memory, that the file is large enough for the values of variables.
 
         Raises
         ------
         FormatError
-            If it has not; the message names the variable.
+            If it is not; the message names the variable.
         """
         for name in names:
             try:
@@ -211,7 +211,7 @@ class DsSource(Opened):
                 raise error.at(path=self.path, variable=unescape(name))
 
     def stored(self, name: str) -> Stored | None:
-        """Return how numbers lie in the file; None if they have a mask or are big-endian, or the file is in memory."""
+        """Return the layout of numbers; None if they have a mask or are big-endian, or the file is in memory."""
         try:
             var = self.variable(name)
             if var.type is None or var.size is None or not var.type.is_number or var.missing:
@@ -226,12 +226,12 @@ class DsSource(Opened):
         return Stored(np.dtype(f"<{var.type.code}"), var.size, self.header.body + var.offset)
 
     def section(self, stored: Stored) -> Body:
-        """Return the bytes of the file where numbers lie in one piece."""
+        """Return the bytes of the file that contain numbers in one piece."""
         return self._opened.section(stored.offset or 0, stored.size)
 
     @watched_blocks
     def blocks(self, name: str, budget: int = BLOCK_SIZE) -> Iterator[Any]:
-        """Yield one variable in blocks."""
+        """Iterate over the blocks of one variable."""
         try:
             if self._verify:
                 self.compare(name)
@@ -259,7 +259,7 @@ class DsSource(Opened):
             raise error.at(path=self.path, variable=unescape(name))
 
     def close(self) -> None:
-        """Let go of the file, which is closed when no thread reads it any more. What is in memory stays readable."""
+        """Release the file. It is closed as soon as no thread reads it. A file in memory stays readable."""
         if self._file is not None and not self._file.is_in_memory:
             self._file, self.watch = None, Watch()
             vars(self).pop("body", None)
@@ -272,9 +272,9 @@ class DsHandle(PositionedHandle):
     Attributes
     ----------
     version : str
-        Of the format.
+        Version of the format.
     var : VarHeader
-        What the header says of the variable.
+        Header of the variable.
     """
 
     version: str
@@ -282,7 +282,7 @@ class DsHandle(PositionedHandle):
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """None: no data."""
+        """Shape; None if there are no data."""
         return self.var.size
 
     @property
@@ -302,30 +302,30 @@ class DsHandle(PositionedHandle):
 def read_variable(
     version: str, key: str, var: VarHeader, body: Body, strings: bool, index: Sequence[Index] | None
 ) -> Any:
-    """Decode what a normalized index selects of a variable; None: all of it.
+    """Decode the part of a variable that a normalized index selects, or all of it if the index is None.
 
     Parameters
     ----------
     version : str
-        Of the file.
+        Version of the format.
     key : str
-        Of the variable, for messages.
+        Key of the variable, for messages.
     var : VarHeader
-        With its true offset.
+        Its header, with the true offset.
     body : Body
     strings : bool
-        As `codec.decode`.
+        As for `codec.decode`.
     index : sequence of Index, optional
 
     Returns
     -------
     ndarray, MaskedArray, scalar, str, bytes or None
-        As `drivers.base.Source.read`.
+        As for `drivers.base.Source.read`.
 
     Raises
     ------
     FormatError
-        If its bytes are wrong; the message names the variable.
+        If its bytes are invalid; the message names the variable.
     """
     if index is None or var.size is None or is_whole(index, var.size):
         return decode_variable(version, key, var, body, strings)
@@ -342,24 +342,24 @@ def read_variable(
 
 
 def has_legacy_strings(version: str, var: VarHeader) -> bool:
-    """Whether only a look at all strings tells how they are stored."""
+    """Return whether the position of strings is only known after decoding all of them."""
     return version == "2.0.1" and var.type is not None and var.type.is_string
 
 
 def decoder_of(version: str, var: VarHeader, body: Body, strings: bool) -> Decoder:
-    """Return a decoder of a variable; errors as `read_variable`."""
+    """Return a decoder of a variable; errors as for `read_variable`."""
     if version == "2.0.1":
         legacy.check_mask(var, body)
     return Decoder(var, locate(var, body.size), body, strings)
 
 
 def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
-    """Decode the part of a variable that a normalized index selects, reading little more than its bytes.
+    """Decode the part of a variable that a normalized index selects, reading few other bytes.
 
     Returns
     -------
     ndarray or MaskedArray
-        Of shape `selection.shape_of(index)`; a MaskedArray only if a selected value is missing.
+        Its shape is `index.shape_of(index)`. A MaskedArray only if a selected value is missing.
     """
     sorted_index = [_in_order(item) if isinstance(item, np.ndarray) else item for item in index]
     part = _read_sorted(decoder, sorted_index)
@@ -372,7 +372,7 @@ def read_part(decoder: Decoder, index: Sequence[Index]) -> Any:
 
 
 def _in_order(positions: NDArray[np.int64]) -> Index:
-    """Return positions in order, each once: as a range, whose values are not copied once more, if none is left out."""
+    """Return positions sorted, each once; as a range if they are consecutive, so that values are copied only once."""
     kept = np.unique(positions)
     if kept.size and kept[-1] - kept[0] == kept.size - 1:
         return range(int(kept[0]), int(kept[-1]) + 1)
@@ -408,7 +408,7 @@ def _read_sorted(decoder: Decoder, index: Sequence[Index]) -> Any:
 
 
 def _pieces(item: Index, size: int, most: int) -> Iterator[tuple[slice, Index]]:
-    """Cut one item of an index so that each piece spans little more than `most` bytes.
+    """Divide one item of an index, so that each part spans few more than `most` bytes.
 
     Parameters
     ----------
@@ -428,7 +428,7 @@ def _pieces(item: Index, size: int, most: int) -> Iterator[tuple[slice, Index]]:
 
 
 def _decode_rows(decoder: Decoder, starts: NDArray[np.int64], n: int) -> Iterator[tuple[slice, Any]]:
-    """Decode stretches of `n` values each, as many at a time as the body should be asked for in one call."""
+    """Decode runs of `n` values each. The body determines how many runs are read in one call."""
     if len(starts) == 1:
         start = int(starts[0])
         yield slice(0, 1), decoder.row(start, start + n)

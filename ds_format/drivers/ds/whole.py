@@ -1,4 +1,4 @@
-"""Whole variables of a ds file, and a small file in one read."""
+"""Whole variables of a ds file; a small file in one read."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from ..base import Metadata
 from .header import read_line
 
 DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
-"""The dtypes of all types, None for those that are no numbers."""
+"""The dtypes of all types; None for types other than numbers."""
 WHOLE_SIZE = 256 * 1024
-"""Bytes up to which a file is read in one piece."""
+"""Maximum size of a file that is read at once, in bytes."""
 VERSION_SIZE = 7
-"""Bytes of a file among which its header does not end."""
+"""The header of a file does not end within this number of bytes."""
 
 
 _small = Reader(PARSER, from_json, DTYPES_BY_NUMBER, files.read_or_open, WHOLE_SIZE, FIRST_SIZE)
 
 
 def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unpack: bool | None) -> Dataset:
-    """Read a dataset: a small file in one piece, of a larger one the header and the requested variables.
+    """Read a dataset: a small file at once, or the header and the requested variables of a larger file.
 
-    A `DsSource` takes three times as long for a file of many variables: it makes the metadata of all of them.
+    A `DsSource` takes three times as long for a file with many variables, because it makes the metadata of all.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     keys : collection of str, optional
-        Which variables to read, by their keys; those that do not exist are left out.
+        Keys of the variables to read. Those that do not exist are left out.
     full : bool
-        Whether to return the metadata of the other variables, too.
+        Return the metadata of the other variables, too.
     strings : bool
-        As `codec.decode`.
+        As for `codec.decode`.
     unpack : bool or None
-        As `packing.is_unpacked_by`.
+        As for `packing.is_unpacked_by`.
     """
     dataset = Dataset()
     try:
@@ -58,31 +58,31 @@ def read(path: Any, keys: Collection[str] | None, full: bool, strings: bool, unp
         if rest is not None and rest[0] is None:
             _read_larger(dataset, opened_body(path_text(path), rest[1]), keys, full, strings, unpack)
         elif rest is not None or unpack:
-            _go_on(dataset, rest, keys, full, strings, unpack)
+            _decode_rest(dataset, rest, keys, full, strings, unpack)
     except DsError as error:
         raise error.at(path=path_text(path))
     return dataset
 
 
 def digest(held: bytearray) -> int:
-    """Return what tells the header of a file from others: it need not withstand who means harm, and there are many."""
+    """Return a digest of the header of a file. It is fast; it does not protect against manipulated files."""
     end = held.find(b"\n", VERSION_SIZE)
     return zlib.crc32(memoryview(held)[: end if end >= 0 else len(held)])
 
 
 def from_held(path: Any, held: bytearray, keys: Collection[str] | None, unpack: bool | None) -> Dataset:
-    """Read a dataset from the bytes of a whole file; `path` is for messages, `keys` and `unpack` as of `read`."""
+    """Read a dataset from the bytes of a file. `path` is for messages; `keys` and `unpack` are those of `read`."""
     dataset = Dataset()
     try:
         rest = _small.fill(held, dataset, keys, False)
         if rest is not None or unpack:
-            _go_on(dataset, rest, keys, False, False, unpack)
+            _decode_rest(dataset, rest, keys, False, False, unpack)
     except DsError as error:
         raise error.at(path=path_text(path))
     return dataset
 
 
-def _go_on(
+def _decode_rest(
     dataset: Dataset,
     rest: tuple[Any, Any, list[str] | None] | None,
     keys: Collection[str] | None,
@@ -90,7 +90,7 @@ def _go_on(
     strings: bool,
     unpack: bool | None,
 ) -> None:
-    """Decode what `kernels.ds.plain` does not: variables that are no plain numbers, headers of other kinds; unpack."""
+    """Decode variables and headers that `kernels.ds.plain` does not support, and unpack variables."""
     if rest is None:
         unpack_all(dataset, dataset["."], unpack)
         return
@@ -121,7 +121,7 @@ def _decode(
     strings: bool,
     unpack: bool | None,
 ) -> None:
-    """Put variables (None: all that are requested) and metadata into a dataset."""
+    """Add metadata and variables (None: all requested ones) to a dataset."""
     if left is None:
         left = [key for key in header.keys if keys is None or key in keys]
     meta = typed(header, meta)
@@ -140,12 +140,12 @@ def _decode(
 
 
 def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, VarHeader]:
-    """Return the headers of some variables, with the wrong offsets of older writers put right.
+    """Return the headers of some variables. Wrong offsets of older writers are corrected.
 
     Raises
     ------
     FormatError
-        If one is wrong; the message names it.
+        If a header is invalid; the message names the variable.
     """
     variables: dict[str, VarHeader] = {}
     for key in keys:
@@ -161,17 +161,17 @@ def read_headers(header: Header, body: Body, keys: Iterable[str]) -> dict[str, V
 
 
 def is_simple(header: Header) -> bool:
-    """Whether each variable can be read by what the header says of it alone."""
+    """Return whether each variable can be read with its own entry of the header alone."""
     return header.version == "1.0" and not header.is_doubtful
 
 
 def may_unpack(header: Header, unpack: bool | None) -> bool:
-    """Whether `packing.is_unpacked_by` may be true of a variable."""
+    """Return whether `packing.is_unpacked_by` may be true for a variable."""
     return unpack is True or (unpack is None and header.may_be_packed)
 
 
 def all_headers(header: Header, body: Body) -> dict[str, VarHeader]:
-    """Return the headers of all variables but damaged ones, with the wrong offsets of older writers put right."""
+    """Return the headers of all variables except damaged ones. Wrong offsets of older writers are corrected."""
     every = {key: var for key in header.keys if (var := header.variables[key].var) is not None}
     if header.version == "2.0.1" and not header.is_own:
         legacy.warn_of_masks(every, body)
@@ -186,7 +186,7 @@ def decode_variable(version: str, key: str, var: VarHeader, body: Body, strings:
     Raises
     ------
     FormatError
-        If its bytes are wrong; the message names the variable.
+        If its bytes are invalid; the message names the variable.
     """
     try:
         if version == "2.0.1" and var.type is not None:
@@ -199,7 +199,7 @@ def decode_variable(version: str, key: str, var: VarHeader, body: Body, strings:
 
 
 def typed(header: Header, meta: Metadata) -> Metadata:
-    """Give the attributes of a dataset their NumPy types back, in place."""
+    """Convert the attributes of a dataset to their NumPy types, in place."""
     if header.has_dtypes:
         for entry in meta.values():
             from_json(entry)
@@ -207,7 +207,7 @@ def typed(header: Header, meta: Metadata) -> Metadata:
 
 
 def faults_of(header: Header, path: str) -> dict[str, DsError]:
-    """Return why variables cannot be decoded, by their keys: those whose entry in the header is damaged."""
+    """Return the errors of variables that cannot be decoded, because their entry in the header is damaged, by key."""
     if header.compiled is not None:
         return {}
     damaged = ((key, header.variables[key]) for key in header.keys if header.variables[key].var is None)
@@ -215,7 +215,7 @@ def faults_of(header: Header, path: str) -> dict[str, DsError]:
 
 
 def source_metadata(header: Header, meta: Metadata) -> Metadata:
-    """Make the metadata of a Source of those of a dataset, in place."""
+    """Convert the metadata of a dataset to those of a Source, in place."""
     typed(header, meta)
     if header.compiled is not None:
         for key, missing in zip(header.keys, header.compiled.missing(), strict=True):

@@ -1,8 +1,8 @@
-"""Many files converted, one by one.
+"""Converting many files, one by one.
 
-running      `convert_many`: what is asked for → a record of each file
-workers      who converts: this process, threads, processes, or somebody's executor
-task         one file: converted into the folder of the run, checked, moved to its name
+running      `convert_many`: from the arguments to a record of each file
+workers      the place where files are converted: this process, threads, processes, or an executor of the user
+task         one file: converted into the folder of the run, checked, renamed
 workspace    the hidden files of a run in the folder of the outputs: journal, lock, unfinished outputs
-inputs       words → files, and which becomes which
+inputs       arguments → files, and their outputs
 """

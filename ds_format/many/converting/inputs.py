@@ -1,8 +1,8 @@
-"""Words → files: paths, folders, and patterns with `*`, `?`, `[...]` and `**`. Then: which file becomes which output.
+"""Arguments → files: paths, folders, and patterns with `*`, `?`, `[...]` and `**`. Then the output of each file.
 
-Files keep their place below the part of the path before the first wildcard. From folders and patterns come stores, and
-files of a known suffix or with recognised content; other files are counted. Links to folders are not followed there.
-Names that begin with a dot are left out unless the pattern does, and so is the folder of the outputs. A link or folder
+Files keep their path below the part of a pattern before the first wildcard. Folders and patterns give stores, and files
+with a known suffix or recognised content; other files are counted. Links to folders are not followed there. Names that
+begin with a dot are left out unless the pattern begins with one, and so is the folder of the outputs. A link or folder
 that cannot be read is an input that fails, and the others are converted.
 """
 
@@ -25,17 +25,17 @@ from ...kernels.files.names import is_folder
 
 
 class InputFile(NamedTuple):
-    """A file to be converted, or a file, link or folder that cannot be read."""
+    """A file to convert, or a file, link or folder that cannot be read."""
 
     path: str
-    place: str
-    """Where it is mirrored: its path below the folder of the outputs."""
+    relative_path: str
+    """Its path below the folder of the outputs."""
     cause: str | None = None
-    """Why it cannot be converted, as far as that is known already."""
+    """Reason why it cannot be converted, if already known."""
 
 
 class InputFiles(NamedTuple):
-    """What words stand for."""
+    """The files that arguments select."""
 
     inputs: list[InputFile]
     """Each once."""
@@ -43,20 +43,20 @@ class InputFiles(NamedTuple):
     """A line about links to folders, which are not followed, and one about files whose content is not recognised."""
 
     def warn(self) -> None:
-        """Warn of what is left out."""
+        """Warn of inputs that are left out."""
         for line in filter(None, self.left_out):
             warnings.warn(line, stacklevel=4)
 
 
-def find(words: Iterable[str], outdir: str | None) -> InputFiles:
-    """Return the files that words stand for.
+def find_inputs(words: Iterable[str], outdir: str | None) -> InputFiles:
+    """Return the files that arguments select.
 
     Parameters
     ----------
     words : iterable of str
-        Paths of files and folders, and patterns. What exists under its name is no pattern.
+        Paths of files and folders, and patterns. A word that is an existing path is not a pattern.
     outdir : str, optional
-        The folder of the outputs, which may not exist yet.
+        The folder of the outputs. It may not exist yet.
 
     Raises
     ------
@@ -69,24 +69,24 @@ def find(words: Iterable[str], outdir: str | None) -> InputFiles:
     found: dict[tuple[str, str], InputFile] = {}
     for word in words:
         for one in _named(word, walk):
-            found.setdefault((os.path.normpath(one.path), one.place), one)
+            found.setdefault((os.path.normpath(one.path), one.relative_path), one)
     links = counted(sorted(walk.links), "a link to a folder is not followed")
     unknown = counted(sorted(walk.unknown), NOT_RECOGNISED)
     return InputFiles([*walk.unreadable.values(), *found.values()], [links, unknown])
 
 
 def has_wildcard(word: str) -> bool:
-    """Whether a word is a pattern, if nothing of its name exists."""
+    """Return whether a word is a pattern. The name of an existing file is not."""
     return any(char in word for char in "*?[") and not os.path.lexists(word)
 
 
 def _named(word: str, walk: _Walk) -> list[InputFile]:
-    """Return what one word stands for, sorted."""
+    """Return the files that one argument selects, sorted."""
     is_pattern = has_wildcard(word)
     n_before = len(walk.unknown), len(walk.unreadable)
     if not is_pattern:
         is_file = None
-        with walk.noting(word, os.path.basename(os.path.normpath(word))):
+        with walk.recording(word, os.path.basename(os.path.normpath(word))):
             is_file = not os.path.isdir(word) or drivers.is_store(word)
         if is_file is not False:
             return [InputFile(word, os.path.basename(os.path.normpath(word)))] if is_file else []
@@ -105,7 +105,7 @@ def _named(word: str, walk: _Walk) -> list[InputFile]:
 
 
 def _split(pattern: str) -> tuple[str, str, list[str]]:
-    """Return the part before the first wildcard, no place, and the parts from there on."""
+    """Return the part before the first wildcard, an empty relative path, and the components from there on."""
     parts = pattern.split("/")
     first = next(i for i, part in enumerate(parts) if any(char in part for char in "*?["))
     base = "/".join(parts[:first])
@@ -113,51 +113,51 @@ def _split(pattern: str) -> tuple[str, str, list[str]]:
 
 
 class _Walk:
-    """What was found on the way through folders."""
+    """Collects files while walking through folders."""
 
     def __init__(self, outdir: str | None):
         self.links: set[str] = set()
-        """To folders; they were not followed."""
+        """Links to folders, which are not followed."""
         self.unknown: set[str] = set()
         """Files of unknown suffixes whose content is not recognised."""
         self.unreadable: dict[str, InputFile] = {}
-        """Files, links and folders."""
+        """Files, links and folders that cannot be read, by path."""
         self._outdir: os.stat_result | None = None
         if outdir is not None and is_folder(outdir):
             self._outdir = os.stat(outdir)
 
-    def matching(self, folder: str, place: str, parts: Sequence[str]) -> Iterator[InputFile]:
-        """Yield what in a folder matches the parts of a pattern."""
+    def matching(self, folder: str, relative_path: str, parts: Sequence[str]) -> Iterator[InputFile]:
+        """Iterate over everything in a folder that matches the components of a pattern."""
         first, rest = parts[0], parts[1:]
         if first == "**":
             if not rest:
-                yield from self.all_of(folder, place)
+                yield from self.all_of(folder, relative_path)
                 return
-            yield from self.matching(folder, place, rest)
-            for entry in self._entries(folder, place):
+            yield from self.matching(folder, relative_path, rest)
+            for entry in self._entries(folder, relative_path):
                 if self._is_entered(entry):
-                    yield from self.matching(entry.path, entry.place, parts)
+                    yield from self.matching(entry.path, entry.relative_path, parts)
             return
         fits = re.compile(translate(first)).match
-        for entry in self._entries(folder, place, hidden=first.startswith(".")):
+        for entry in self._entries(folder, relative_path, hidden=first.startswith(".")):
             if fits(entry.found.name):
                 if not rest:
                     yield from self._taken(entry)
                 elif self._is_entered(entry):
-                    yield from self.matching(entry.path, entry.place, rest)
+                    yield from self.matching(entry.path, entry.relative_path, rest)
 
-    def all_of(self, folder: str, place: str) -> Iterator[InputFile]:
-        """Yield the files of a folder and of those in it."""
-        for entry in self._entries(folder, place):
+    def all_of(self, folder: str, relative_path: str) -> Iterator[InputFile]:
+        """Iterate over the files of a folder and its subfolders."""
+        for entry in self._entries(folder, relative_path):
             yield from self._taken(entry)
 
-    def noting(self, path: str, place: str) -> _Noting:
-        """Note a file, link or folder that the operating system does not let a `with` block read, and go on."""
-        return _Noting(self.unreadable, path, place)
+    def recording(self, path: str, relative_path: str) -> _ErrorRecorder:
+        """Return a context that records and suppresses an error of the operating system for a file, link or folder."""
+        return _ErrorRecorder(self.unreadable, path, relative_path)
 
     def _taken(self, entry: _Entry) -> Iterator[InputFile]:
         is_input = is_entered = False
-        with self.noting(entry.path, entry.place):
+        with self.recording(entry.path, entry.relative_path):
             if entry.found.is_dir():
                 may_enter = self._is_entered(entry)
                 is_input = may_enter and drivers.is_store(entry.path)
@@ -165,12 +165,12 @@ class _Walk:
             else:
                 is_input = drivers.is_known(entry.found.name) or self._is_recognised(entry.path)
         if is_input:
-            yield InputFile(entry.path, entry.place)
+            yield InputFile(entry.path, entry.relative_path)
         if is_entered:
-            yield from self.all_of(entry.path, entry.place)
+            yield from self.all_of(entry.path, entry.relative_path)
 
     def _is_recognised(self, path: str) -> bool:
-        """Whether the content of a file is recognised. If not, it is counted, unless it accompanies another file."""
+        """Return whether the content of a file is recognised. Others are counted, except sidecar files."""
         if drivers.is_sidecar(path):
             return False
         if drivers.recognise(path) is None:
@@ -178,17 +178,17 @@ class _Walk:
             return False
         return True
 
-    def _entries(self, folder: str, place: str, *, hidden: bool = False) -> list[_Entry]:
-        """Return the entries of a folder, sorted by name; none if it cannot be read, which is noted."""
+    def _entries(self, folder: str, relative_path: str, *, hidden: bool = False) -> list[_Entry]:
+        """Return the entries of a folder, sorted by name; none if it cannot be read, which is recorded."""
         path = folder or "."
-        with self.noting(path, place):
+        with self.recording(path, relative_path):
             try:
                 with os.scandir(path) as entries:
                     found = [entry for entry in entries if hidden or not entry.name.startswith(".")]
             except (FileNotFoundError, NotADirectoryError):
-                return []  # of a pattern that matches nothing
+                return []  # a pattern that matches nothing
             found.sort(key=lambda entry: entry.name)
-            return [_Entry(_join(folder, one.name), _join(place, one.name), one) for one in found]
+            return [_Entry(_join(folder, one.name), _join(relative_path, one.name), one) for one in found]
         return []
 
     def _is_entered(self, entry: _Entry) -> bool:
@@ -199,25 +199,27 @@ class _Walk:
             return False
         if not entry.found.is_dir():
             return False
-        with self.noting(entry.path, entry.place):
+        with self.recording(entry.path, entry.relative_path):
             return self._outdir is None or not os.path.samestat(os.stat(entry.path), self._outdir)
         return False
 
 
-class _Noting(NamedTuple):
-    """Notes an error of the operating system in a `with` block; see `_Walk.noting`."""
+class _ErrorRecorder(NamedTuple):
+    """Records an error of the operating system in a `with` block; see `_Walk.recording`."""
 
     unreadable: dict[str, InputFile]
     path: str
-    place: str
+    relative_path: str
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if not isinstance(error, OSError):
             return False
-        self.unreadable[self.path] = InputFile(self.path, self.place, cause_of(error, str(error.filename or self.path)))
+        self.unreadable[self.path] = InputFile(
+            self.path, self.relative_path, cause_of(error, str(error.filename or self.path))
+        )
         return True
 
 
@@ -225,7 +227,7 @@ class _Entry(NamedTuple):
     """An entry of a folder."""
 
     path: str
-    place: str
+    relative_path: str
     found: os.DirEntry[str]
 
 
@@ -234,31 +236,31 @@ def _join(folder: str, name: str) -> str:
 
 
 class PlannedFile(NamedTuple):
-    """A file to be converted."""
+    """A file to convert, and its output."""
 
     input: str
-    """As the user knows it."""
+    """Path of the input, as the user gave it."""
     output: str | None
-    """Likewise; None for what cannot be read and is of no known format."""
-    place: str = ""
-    """The output below the folder of the outputs."""
+    """Path of the output, likewise; None if the input cannot be read and its format is unknown."""
+    relative_path: str = ""
+    """Path of the output below the folder of the outputs."""
     size: int = 0
-    """Of the input, in bytes."""
+    """Size of the input, in bytes."""
     mtime: int = 0
-    """When it was changed, in ns since 1970."""
+    """Modification time of the input, in ns since 1970."""
     cause: str | None = None
-    """Why it cannot be converted, as far as that is known already."""
+    """Reason why it cannot be converted, if already known."""
     exists: bool = False
-    """Whether the output is there."""
+    """Whether the output exists."""
 
 
 def suffix_of(to: str) -> str:
-    """Return the suffix of a format, which may be given with or without its dot.
+    """Return the suffix of a format, which is given with or without its dot.
 
     Raises
     ------
     DriverError
-        If there is no such format.
+        If the format is unknown.
     """
     suffix = to if to.startswith(".") else f".{to}"
     if drivers.of_suffix(suffix.lower()) is None:
@@ -269,28 +271,28 @@ def suffix_of(to: str) -> str:
 
 
 def planned(inputs: Iterable[InputFile], outdir: str, suffix: str) -> list[PlannedFile]:
-    """Return which input becomes which output.
+    """Return each input with its output.
 
     Raises
     ------
     UnsupportedError
-        If two inputs would become one output, or an output would replace an input.
+        If two inputs have the same output, or an output would replace an input.
     """
-    there = _There()
-    items = [_item(one, outdir, _renamed(one.place, suffix), there) for one in inputs]
+    there = _ExistingFiles()
+    items = [_item(one, outdir, _renamed(one.relative_path, suffix), there) for one in inputs]
     _check_apart(items)
     return items
 
 
 def planned_one(path: str, output: str) -> list[PlannedFile]:
-    """Return what one file becomes; errors as `planned`."""
-    items = [_item(InputFile(path, ""), "", output, _There())]
+    """Return one file with its output; errors as for `planned`."""
+    items = [_item(InputFile(path, ""), "", output, _ExistingFiles())]
     _check_apart(items)
     return items
 
 
-class _There:
-    """What is in the folders of the outputs: each is listed once."""
+class _ExistingFiles:
+    """The existing files in the folders of the outputs. Each folder is listed once."""
 
     def __init__(self) -> None:
         self._names: dict[str, frozenset[str]] = {}
@@ -307,46 +309,48 @@ class _There:
         return name in self._names[folder]
 
 
-def _item(one: InputFile, outdir: str, place: str, there: _There) -> PlannedFile:
-    cause, output = one.cause, _join(outdir, place)
+def _item(one: InputFile, outdir: str, relative_path: str, there: _ExistingFiles) -> PlannedFile:
+    cause, output = one.cause, _join(outdir, relative_path)
     try:
         if cause is None:
             status = os.stat(one.path)
-            return PlannedFile(one.path, output, place, status.st_size, status.st_mtime_ns, exists=output in there)
+            return PlannedFile(
+                one.path, output, relative_path, status.st_size, status.st_mtime_ns, exists=output in there
+            )
     except OSError as error:
         cause = cause_of(error, one.path) + (meant(one.path) if isinstance(error, FileNotFoundError) else "")
     if os.path.isdir(one.path) or not drivers.is_known(one.path):
-        return PlannedFile(one.path, None, place, cause=cause)
-    return PlannedFile(one.path, output, place, cause=cause, exists=output in there)
+        return PlannedFile(one.path, None, relative_path, cause=cause)
+    return PlannedFile(one.path, output, relative_path, cause=cause, exists=output in there)
 
 
-def _renamed(place: str, suffix: str) -> str:
-    stem, old = os.path.splitext(place)
-    return (stem if drivers.of_suffix(old.lower()) is not None else place) + suffix
+def _renamed(relative_path: str, suffix: str) -> str:
+    stem, old = os.path.splitext(relative_path)
+    return (stem if drivers.of_suffix(old.lower()) is not None else relative_path) + suffix
 
 
 def _check_apart(items: Sequence[PlannedFile]) -> None:
-    """Check that no two inputs become one output, and no output is an input. Those that cannot be read become none."""
+    """Check that no two inputs have the same output, and no output is an input. Unreadable inputs have no output."""
     folders: dict[str, str] = {}
     taken: dict[str, PlannedFile] = {}
     for item in items:
         if item.output is not None and item.cause is None:
             other = taken.setdefault(_real(item, folders), item)
             if other is not item:
-                how = "give a folder, or a pattern in quotes, and files keep their folders below it"
+                advice = "give a folder, or a pattern in quotes, and files keep their folders below it"
                 if os.path.dirname(item.input) == os.path.dirname(other.input):
-                    how = "leave one out by a pattern"
-                message = f"two inputs would become this file: {other.input} and {item.input}; {how}"
+                    advice = "leave one out by a pattern"
+                message = f"two inputs would become this file: {other.input} and {item.input}; {advice}"
                 raise UnsupportedError(message, path=item.output)
     if any(item.exists for item in items):
         inputs = {os.path.realpath(item.input): item for item in items}
         for real, item in taken.items():
             if item.exists and real in inputs:
-                raise UnsupportedError(f"it would be replaced by what {item.input} becomes", path=inputs[real].input)
+                raise UnsupportedError(f"converting {item.input} would replace this input", path=inputs[real].input)
 
 
 def _real(item: PlannedFile, folders: dict[str, str]) -> str:
-    """Return where an output is behind all links; what is found of folders is kept."""
+    """Return the real path of an output. Real paths of folders are cached."""
     output = item.output or ""
     if item.exists and os.path.islink(output):
         return os.path.realpath(output)
@@ -363,45 +367,45 @@ def check_absent(items: Iterable[PlannedFile], *, resumes: bool) -> None:
     ----------
     items : iterable of PlannedFile
     resumes : bool
-        Whether going on with what was begun is a way out.
+        Whether the message suggests resuming.
 
     Raises
     ------
     FileExistsError
-        If one does.
+        If one exists.
     """
     there = [item.output for item in items if item.exists]
     if there:
         many = f"{len(there)} outputs exist, the first is {there[0]}" if len(there) > 1 else f"{there[0]} exists"
-        how = "`--resume` goes on with what is left, `--overwrite` converts all (in Python `resume`, `overwrite`)"
+        advice = "`--resume` converts the remaining files, `--overwrite` all (in Python `resume`, `overwrite`)"
         if not resumes:
-            how = "`--overwrite` replaces it"
-        raise FileExistsError(f"{many}: {how}")
+            advice = "`--overwrite` replaces it"
+        raise FileExistsError(f"{many}: {advice}")
 
 
 def check_case(items: Iterable[PlannedFile]) -> None:
-    """Check that no two outputs have names that differ in case alone.
+    """Check that no two outputs have names that differ only in case.
 
     Raises
     ------
     UnsupportedError
-        If some do.
+        If two do.
     """
     taken: dict[str, PlannedFile] = {}
     for item in items:
-        other = taken.setdefault(item.place.casefold(), item)
-        if other.place != item.place:
-            message = f"on this disk it is the same file as what {other.input} becomes, {other.output}"
+        other = taken.setdefault(item.relative_path.casefold(), item)
+        if other.relative_path != item.relative_path:
+            message = f"on this disk it is the same file as {other.output}, the output of {other.input}"
             raise UnsupportedError(message, path=item.output)
 
 
 def check_folder(outdir: str) -> None:
-    """Check that outputs can be put into a folder, which may not exist yet.
+    """Check that outputs can be written into a folder, which may not exist yet.
 
     Raises
     ------
     OSError
-        If something else has its name.
+        If something other than a folder has its name.
     """
     if os.path.lexists(outdir) and not os.path.isdir(outdir):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), outdir)

@@ -1,4 +1,4 @@
-"""Many files converted, each to one of its own: from what is asked for to a record of each file, and the report."""
+"""Converting many files, each to another one: from the arguments to a record of each file, and the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .inputs import (
     check_absent,
     check_case,
     check_folder,
-    find,
+    find_inputs,
     planned,
     planned_one,
     suffix_of,
@@ -38,7 +38,7 @@ from .workspace import (
     LOCK,
     WORK,
     ConversionJournal,
-    Done,
+    FinishedFile,
     OutputFolder,
     SingleOutput,
     check_inputs,
@@ -53,7 +53,7 @@ STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)
 
 
 class Conversion(NamedTuple):
-    """What became of one file that was to be converted.
+    """Result of converting one file.
 
     Examples
     --------
@@ -67,21 +67,21 @@ class Conversion(NamedTuple):
     input: str
     """The file, or a link or folder that cannot be read."""
     output: str | None
-    """What it became or was to become; None if it cannot be read and its format is not known."""
+    """Path of the output; None if the input cannot be read and its format is not known."""
     status: str
-    """`converted`; `skipped`: it was done before; `failed`; `cancelled`: the run ended before it was done; `planned`:
-    it would be converted."""
+    """`converted`; `skipped`: it was converted by an earlier run; `failed`; `cancelled`: the run ended first;
+    `planned`: it would be converted."""
     cause: str | None = None
-    """Why it failed."""
+    """Cause of a failure."""
     seconds: float = 0.0
-    """What converting took."""
+    """Time of the conversion."""
     size: int = 0
-    """Of the output, in bytes."""
+    """Size of the output, in bytes."""
     warnings: tuple[str, ...] = ()
-    """What was said meanwhile."""
+    """Messages of warnings during the conversion."""
 
     def report(self) -> dict[str, Any]:
-        """Return it as reports have it."""
+        """Return the record as an object of the report."""
         row: dict[str, Any] = {"input": self.input, "output": self.output, "status": self.status, "cause": self.cause}
         row |= {"seconds": round(self.seconds, 6), "bytes": self.size}
         return {**row, "warnings": list(self.warnings)} if self.warnings else row
@@ -91,7 +91,7 @@ Each = Callable[[Conversion], None]
 
 
 class RunOptions(NamedTuple):
-    """How a run goes; see `convert_many`."""
+    """Options of a run; see `convert_many`."""
 
     executor: Executor | None = None
     jobs: int | None = None
@@ -104,15 +104,15 @@ class RunOptions(NamedTuple):
     progress: Progress | None = None
     each: Each | None = None
     begin: Callable[[int], None] | None = None
-    """Called with the number of inputs, before the first is converted."""
+    """Called with the number of inputs, before the first conversion."""
 
     def check(self) -> None:
-        """Check that these go together.
+        """Check that the options are consistent.
 
         Raises
         ------
         ValueError
-            If not.
+            If they are not.
         """
         if self.resume and self.overwrite:
             raise ValueError("resume and overwrite exclude each other")
@@ -144,49 +144,49 @@ def convert_many(
     each: Each | None = None,
     **options: Unpack[WriteOptions],
 ) -> list[Conversion]:
-    """Convert many files to another format, each to a file of its own.
+    """Convert many files to another format, each to another file.
 
-    Each output is whole or absent. What is wrong with one file does not keep others from being converted; the records
-    say which failed, and why.
+    Each output is written atomically. A file that fails does not prevent the conversion of others; the records have
+    the cause of each failure.
 
     Parameters
     ----------
     paths : str, bytes or PathLike, or iterable of them
-        Files, folders, and patterns with `*`, `?`, `[...]` and `**`. From folders and patterns come files of a known
-        suffix or with recognised content. A warning counts the others. Links to folders are not followed there, and
-        names that begin with a dot are left out. Links and folders that cannot be read are failed records.
+        Files, folders, and patterns with `*`, `?`, `[...]` and `**`. Folders and patterns give files with a known
+        suffix or recognised content. A warning counts the others. Links to folders are not followed there, and names
+        that begin with a dot are left out. Links and folders that cannot be read give failed records.
     outdir : str, bytes or PathLike
-        The folder of the outputs, which is made. Files keep their folders below the one that was given, or below the
-        part of a pattern before its first wildcard.
+        The folder of the outputs, which is created if needed. Files keep their path below a given folder, or below
+        the part of a pattern before its first wildcard.
     to : str
-        Suffix of the outputs, which tells their format.
+        Suffix of the outputs, which determines their format.
     variables, sel, range_, at, between, jd, skip_unsupported
-        As `ds_format.convert`.
+        As for `ds_format.convert`.
     executor : concurrent.futures.Executor, optional
-        Who converts, instead of this process: processes, or a dask client's `get_executor()`. The files must be where
-        its workers see them under the same paths.
+        Converts the files, instead of this process: a process pool, or a dask client's `get_executor()`. Its workers
+        must have the files under the same paths.
     jobs : int, optional
-        How many files are converted at once: by threads if all are large and read without a library, else by processes.
-        By default 1, in this process.
+        Number of files that are converted at once: by threads if all are large and read without a library, otherwise
+        by processes. By default 1, in this process.
     resume : bool
-        Leave out what is done: by a journal in `outdir` that has size and time of each input, what was asked for, and
-        the size of the output. Other outputs are replaced, and what killed runs have left is removed.
+        Skip finished files. A journal in `outdir` has size and time of each input, the options, and the size of the
+        output. Other outputs are replaced, and leftovers of killed runs are removed.
     overwrite : bool
-        Convert all, and replace outputs that exist. Without this and `resume`, they are an error.
+        Convert all files, and replace existing outputs. Without `overwrite` or `resume` these are an error.
     fail_fast : bool
-        End with the first file that fails.
+        End the run after the first failure.
     verify : bool
         Read each output back and compare it, before it gets its name.
     dry_run : bool
-        Write nothing: the records say what would be done.
+        Write nothing. The records describe planned conversions.
     report : str, bytes or PathLike, optional
-        A JSON file to be written in the end: an array with an object for each input.
+        A JSON file that is written at the end: an array with an object for each input.
     progress : callable, optional
-        Called with the bytes done and the bytes in all, both of the inputs.
+        Called with the bytes done and the bytes in total, both of the inputs.
     each : callable, optional
-        Called with the record of each file as soon as there is one.
+        Called with the record of each file as soon as it is finished.
     **options
-        Of the driver of the outputs.
+        Options of the format of the outputs.
 
     Returns
     -------
@@ -196,15 +196,16 @@ def convert_many(
     Raises
     ------
     MissingError, DriverError
-        If a pattern matches nothing, a folder has no file of a known format, or there is no such format or option.
+        If a pattern matches nothing, a folder has no file of a known format, or the format or an option is unknown.
     FileExistsError
         If outputs exist.
     UnsupportedError
-        If two inputs would become one output, an output would replace an input, or an input is one of the hidden files
-        of runs.
+        If two inputs have the same output, an output would replace an input, or an input is one of the hidden files of
+        runs.
     BusyError
         If another run writes to `outdir`.
     OSError
+        If `outdir` cannot be written.
         If `outdir` cannot be written to.
 
     Examples
@@ -232,19 +233,19 @@ def convert_many(
 
 
 def run(words: Sequence[str], outdir: str, suffix: str, part: FilePart, options: RunOptions) -> list[Conversion]:
-    """Convert many files to a folder; parameters and errors as `convert_many`."""
+    """Convert many files to a folder; parameters and errors as for `convert_many`."""
     options.check()
     check_options(suffix, part.options)
     check_folder(outdir)
-    found = find(words, outdir)
-    inputs = _without_outputs(found.inputs, outdir)
+    selected = find_inputs(words, outdir)
+    inputs = _without_outputs(selected.inputs, outdir)
     check_inputs([one.path for one in inputs], outdir)
-    found.warn()
+    selected.warn()
     return ConversionRun(planned(inputs, outdir, suffix), outdir, suffix, part, options).run()
 
 
 def _without_outputs(inputs: list[InputFile], outdir: str) -> list[InputFile]:
-    """Leave out the outputs that earlier runs made from other inputs, if outputs are next to their inputs."""
+    """Remove outputs of earlier runs from the inputs, for outputs that are in the folder of their inputs."""
     paths = [os.path.abspath(one.path) for one in inputs]
     there, top = set(paths), os.path.abspath(outdir)
     done = ConversionJournal(os.path.join(outdir, JOURNAL)).done.values()
@@ -253,7 +254,7 @@ def _without_outputs(inputs: list[InputFile], outdir: str) -> list[InputFile]:
 
 
 def run_one(path: str, output: str, part: FilePart, options: RunOptions) -> list[Conversion]:
-    """Convert one file; parameters and errors as `convert_many`, but there is no journal to resume by."""
+    """Convert one file; parameters and errors as for `convert_many`. There is no journal to resume from."""
     options.check()
     check_options(output, part.options)
     check_outside([path], SingleOutput.folder_of(output))
@@ -261,31 +262,31 @@ def run_one(path: str, output: str, part: FilePart, options: RunOptions) -> list
 
 
 def check_options(output: str, options: Iterable[str]) -> None:
-    """Check that a file can be created with options.
+    """Check that a format supports options of writing.
 
     Raises
     ------
     DriverError
-        If the format has no such option.
+        If the format does not have an option.
     """
     driver = drivers.find(output)
     drivers.check_creation(driver, output, list(options), driver.creation)
 
 
 class _Failed(Exception):
-    """A file failed, and no other is to be converted."""
+    """A file failed, and no further one is converted."""
 
 
 class ConversionRun:
-    """One run.
+    """One run of a conversion.
 
     Parameters
     ----------
     items : list of PlannedFile
     outdir : str or None
-        None: there is one file, and its output has a place of its own.
+        The folder of the outputs; None for a single file with its own output path.
     suffix : str
-        Of the outputs.
+        Suffix of the outputs.
     part : FilePart
     options : RunOptions
     """
@@ -300,14 +301,14 @@ class ConversionRun:
         self._options = options
         self._records: dict[int, Conversion] = {}
         self._journal: ConversionJournal | None = None
-        self._unwritten: list[Done] = []
+        self._unwritten: list[FinishedFile] = []
         self._is_warned = False
         self._is_ending = False
         self._size = 0
         self._total = self._shown = 0
 
     def run(self) -> list[Conversion]:
-        """Do it, and return a record for each file."""
+        """Convert the files, and return a record for each."""
         self._check_report()
         if self._options.dry_run:
             with contextlib.suppress(_Failed):
@@ -333,19 +334,19 @@ class ConversionRun:
         return self._all(CANCELLED)
 
     def _prepare(self, journal: ConversionJournal | None) -> list[FileOrder]:
-        """Find out what is left to be done."""
+        """Return the orders for all files that are not finished."""
         if self._options.begin is not None:
             self._options.begin(len(self._items))
         if not (self._options.resume or self._options.overwrite):
             check_absent(self._items, resumes=self._outdir is not None)
-        done: Mapping[str, Done] = journal.done if journal is not None and self._options.resume else {}
+        done: Mapping[str, FinishedFile] = journal.done if journal is not None and self._options.resume else {}
         orders = []
         for i, item in enumerate(self._items):
             if item.output is None or item.cause is not None:
                 self._records[i] = Conversion(item.input, item.output, FAILED, item.cause)
                 continue
             source, target = self._absolute(item.input), self._absolute(item.output)
-            before = done.get(item.place)
+            before = done.get(item.relative_path)
             size = before.output_size if before is not None else 0
             there = _status(target) if before == self._line(item, size) else None
             if there is not None and there.st_size == size:
@@ -359,22 +360,22 @@ class ConversionRun:
         self._end_if_failed(self._records.values())
         return orders
 
-    def _line(self, item: PlannedFile, size: int) -> Done:
+    def _line(self, item: PlannedFile, size: int) -> FinishedFile:
         source = self._absolute(item.input)
         if "/." in source or "//" in source:
             source = os.path.normpath(source)
-        return Done(source, item.size, item.mtime, self._digest, item.place, size)
+        return FinishedFile(source, item.size, item.mtime, self._digest, item.relative_path, size)
 
     def _absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"{self._here}/{path}"
 
     def _take(self, outcomes: list[Outcome], current: float) -> None:
-        """Note what became of files; see `execution.Take`."""
+        """Record the outcomes of files; see `workers.Take`."""
         records = []
         for outcome in outcomes:
             item = self._items[outcome.number]
             if outcome.number in self._records:
-                continue  # a signal has come when they were taken before
+                continue  # a signal interrupted this function after it recorded them
             if outcome.cause is None:
                 size, mtime = outcome.stamp
                 self._unwritten.append(self._line(item._replace(size=size, mtime=mtime), outcome.size))
@@ -398,7 +399,7 @@ class ConversionRun:
         self._end_if_failed(record for record, _ in records)
 
     def _write(self) -> None:
-        """Write what is done to the journal. If that is not possible now, it is tried again, and the run goes on."""
+        """Write finished files to the journal. If this fails, it is tried again later, and the run continues."""
         if self._journal is not None and self._unwritten:
             try:
                 self._journal.add(self._unwritten)
@@ -415,11 +416,11 @@ class ConversionRun:
             raise _Failed
 
     def _all(self, left: str) -> list[Conversion]:
-        """Return a record of each file; those that have none get the status `left`."""
+        """Return a record of each file. Files without a record get the status `left`."""
         return [self._records.get(i) or Conversion(item.input, item.output, left) for i, item in enumerate(self._items)]
 
     def _check_report(self) -> None:
-        """Check that the report can be written, and takes the place of nothing that is needed."""
+        """Check that the report can be written, and does not replace a file of the run."""
         if self._options.report is None:
             return
         path = path_text(self._options.report)
@@ -436,7 +437,7 @@ class ConversionRun:
             for other in (item.input, item.output):
                 if other is None:
                     continue
-                # what is behind all links takes long to find out
+                # resolving all links takes long
                 if there is None:
                     may_be = item.exists or os.path.basename(other) == name
                 else:
@@ -446,7 +447,7 @@ class ConversionRun:
 
     @contextlib.contextmanager
     def _reported(self) -> Iterator[None]:
-        """Write the report after a `with` block, however that ends."""
+        """Write the report after a `with` block, even if it raises an exception."""
         try:
             yield
         finally:
@@ -455,7 +456,7 @@ class ConversionRun:
 
 
 def _as_known(text: str, item: PlannedFile) -> str:
-    """Return a message with paths as the user knows them."""
+    """Return a message with paths as the user gave them."""
     for path in (item.output, item.input):
         if path is not None:
             text = text.replace(os.path.join(os.getcwd(), path), path)
@@ -463,7 +464,7 @@ def _as_known(text: str, item: PlannedFile) -> str:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """Return what the system says of a file, behind all links; None if it says nothing."""
+    """Return the status of a file, following links; None if there is none."""
     try:
         return os.stat(path)
     except OSError:
@@ -476,7 +477,7 @@ def write_report(path: Path, records: Sequence[Conversion]) -> None:
     Raises
     ------
     OSError
-        If that is not possible.
+        If the file cannot be written.
     """
     lines = ",\n".join(json.dumps(record.report()) for record in records)
     data = f"[\n{lines}\n]\n".encode()

@@ -1,10 +1,10 @@
-"""One file of many: converted into the folder of the run, checked, and moved to its name.
+"""Converting one of many files: into the folder of the run, with checks, then renamed to its final name.
 
-So an output stands under its name only after its input has been seen to be the same as before, and what was written has
-been compared with it, on demand. A ds file must hold everything: values bit by bit, masks, types, dimensions and
-attributes. Of other formats values, masks and dimensions are compared, and attributes that are there: types may be
-others, and the Sink has warned of what a format does not hold. Tables of text have no dimensions, and after such a
-warning values are not compared either.
+An output only gets its name after two checks: the input has not changed meanwhile and, on demand, the output equals the
+input. A ds file must contain everything: values bit by bit, masks, types, dimensions and attributes. For other formats
+values, masks, dimensions and existing attributes are compared. Types may differ, and the Sink has warned of anything
+that the format does not support. Tables of text have no dimensions, and after such a warning their values are not
+compared either.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from ...model.selection import Selection
 from ...views.subset import Subset, open_subset
 
 INTERVAL = 0.2
-"""Seconds after which somebody is told what became of files, if not all are done by then."""
+"""Seconds after which outcomes are reported, if not all files are converted by then."""
 
 STEP = 20_000_000
-"""Nanoseconds in which a file may be changed twice and have the same time: systems look at the clock now and then."""
+"""Nanoseconds within which two changes of a file may have the same time, since file systems use a coarse clock."""
 LOOKS = 5
-"""How often that time is waited for: a file that is changed so often is being written."""
+"""Number of times to wait for this period. A file that is changed so often is being written."""
 DATE_ERROR = 1e-6
-"""Days by which Julian dates may differ that were written in other units."""
+"""Maximum difference, in days, of Julian dates that were written in other units."""
 
 _PROPERTIES = (".size", ".type", ".dims", ".missing", ".records")
 _numbers = itertools.count()
@@ -59,31 +59,31 @@ _saved: list[warnings.catch_warnings[Any]] = []
 
 
 class FilePart(Protocol):
-    """A part of any file. It can be pickled."""
+    """A part of any file, for pickling."""
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Of the format of the target."""
+        """Options of the format of the target."""
         ...
 
     @property
     def jd(self) -> bool:
-        """Whether times become Julian dates."""
+        """Whether times are converted to Julian dates."""
         ...
 
     def convert(self, source: str, target: str, progress: Progress | None, **options: Any) -> None:
-        """Write the part of one file to another; options and errors as `ds_format.convert`."""
+        """Write the part of one file to another; options and errors as for `ds_format.convert`."""
         ...
 
     def opened(self, source: str, *, verify: bool = False) -> Any:
-        """Return a context that has the part of a file open, as a `Subset`.
+        """Return a context with the part of an open file, as a `Subset`.
 
-        With `verify` checksums are compared, if the format has them.
+        With `verify`, checksums are compared if the format has them.
         """
         ...
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return all that decides what is written, but for the suffix of the target."""
+        """Return everything that determines the output, except the suffix of the target."""
         ...
 
 
@@ -93,7 +93,7 @@ class Selected(NamedTuple):
     selection: Selection
     skip_unsupported: bool
     options: Mapping[str, Any]
-    """Of the format of the target."""
+    """Options of the format of the target."""
 
     @property
     def jd(self) -> bool:
@@ -124,76 +124,76 @@ class Selected(NamedTuple):
 
 
 def verifying(source: str) -> dict[str, Any]:
-    """Return the option of opening a file that compares its checksums; nothing if its format has none."""
+    """Return the option of opening a file that compares its checksums, or nothing if its format has none."""
     return {"verify": True} if "verify" in drivers.find_existing(source).options else {}
 
 
 class FileOrder(NamedTuple):
-    """A file to be converted. It travels to whoever converts it."""
+    """A file to convert. It is sent to the worker."""
 
     number: int
     source: str
-    """Absolute, as `target`."""
+    """Absolute path, like `target`."""
     target: str
     size: int
-    """Of the source, in bytes."""
+    """Size of the source, in bytes."""
     exists: bool
-    """Whether the target was there when the run began."""
+    """Whether the target existed at the start of the run."""
 
 
 class Settings(NamedTuple):
-    """What is asked for, for all files. It travels, too."""
+    """Settings for all files of a run. They are sent to the workers, too."""
 
     work: str
-    """The folder of what is not whole yet."""
+    """The folder of unfinished outputs."""
     part: FilePart
     suffix: str
-    """Of the targets."""
+    """Suffix of the targets."""
     is_one_file: bool
-    """Whether a target is written as one file. Containers of records are written in a folder of their own."""
+    """Whether a target is written as one file. Containers of records are written in a separate folder."""
     verify: bool = False
     fail_fast: bool = False
-    """Whether orders end behind one that fails."""
+    """Whether to stop after an order that fails."""
     mode: tuple[str, str | None, str] = ("soft", None, "warn")
     """See `modes.current`."""
 
     def digest(self) -> str:
-        """Return what tells options from others."""
+        """Return a digest of the options."""
         text = json.dumps([self.suffix, dict(self.part.parameters())], sort_keys=True, default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Outcome(NamedTuple):
-    """What became of an order."""
+    """Result of an order."""
 
     number: int
     cause: str | None
-    """Why it failed."""
+    """Cause of a failure."""
     seconds: float = 0.0
     size: int = 0
-    """Of the output, in bytes."""
+    """Size of the output, in bytes."""
     stamp: tuple[int, int] = (0, 0)
-    """Size and time of change (ns) of the input, as they were before it was read."""
+    """Size and modification time (ns) of the input, before it was read."""
     warnings: tuple[CaughtWarning, ...] = ()
 
 
 def _plain(value: Any) -> Any:
-    """Return an option as JSON has it: arrays as lists."""
+    """Return an option in the types of JSON: arrays as lists."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def carried_out(
     orders: Iterable[FileOrder], settings: Settings, report: Callable[[float], None] | None = None
 ) -> Iterator[list[Outcome]]:
-    """Convert files one after another, and yield what became of them, now and then and at the end.
+    """Convert files one after another, and iterate over lists of outcomes, at intervals and at the end.
 
     Parameters
     ----------
     orders : iterable of FileOrder
     settings : Settings
     report : callable, optional
-        Called meanwhile with how many bytes of sources are done since the last time that something was yielded. What it
-        raises ends the conversion.
+        Called with the bytes of sources that are done since the last list. An exception that it raises ends the
+        conversion.
     """
     left = iter(orders)
     is_end = False
@@ -202,7 +202,7 @@ def carried_out(
         due = perf_counter() + INTERVAL
         share = None if report is None else _Share(report)
         try:
-            with modes.use(*settings.mode), noticing() as caught:
+            with modes.use(*settings.mode), collecting_warnings() as caught:
                 while perf_counter() < due:
                     order = next(left, None)
                     if order is None:
@@ -219,7 +219,7 @@ def carried_out(
 
 
 def _outcome(order: FileOrder, settings: Settings, caught: list[CaughtWarning], share: _Share | None) -> Outcome:
-    """Convert one file, and return what became of it."""
+    """Convert one file, and return its outcome."""
     begin = perf_counter()
     caught.clear()
     unique = f"{settings.work}/{os.getpid():x}-{next(_numbers):x}"
@@ -229,21 +229,21 @@ def _outcome(order: FileOrder, settings: Settings, caught: list[CaughtWarning], 
         if share is not None:
             share.begin(order.size)
         size, stamp = _convert(order, staged, settings, caught, share)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with one file, the others are converted
+    except Exception as error:  # noqa: BLE001 - a fault of one file must not end the others
         cause = cause_of(error, order.source).replace(on_one_line(staged), on_one_line(order.target))
     warnings = tuple((kind, text.replace(staged, order.target)) for kind, text in caught)
     return Outcome(order.number, cause, perf_counter() - begin, size, stamp, warnings)
 
 
 class _Share:
-    """Progress of data in memory → of the bytes of files."""
+    """Converts progress of data in memory to progress in bytes of files."""
 
     def __init__(self, report: Callable[[float], None]):
         self._report = report
         self._before = self._size = 0
 
     def begin(self, size: int) -> None:
-        """Begin with a file of some bytes; those before it are done."""
+        """Start a file of `size` bytes. Earlier files are done."""
         self._before += self._size
         self._size = size
 
@@ -252,14 +252,14 @@ class _Share:
 
 
 def all_of(orders: list[FileOrder], settings: Settings) -> list[Outcome]:
-    """Convert files one after another, and return what became of each: for executors."""
+    """Convert files one after another, and return their outcomes; for executors."""
     return [outcome for some in carried_out(orders, settings) for outcome in some]
 
 
 def _convert(
     order: FileOrder, staged: str, settings: Settings, caught: list[CaughtWarning], progress: Progress | None
 ) -> tuple[int, tuple[int, int]]:
-    """Convert one file, compare, and move it to its name; return the size of the output, and the stamp of the input."""
+    """Convert, compare and rename one file; return the size of the output, and the stamp of the input."""
     before = _settled(order.source)
     if not settings.is_one_file:
         os.mkdir(os.path.dirname(staged), 0o700)
@@ -286,7 +286,7 @@ def _convert(
 
 
 def _settled(path: str) -> os.stat_result:
-    """Return what the system knows of a file, as soon as its time would tell of a change from now on."""
+    """Return the status of a file, when it is so old that any later change gets another time."""
     for _ in range(LOOKS):
         status = os.stat(path)
         age = time_ns() - status.st_mtime_ns
@@ -297,9 +297,9 @@ def _settled(path: str) -> os.stat_result:
 
 
 def _published(staged: str, target: str, exists: bool) -> int:
-    """Move a finished container to its name, and return the bytes of the file of that name.
+    """Rename a finished container, and return the size of the file with this name, in bytes.
 
-    If it consists of several files, its driver exchanges all of them at once.
+    If it consists of several files, its driver replaces all of them together.
     """
     publish = drivers.load(drivers.find(target)).publish
     if publish is not None:
@@ -313,11 +313,11 @@ def _published(staged: str, target: str, exists: bool) -> int:
 
 
 def _moved(staged: str, target: str, exists: bool) -> int:
-    """Move a finished file to its name, with the permissions of the one that it replaces; return its size."""
+    """Rename a finished file, with the permissions of the file that it replaces; return its size."""
     size = os.stat(staged).st_size
     if exists:
         target = os.path.realpath(target)
-        with contextlib.suppress(FileNotFoundError):  # behind a link
+        with contextlib.suppress(FileNotFoundError):  # a broken link
             os.chmod(staged, os.stat(target).st_mode & 0o7777)
     try:
         _replace(staged, target)
@@ -328,7 +328,7 @@ def _moved(staged: str, target: str, exists: bool) -> int:
 
 
 def _replace(staged: str, target: str) -> None:
-    """Do as `os.replace`, also to a folder that is on another disk."""
+    """Do the same as `os.replace`, also for a folder on another disk."""
     try:
         os.replace(staged, target)
     except OSError as error:
@@ -338,7 +338,7 @@ def _replace(staged: str, target: str) -> None:
 
 
 def _copied(staged: str, target: str) -> None:
-    """Do as `os.replace`, to a folder that is on another disk."""
+    """Do the same as `os.replace`, for a folder on another disk."""
     there = Target(target)
     try:
         with os.fdopen(there.create(), "wb") as out, open(staged, "rb") as file:
@@ -351,20 +351,20 @@ def _copied(staged: str, target: str) -> None:
 
 
 def compare(part: Subset, written: str, *, jd: bool = False, lossy: bool = False, times: str | None = None) -> None:
-    """Check that a file holds what it was made of.
+    """Check that a file equals its source.
 
     Parameters
     ----------
     part : Subset
-        What it was made of.
+        The source.
     written : str
         The file.
     jd : bool
         Whether times were read as Julian dates.
     lossy : bool
-        Whether it was said already that the file does not hold everything.
+        Whether a warning has reported that the file does not contain everything.
     times : str, optional
-        How times were written; see `creation.create_sink`.
+        Conversion of times in writing; see `creation.create_sink`.
 
     Raises
     ------
@@ -427,11 +427,11 @@ def _first(found: Tally) -> int:
     return min(one.position for one in (found.first, found.first_missing) if one is not None)
 
 
-class noticing:
-    """Take what the thread of a `with` block warns of.
+class collecting_warnings:
+    """Collect the warnings of the current thread in a `with` block.
 
-    `warnings.catch_warnings` is the process's. So the first thread that begins has all warnings go by here, and the
-    last one restores what was. What other threads warn of meanwhile is shown as before.
+    `warnings.catch_warnings` affects the whole process. So the first thread installs a handler for all warnings, and
+    the last one restores the state before. Warnings of other threads are shown as before.
     """
 
     def __enter__(self) -> list[CaughtWarning]:
@@ -440,7 +440,7 @@ class noticing:
                 saved = warnings.catch_warnings()
                 saved.__enter__()
                 _saved.append(saved)
-                warnings.simplefilter("always", UserWarning)  # others are the concern of who wrote the program
+                warnings.simplefilter("always", UserWarning)  # other categories are for developers of the program
                 _route(warnings.showwarning)
             return _caught.setdefault(threading.get_ident(), [])
 

@@ -1,12 +1,12 @@
-"""Who converts: this process, threads of it, processes, or the workers of an executor.
+"""The place where files are converted: this process, its threads, other processes, or the workers of an executor.
 
-Files are handed on in batches, so that handing on takes little time compared with the work.
+Files are sent in batches, so that sending takes little time compared with converting.
 
-Threads of this process gain only where most of the time is spent without Python's lock, that is with large files which
-this package reads itself; else processes convert. So it was measured: see `docs/performance.md`.
+Threads of this process are faster only if most of the time is spent without Python's lock: for large files which this
+package reads itself. Otherwise processes are used. This was measured, see `docs/performance.md`.
 
-A process that converts is a new interpreter which gets the orders through a pipe. So it neither shares what is open
-here nor runs the program of the user again, and it ends when the pipe does, whatever has become of this process.
+A worker process is a new interpreter which gets its orders through a pipe. So it does not share open files with this
+process, and does not run the user's program again. It ends when the pipe is closed, even if this process was killed.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from ...errors import DsError
 from .task import INTERVAL, FileOrder, Outcome, Settings, all_of, carried_out
 
 BATCH_FILES = 64
-"""Files that are handed on at once."""
+"""Maximum number of files in a batch."""
 BATCH_SIZE = 16 << 20
-"""Bytes of these files, if they are more than one."""
+"""Maximum number of bytes of a batch with more than one file."""
 SHARES = 8
-"""Batches that each lane gets at least, if there are enough files."""
+"""Minimum number of batches for each lane, if there are enough files."""
 THREADED_SIZE = 16 << 20
-"""Bytes of a file above which threads convert as fast as processes, if this package reads it itself."""
+"""Minimum size, in bytes, of a file that threads convert as fast as processes, if this package reads it itself."""
 WINDOW = 256
-"""Batches that an executor has at once."""
+"""Maximum number of batches that are submitted to an executor at the same time."""
 PATIENCE = 10.0
-"""Seconds until processes that were told to end are killed."""
+"""Seconds after which processes are killed that should have ended."""
 
 _WAIT = 0.1
 _BEGIN = f"import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from {__name__} import main; main()"
 
 Batch = list[FileOrder]
 Take = Callable[[list[Outcome], float], None]
-"""Takes what became of orders, and how many bytes of the current sources are done."""
+"""Called with outcomes of orders, and the number of bytes of the current sources that are done."""
 
 
 class Stopped(BaseException):
-    """The run ends before a file is done."""
+    """The run ends before a file is finished."""
 
 
 def batches(orders: Sequence[FileOrder], n_lanes: int) -> deque[Batch]:
-    """Cut orders into batches: small ones into some of many files, of large ones each its own."""
+    """Divide orders into batches: many small files in each, large files one by one."""
     most = min(BATCH_FILES, math.ceil(len(orders) / (n_lanes * SHARES)))
     cut: deque[Batch] = deque()
     size = 0
@@ -72,12 +72,12 @@ def batches(orders: Sequence[FileOrder], n_lanes: int) -> deque[Batch]:
 
 
 def are_threads_enough(orders: Sequence[FileOrder]) -> bool:
-    """Whether threads convert as fast as processes: all files are large, and read and written without a library."""
+    """Return whether threads are as fast as processes: all files are large, and converted without a library."""
     return all(order.size >= THREADED_SIZE and is_read_here(order.source, order.target) for order in orders)
 
 
 def is_read_here(source: str, target: str) -> bool:
-    """Whether a file is converted without a library that has a lock."""
+    """Return whether a file is converted without a library that has a lock."""
     try:
         if drivers.find(target).name != "ds":
             return False
@@ -87,13 +87,13 @@ def is_read_here(source: str, target: str) -> bool:
                 return file.read(4).startswith(format.marks)
         return format.name == "ds"
     except OSError:
-        return True  # there is nothing to read
+        return True  # there is no file to read
 
 
 def execute(
     orders: Sequence[FileOrder], settings: Settings, take: Take, *, jobs: int = 1, executor: Executor | None = None
 ) -> None:
-    """Convert files, and have each taken once; what is being done when that raises ends without a trace.
+    """Convert files, and pass each outcome to `take` once. If it raises, unfinished conversions are undone.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def execute(
     settings : Settings
     take : callable
     jobs : int
-        How many files are converted at once.
+        Number of files that are converted at once.
     executor : Executor, optional
-        Who converts instead.
+        Converts the files instead.
 
     Raises
     ------
@@ -128,12 +128,12 @@ def execute(
 
 
 class SharedWork:
-    """What all lanes of a run share.
+    """State that is shared by all lanes of a run.
 
     Parameters
     ----------
     batches : deque of list of FileOrder
-        What is to be done.
+        The remaining orders.
     settings : Settings
 
     Attributes
@@ -141,13 +141,13 @@ class SharedWork:
     pickled : bytes
         The settings, for processes.
     results : deque
-        What became of orders, or an error that ends the run.
+        Outcomes of orders, or an error that ends the run.
     is_news : Event
-        Set when there are results, and when a lane ends.
+        Set when there are new results, and when a lane ends.
     stopping : bool
-        Whether the run ends before all is done.
+        Whether the run ends before all orders are done.
     suspects : set of int
-        Orders whose process has died once; what else is known of that end is that one of them was the next.
+        Orders that were not done when their process died. One of them caused its end.
     """
 
     def __init__(self, batches: deque[Batch], settings: Settings):
@@ -159,14 +159,14 @@ class SharedWork:
         self.stopping = False
         self.suspects: set[int] = set()
 
-    def tell(self, news: list[Outcome] | Exception) -> None:
+    def add(self, news: list[Outcome] | Exception) -> None:
         """Add to the results."""
         self.results.append(news)
         self.is_news.set()
 
 
 class Lane(threading.Thread):
-    """A thread that takes one batch after another, and converts it in this process.
+    """A thread that takes batches, and converts them in this process.
 
     Attributes
     ----------
@@ -180,9 +180,9 @@ class Lane(threading.Thread):
         self.current = 0.0
 
     def run(self) -> None:
-        """Take batches until there are none."""
+        """Convert batches until none is left."""
         if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # it is for the main thread
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the main thread handles it
         try:
             while not self.work.stopping:
                 try:
@@ -192,8 +192,8 @@ class Lane(threading.Thread):
                 self.convert(batch)
         except Stopped:
             pass
-        except Exception as error:  # noqa: BLE001 - it is raised where the run began
-            self.work.tell(error)
+        except Exception as error:  # noqa: BLE001 - the main thread raises it
+            self.work.add(error)
         finally:
             try:
                 self.close()
@@ -201,10 +201,10 @@ class Lane(threading.Thread):
                 self.work.is_news.set()
 
     def convert(self, batch: Batch) -> None:
-        """Convert a batch, and put what becomes of it into the results."""
+        """Convert a batch, and add its outcomes to the results."""
         for outcomes in carried_out(batch, self.work.settings, self._report):
             self.current = 0.0
-            self.work.tell(outcomes)
+            self.work.add(outcomes)
 
     def _report(self, current: float) -> None:
         if self.work.stopping:
@@ -212,17 +212,17 @@ class Lane(threading.Thread):
         self.current = current
 
     def end(self, *, at_once: bool) -> None:
-        """End what is going on, from another thread."""
+        """End the current conversion; called by another thread."""
 
     def close(self) -> int:
-        """Release what the lane has, and return a status."""
+        """Release the resources of the lane, and return an exit status."""
         return 0
 
 
 class ProcessLane(Lane):
-    """Has a process convert. One that dies is replaced, and what it has not done is done once more, file by file.
+    """A thread that has a process convert. If the process dies, it is replaced, and its remaining files are repeated.
 
-    A file has failed if its process dies a second time, with no other one beside.
+    Then each file is a batch by itself. A file fails if its process dies again.
     """
 
     def __init__(self, work: SharedWork):
@@ -242,13 +242,13 @@ class ProcessLane(Lane):
                 for outcome in outcomes:
                     del left[outcome.number]
                 if outcomes:
-                    self.work.tell(outcomes)
+                    self.work.add(outcomes)
                 self.current = current
         except (EOFError, OSError, pickle.UnpicklingError):
             self._replace(worker, list(left.values()))
 
     def _replace(self, worker: WorkerProcess, left: Batch) -> None:
-        """Forget a process that has died, and see to what it has not done."""
+        """Remove a process that died, and repeat or fail its remaining orders."""
         self.current = 0.0
         status = self.close()
         if self.work.stopping:
@@ -258,18 +258,18 @@ class ProcessLane(Lane):
         again = [order for order in left if order.number not in self.work.suspects]
         self.work.suspects.update(order.number for order in left)
         if len(left) == 1 and not again:
-            self.work.tell([Outcome(left[0].number, _cause_of_end(status))])
+            self.work.add([Outcome(left[0].number, _cause_of_end(status))])
         else:
             self.work.batches.extendleft([order] for order in reversed(left))
 
     def close(self) -> int:
-        """Let the process end, and return its status."""
+        """End the process, and return its exit status."""
         with self._lock:
             worker, self._worker = self._worker, None
         return 0 if worker is None else worker.close()
 
     def end(self, *, at_once: bool) -> None:
-        """See `Lane`. Unless it ends at once, the process removes what it was making, and tells what it has done."""
+        """See `Lane`. Unless `at_once`, the process removes its unfinished output, and sends its outcomes."""
         with self._lock:
             if self._worker is not None:
                 (self._worker.process.kill if at_once else self._worker.process.terminate)()
@@ -281,12 +281,12 @@ class WorkerProcess(Opened):
     Parameters
     ----------
     settings : bytes
-        Pickled.
+        Pickled settings.
 
     Attributes
     ----------
     is_ready : bool
-        Whether it has said that it can begin.
+        Whether the process has started successfully.
     """
 
     def __init__(self, settings: bytes):
@@ -297,7 +297,7 @@ class WorkerProcess(Opened):
         self._settings = pickle.dumps(sys.path) + settings
 
     def convert(self, orders: Batch) -> Iterator[tuple[list[Outcome], float]]:
-        """Have files converted, and yield what is done, and how many bytes of the current one are.
+        """Send orders, and iterate over outcomes and the number of bytes of the current file that are done.
 
         Raises
         ------
@@ -317,16 +317,16 @@ class WorkerProcess(Opened):
             yield outcomes, current
 
     def close(self) -> int:
-        """Wait for its end, and return its status; negative for a signal."""
+        """Wait for the end of the process, and return its exit status; negative for a signal."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # what was still to be sent
+                with contextlib.suppress(OSError):  # unsent data are discarded
                     pipe.close()
         return self.process.wait()
 
 
 def _cause_of_end(status: int) -> str:
-    """Return what is said of a process that ended while it converted a file."""
+    """Return the cause of failure for a file whose process ended."""
     if status >= 0:
         return f"the process that converted it ended with status {status}"
     try:
@@ -342,7 +342,7 @@ def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
         work.is_news.clear()
         take([], sum(lane.current for lane in lanes))
         while work.results:
-            some = work.results[0]  # if a signal interrupts what follows, it is still there
+            some = work.results[0]  # stays in the queue if a signal interrupts `take`
             if isinstance(some, Exception):
                 raise some
             take(some, sum(lane.current for lane in lanes))
@@ -374,7 +374,7 @@ def _in_lanes(lanes: Sequence[Lane], work: SharedWork, take: Take) -> None:
 
 
 def _by_executor(executor: Executor, work: deque[Batch], settings: Settings, take: Take) -> None:
-    """Submit batches. Of one that an executor does not do, files are tried one by one."""
+    """Submit batches. If an executor fails to convert a batch, its files are tried one by one."""
     ended: SimpleQueue[Future[list[Outcome]]] = SimpleQueue()
     running: dict[Future[list[Outcome]], Batch] = {}
     try:
@@ -383,7 +383,7 @@ def _by_executor(executor: Executor, work: deque[Batch], settings: Settings, tak
                 batch = work.popleft()
                 try:
                     future = executor.submit(all_of, batch, settings)
-                except RuntimeError as broken:  # or it was shut down
+                except RuntimeError as broken:  # it is broken, or was shut down
                     take(_not_done(batch, broken), 0.0)
                     continue
                 running[future] = batch
@@ -416,14 +416,14 @@ def _not_done(batch: Batch, error: BaseException) -> list[Outcome]:
 
 
 class _Answers:
-    """The pipe from a worker process to the one that gives the orders. A signal does not cut what is written."""
+    """The pipe from a worker process to the main process. A signal does not interrupt a message."""
 
     def __init__(self) -> None:
         self._out: IO[bytes] = os.fdopen(os.dup(1), "wb")
         self._is_ending = self._is_busy = False
 
     def end(self, number: int, frame: object) -> None:
-        """Take a signal."""
+        """Handle a signal."""
         signal.signal(number, signal.SIG_IGN)
         self._is_ending = True
         if not self._is_busy:
@@ -439,9 +439,9 @@ class _Answers:
 
 
 def main() -> NoReturn:
-    """Be a process that converts."""
+    """Run a worker process."""
     answers = _Answers()
-    os.dup2(2, 1)  # what a library prints is not taken for an answer
+    os.dup2(2, 1)  # output printed by a library must not be read as an answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, answers.end)
     if hasattr(signal, "pthread_sigmask"):
@@ -453,11 +453,11 @@ def main() -> NoReturn:
         while True:
             _carry_out(pickle.load(orders), settings, answers)
     except (EOFError, BrokenPipeError, Stopped):
-        os._exit(0)  # nothing is open, and no process listens
+        os._exit(0)  # no file is open, and the main process does not wait for answers
 
 
 def _carry_out(orders: Batch, settings: Settings, answers: _Answers) -> None:
-    """Convert files, and write now and then what has become of them; at last when it has to end."""
+    """Convert files, and send outcomes and progress at intervals. The last message is sent even after an error."""
     due = monotonic() + INTERVAL
 
     def report(current: float) -> None:

@@ -1,12 +1,12 @@
 """The hidden files of a run in the folder of its outputs: lock, journal, and unfinished outputs.
 
-Outputs are made in a folder of the run, on the file system where they belong, and moved from there to their names. So
-there is one place where a killed run may leave something, and the process that has the lock removes it.
+Outputs are written in a folder of the run, on their file system, and renamed from there. So leftovers of a killed run
+are in one place, and the process that has the lock removes them.
 
-The journal has a line of JSON for each finished file. A line says which input became which output, what the input was,
-what was asked for, and what came of it. All must agree for a file to count as done, and the output must be there with
-the size that it had. The last line for an output holds. A line that was torn when the program was killed, or that names
-an output outside of the folder, is ignored.
+The journal has a line of JSON for each finished file. A line contains the input with its size and time, the options,
+and the output with its size. A file counts as done if all of these agree, and the output exists with the same size.
+The last line for an output counts. A line that was torn when the program was killed is ignored, and so is a line that
+names an output outside of the folder.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ JOURNAL = ".ds-convert.jsonl"
 WORK = ".ds-convert.tmp"
 
 
-class Done(NamedTuple):
-    """A finished file."""
+class FinishedFile(NamedTuple):
+    """A finished file, as a line of the journal."""
 
     input: str
     """Its absolute path."""
     size: int
-    """Of the input, in bytes."""
+    """Size of the input, in bytes."""
     mtime_ns: int
-    """When the input was changed, in ns since 1970."""
+    """Modification time of the input, in ns since 1970."""
     options: str
-    """Digest of what was asked for."""
+    """Digest of the options."""
     output: str
-    """Its path relative to the folder of the journal, in which it is."""
+    """Path relative to the folder of the journal, and inside of it."""
     output_size: int
-    """In bytes."""
+    """Size of the output, in bytes."""
 
 
 class ConversionJournal:
-    """The journal of a folder. A process that adds to it holds the lock of the folder.
+    """The journal of a folder. A process must hold the lock of the folder to add to it.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ConversionJournal:
     Attributes
     ----------
     done : dict
-        Output → what is known of it.
+        Output → its line.
     """
 
     def __init__(self, path: str):
@@ -67,7 +67,7 @@ class ConversionJournal:
         found = map(_parsed, self._file.lines)
         self.done = {one.output: one for one in found if one is not None}
 
-    def add(self, some: Iterable[Done]) -> None:
+    def add(self, some: Iterable[FinishedFile]) -> None:
         """Append finished files.
 
         Raises
@@ -84,14 +84,14 @@ class ConversionJournal:
         self._file.close()
 
 
-def _lines(some: Iterable[Done]) -> bytes:
+def _lines(some: Iterable[FinishedFile]) -> bytes:
     return "".join(json.dumps(one._asdict()) + "\n" for one in some).encode()
 
 
-def _parsed(line: bytes) -> Done | None:
+def _parsed(line: bytes) -> FinishedFile | None:
     try:
-        told: Any = json.loads(line)
-        one = Done(*(told[name] for name in Done._fields))
+        values: Any = json.loads(line)
+        one = FinishedFile(*(values[name] for name in FinishedFile._fields))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     kinds = (str, int, int, str, str, int)
@@ -102,25 +102,25 @@ def _parsed(line: bytes) -> Done | None:
 
 
 class OutputFolder(Opened):
-    """The folder of the outputs while a run writes there.
+    """The folder of the outputs, while a run writes to it.
 
     Parameters
     ----------
     outdir : str
-        It is made if it does not exist.
+        Path of the folder. It is created if it does not exist.
 
     Attributes
     ----------
     journal : ConversionJournal
     work : str
-        The folder of what is not whole yet, as an absolute path; see `begin`.
+        Absolute path of the folder of unfinished outputs; see `begin`.
 
     Raises
     ------
     BusyError
-        If another run writes there.
+        If another run writes to the folder.
     OSError
-        If that is not possible.
+        If the folder cannot be created or written.
     """
 
     def __init__(self, outdir: str):
@@ -138,30 +138,30 @@ class OutputFolder(Opened):
             raise
 
     def begin(self) -> None:
-        """Remove what killed runs have left, and make the folder of this one.
+        """Remove leftovers of killed runs, and create the folder of this run.
 
-        What outlived its run, and still writes there, finds its folder gone.
+        A worker that outlives its run can no longer write, because its folder is removed.
         """
         top = os.path.join(self.outdir, WORK)
         if os.path.lexists(top) and (os.path.islink(top) or not os.path.isdir(top)):
-            os.unlink(top)  # not ours: what is behind a link stays, and a pipe is not opened
+            os.unlink(top)  # not a folder of ours: the target of a link stays, and a pipe is not opened
         shutil.rmtree(top, ignore_errors=True)
         self.work = os.path.join(top, f"{os.getpid():x}-{time.monotonic_ns():x}")
         os.makedirs(self.work, 0o700)
 
     def close(self) -> None:
-        """Leave only the journal, and no folder that this run has made for nothing."""
+        """Remove everything except the journal, and folders that this run created but did not use."""
         try:
             self.journal.close()
             shutil.rmtree(os.path.join(self.outdir, WORK), ignore_errors=True)
         finally:
             self._lock.release(remove=True)
-        with contextlib.suppress(OSError):  # there is something in it
+        with contextlib.suppress(OSError):  # the folder is not empty
             for folder in self._made:
                 os.rmdir(folder)
 
     def folds_case(self) -> bool:
-        """Whether names that differ in case alone are one here."""
+        """Return whether names that differ only in case are the same file in this folder."""
         return os.path.exists(os.path.join(self.outdir, LOCK.upper()))
 
 
@@ -183,7 +183,7 @@ def check_inputs(paths: Iterable[str], outdir: str) -> None:
 
 
 def check_outside(paths: Iterable[str], folder: str) -> None:
-    """Check that no input is in a folder that the run is going to remove.
+    """Check that no input is in a folder that the run will remove.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def check_outside(paths: Iterable[str], folder: str) -> None:
         return
     starts = tuple(os.path.join(place, "") for place in (os.path.abspath(folder), _real_entry(folder)))
     for path in paths:
-        # a link is removed with the folder, wherever it leads
+        # a link is removed with the folder, even if its target is elsewhere
         if any(
             f"{place}/".startswith(starts)
             for place in (os.path.abspath(path), _real_entry(path), os.path.realpath(path))
@@ -203,13 +203,13 @@ def check_outside(paths: Iterable[str], folder: str) -> None:
 
 
 def _real_entry(path: str) -> str:
-    """Return the real path of the folder of an entry, and its name."""
+    """Return the path of an entry, with the real path of its folder."""
     folder, name = os.path.split(os.path.abspath(path))
     return os.path.join(os.path.realpath(folder), name)
 
 
 def _absent(folder: str) -> list[str]:
-    """Return which folders are to be made so that one is there, the innermost first."""
+    """Return the folders that are missing in the path of a folder, the innermost first."""
     found = []
     while not os.path.lexists(folder):
         found.append(folder)
@@ -218,7 +218,7 @@ def _absent(folder: str) -> list[str]:
 
 
 class SingleOutput(Opened):
-    """The place of a single output: a folder beside it, and no journal.
+    """The work folder for a single output, next to it. There is no journal.
 
     Parameters
     ----------
@@ -236,16 +236,16 @@ class SingleOutput(Opened):
 
     @classmethod
     def folder_of(cls, output: str) -> str:
-        """Return the usual path of the folder for an output; what a killed run left there is removed."""
+        """Return the usual path of the work folder for an output. Leftovers of a killed run in it are removed."""
         return usual_temporary_name(os.path.abspath(output), cls.USE)
 
     def begin(self) -> None:
-        """Nothing is left to be done."""
+        """Do nothing: the constructor has created the folder."""
 
     def close(self) -> None:
         """Remove the folder."""
         self._folder.close()
 
     def folds_case(self) -> bool:
-        """There is one name."""
+        """Return False: there is only one name."""
         return False

@@ -1,7 +1,7 @@
-"""JSON Schemas of zds.json and manifest.json, files beside this one, and the check of a file against them.
+"""JSON Schemas of zds.json and manifest.json, as files next to this one, and the check of a file against them.
 
-Other programs take the files as they are, for any validator of JSON Schema. Here `wrong_values` is one, of the few
-words that these files have.
+Other programs can use the files with any validator of JSON Schema. `wrong_values` supports only the keywords that these
+files contain.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def json_schema(name: str) -> Schema:
     Raises
     ------
     ValueError
-        If it is another one.
+        If there is no such file.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def json_schema(name: str) -> Schema:
 
 
 def wrong_values(value: Any, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the dotted path of each value that breaks a schema, and what is wrong with it.
+    """Iterate over the dotted path of each value that breaks a schema, and its fault.
 
     Examples
     --------

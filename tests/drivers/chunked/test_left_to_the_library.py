@@ -205,7 +205,7 @@ def test_more_chunks_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.
         made(chunks=(4,))(file)
         file.create_dataset("y", (1000,), "f4", chunks=(4,))
     assert not is_left_to_the_library(hdf5, path, "x")
-    monkeypatch.setattr(chunked, "MAX_KNOWN", 9)
+    monkeypatch.setattr(chunked, "MAX_CHUNKS", 9)
     assert is_left_to_the_library(hdf5, path, "x")
     assert is_left_to_the_library(hdf5, path, "y")
 

@@ -1,4 +1,4 @@
-"""What the tests of the HDF5 driver share: whole reads and writes by way of Source and Sink."""
+"""Functions for tests of the HDF5 driver: whole reads and writes by way of Source and Sink."""
 
 from __future__ import annotations
 

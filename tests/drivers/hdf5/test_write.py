@@ -192,7 +192,7 @@ def test_present_values_that_others_take_for_missing_are_told(tmp_path: Path) ->
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"x": np.zeros(2, "c8")}, r'variable "x": dtype: found complex64'),
-    ({"x": np.array(["\ud800"], object)}, r"variable \"x\": the text '\\ud800' has no form in utf-8"),
+    ({"x": np.array(["\ud800"], object)}, r"variable \"x\": the text '\\ud800' cannot be encoded in utf-8"),
     ({"x": np.zeros(2), ".": {"x": {"a": {1, 2}}}}, r'variable "x": attribute "a": a value of type set'),
     ({".": {".": {"a": object()}}}, r'a\.h5: attribute "a": a value of type object'),
     ({"x": 1, ".": {"x": {"a": np.ma.masked_equal([1], 1)}}}, r'attribute "a": a value of type'),

@@ -1,4 +1,4 @@
-"""What the tests of the NetCDF driver share: whole reads and writes by way of Source and Sink."""
+"""Functions for tests of the NetCDF driver: whole reads and writes by way of Source and Sink."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_numpy_strings(tmp_path: Path) -> None:
     [
         ("str", b"ends\0", "has a NUL"),
         ("unicode", "in\0side", "has a NUL"),
-        ("unicode", "\ud800", "has no form in utf-8"),
+        ("unicode", "\ud800", "cannot be encoded in utf-8"),
         ("unicode", 5, "found a value of type int, expected a string"),
     ],
 )

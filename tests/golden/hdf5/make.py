@@ -1,4 +1,4 @@
-"""Make the golden files of HDF5, with h5py and with netCDF4; see README.md. What they contain is written down here.
+"""Make the golden files of HDF5, with h5py and with netCDF4; see README.md. Their contents are defined here.
 
 `python make.py FOLDER` writes NAME.h5 and NAME.expected.json into a folder.
 """

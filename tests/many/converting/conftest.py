@@ -1,4 +1,4 @@
-"""What the tests of converting many files share."""
+"""Fixtures for tests of converting many files."""
 
 from __future__ import annotations
 

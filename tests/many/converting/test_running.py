@@ -219,7 +219,7 @@ def test_the_journal_is_lines_of_json_that_do_not_grow_forever(make: Make) -> No
 def test_outputs_that_exist_are_refused_before_anything_is_written(make: Make) -> None:
     make("in/a.nc", "in/b.nc", "out/b.ds")
     before = Path("out/b.ds").read_bytes()
-    with pytest.raises(FileExistsError, match=r"^out/b.ds exists: `--resume` goes on"):
+    with pytest.raises(FileExistsError, match=r"^out/b.ds exists: `--resume` converts the remaining files"):
         convert_many("in", "out")
     assert names("out") == ["b.ds"]
     os.symlink("nowhere", "out/a.ds")
@@ -370,7 +370,7 @@ def test_outputs_that_differ_in_case_alone(make: Make, monkeypatch: pytest.Monke
     if len(os.listdir("in")) == 2:
         assert statuses(convert_many("in", "out")) == "cc"
         monkeypatch.setattr("ds_format.many.converting.workspace.OutputFolder.folds_case", lambda self: True)
-    with pytest.raises(UnsupportedError, match=r"on this disk it is the same file as what in/A.nc becomes, other/A.ds"):
+    with pytest.raises(UnsupportedError, match=r"is the same file as other/A.ds, the output of in/A.nc"):
         convert_many("in", "other")
 
 

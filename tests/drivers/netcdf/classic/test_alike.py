@@ -63,7 +63,7 @@ def test_runs_are_made(tmp_path: Path) -> None:
     run = AlikeFiles(small.SMALL, paths[0], held(paths[0]), None, "time", ["title", "none"])
     assert [run.add(path, held(path)) for path in paths[1:]] == [True, True, False]
     assert run.paths == paths[:3]
-    assert run.noted == [{"title": f"day {i}"} for i in range(3)]
+    assert run.dataset_attributes == [{"title": f"day {i}"} for i in range(3)]
     assert run.first["."]["title"] == "day 0"
     assert run.meta["."]["title"] == "day 2"
     assert run.read("x").shape == (1, 3)
