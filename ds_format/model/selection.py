@@ -134,7 +134,7 @@ def resolve(
     for dim, index in indexes.items():
         if sizes[dim] and not np.isscalar(index) and not _count(index, sizes[dim], dim):
             message = f'the selection leaves nothing of dimension "{dim}", which has size {sizes[dim]}'
-            modes.nothing_left(dim, UnsupportedError(message, path=path))
+            modes.report_empty(dim, UnsupportedError(message, path=path))
     return indexes
 
 
@@ -187,7 +187,7 @@ def _near(
         [(name, value)] = asked.items()
 
         def say(message: str) -> None:
-            modes.doubt(UnsupportedError(message, path=path, variable=name))
+            modes.warn_or_raise(UnsupportedError(message, path=path, variable=name))
 
         return nearest(data[name], value, attrs(entries[name]), say)
     kinds = {kind_of(entry): name for name, entry in entries.items()}
@@ -199,7 +199,7 @@ def _near(
     names = kinds["latitude"], kinds["longitude"]
 
     def tell(message: str) -> None:
-        modes.doubt(UnsupportedError(f"variables {names[0]!r} and {names[1]!r}: {message}", path=path))
+        modes.warn_or_raise(UnsupportedError(f"variables {names[0]!r} and {names[1]!r}: {message}", path=path))
 
     return nearest_points([data[name] for name in names], [asked[name] for name in names], tell)
 
