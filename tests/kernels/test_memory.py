@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.codec.line import compiled
+from ds_format.codec.line import parse_usual
 from ds_format.drivers.ds.alike import SIZES
 from ds_format.kernels.header.header import append_numbers
 from ds_format.kernels.header.memory import Model, are_alike, merge_entries
@@ -29,7 +29,7 @@ def made(entries: dict[str, Any], attributes: str = "{}", body: bytes = BODY) ->
 
 
 def header(data: bytearray) -> Any:
-    found = compiled(data)
+    found = parse_usual(data)
     assert found is not None
     return found[0]
 
