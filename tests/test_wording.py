@@ -19,7 +19,7 @@ CODE = ("ds_format",)
 UNFINISHED = (
     "docs/installing.md",
     "docs/performance.md",
-    *(f"ds_format/{room}" for room in ("datadings", "kernels", "many", "zds")),
+    *(f"ds_format/{room}" for room in ("datadings", "kernels/hdf5", "many", "zds")),
     *(f"ds_format/drivers/{name}" for name in ("alike.py", "base.py", "chunked.py", "ds", "formats.py", "sink.py")),
     *(f"ds_format/drivers/{name}" for name in ("__init__.py", "handle.py", "slabs.py", "strings.py")),
 )
