@@ -57,7 +57,7 @@ cdef inline uint64_t count(Items* c, uint64_t item_size) except? 0xFFFFFFFFFFFFF
 cdef inline size_t capacity(const Items* c, uint64_t n, uint64_t item_size) noexcept:
     """Return how many of `n` items can be in the bytes in memory, plus one, so that it is never 0.
 
-    Memory is allocated for so many. Reading stops at the end of the bytes, before another item.
+    Memory is allocated for this number of items. Reading stops at the end of the bytes, before another item.
     """
     return <size_t> min(n, <uint64_t> (c.end - c.p) // item_size) + 1
 

@@ -175,7 +175,7 @@ def reserve(fd: int, offset: int, size: int) -> None:
 
 
 def extend(fd: int, size: int) -> None:
-    """Give an open file at least `size` bytes; whether the disk has room for them is seen later."""
+    """Extend an open file to at least `size` bytes. A full disk is an error of a later write."""
     if os.fstat(fd).st_size < size:
         os.ftruncate(fd, size)
 
