@@ -76,7 +76,7 @@ def exact(meta: Meta) -> bytes:
 def explained(data: bytes) -> Told | str:
     """Return what is said of a header without the kernel, or why nothing can be."""
     try:
-        header, meta = line.interpreted(data, line.find_end(data, whole=True))
+        header, meta = line.parse_any(data, line.find_end(data, whole=True))
     except (DsError, ValueError) as error:  # a ValueError: Python refuses integers of thousands of digits
         return f"{type(error).__name__}: {error}"
     return Told(described(header), meta, exact(meta))
@@ -122,7 +122,7 @@ class Reader:
     ----------
     dice : Random
     kernel : callable
-        Header, and keys of the variables that are wanted → what `line.compiled` returns.
+        Header, and keys of the variables that are wanted → what `line.parse_usual` returns.
     """
 
     def __init__(self, dice: random.Random, kernel: Callable[..., Any]):
@@ -164,7 +164,7 @@ class Reader:
         return True
 
     def _compare(self, data: bytes, compiled: Any, told: Told) -> None:
-        header = line.decompiled(compiled)
+        header = line.header_of(compiled)
         found = described(header)
         if found != told.header:
             raise self._difference(f"header: found {found}, expected {told.header}")
@@ -202,7 +202,7 @@ def run(count: int, seed: str) -> Iterator[Tally]:
     DifferenceError
     """
     dice = random.Random(seed)
-    reader = Reader(dice, line.compiled)
+    reader = Reader(dice, line.parse_usual)
     tally = Tally(0, 0, 0)
     known = [(family, _names(family)) for family in families()]
     base, file = b"", File(b"", b"")

@@ -7,7 +7,7 @@ import pytest
 
 import ds_format as ds
 from ds_format.cli import info
-from ds_format.model.conventions import coordinates, follow
+from ds_format.model.conventions import coordinates, rename_references
 from ds_format.show import overview
 
 META: dict[str, Any] = {
@@ -44,5 +44,5 @@ def test_info_and_the_view_have_the_same_coordinates(tmp_path: Any, monkeypatch:
 
 def test_names_in_groups_follow() -> None:
     meta = {"g/x": {"coordinates": "lat lon"}, "x": {"coordinates": "lat", "bounds": 5}, ".": {}}
-    follow(meta, {"g/lat": "g/north", "lat": "south", "lon": "east"}, ["g/lat", "lat", "lon", "g/x", "x"])
+    rename_references(meta, {"g/lat": "g/north", "lat": "south", "lon": "east"}, ["g/lat", "lat", "lon", "g/x", "x"])
     assert meta == {"g/x": {"coordinates": "north east"}, "x": {"coordinates": "south", "bounds": 5}, ".": {}}

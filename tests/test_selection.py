@@ -84,7 +84,7 @@ def test_what_is_selected(dim: str, selectors: dict[str, Any], expected: Any) ->
     [
         ({"at": {"grid": 0}}, UnsupportedError, 'variable "grid": found 2 dimensions, expected one'),
         ({"between": {"nothing": (0, 1)}}, UnsupportedError, 'variable "nothing": found 0 dimensions'),
-        ({"at": {"empty": 0}}, UnsupportedError, "no value to be near to 0"),
+        ({"at": {"empty": 0}}, UnsupportedError, "found no present value to compare with 0"),
         ({"at": {"t": "yesterday"}}, UnsupportedError, "yesterday"),
         ({"at": {"lat": "2000-01-01"}}, UnsupportedError, "no units of time"),
         ({"at": {"name": "z"}}, UnsupportedError, "no value equals 'z'"),

@@ -87,7 +87,7 @@ def test_what_is_repaired_is_reported(folder: str) -> None:
 
 def test_wrong_offsets_are_named_once() -> None:
     problems = verify(golden.FOLDER / "v1_broken" / "masked_unicode_then_int.ds")
-    told = "offsets in the header are wrong, as older writers make them; read by the true lengths"
+    told = "offsets in the header are wrong, as in files of older writers; variables are read by their true lengths"
     assert messages(problems) == {
         (None, "warning"): [told],
         ("a", "warning"): [".len: found 23, expected 21"],

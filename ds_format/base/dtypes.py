@@ -20,7 +20,7 @@ class Type(NamedTuple):
     size: int
     """Bytes per value; 0 for booleans, of which eight share a byte."""
     is_number: bool
-    """Whether values are of fixed width, each in bytes of its own."""
+    """Whether each value takes a fixed number of whole bytes."""
     is_string: bool
     """Whether values are length-prefixed strings."""
 
@@ -50,10 +50,10 @@ TYPES: dict[str, Type] = {
 """The types of ds-1.0, by name."""
 
 FLOAT16 = _row("float16", "f2", 16, True)
-"""Occurs in files of the 2.0.1 layout only; ds-1.0 has no such type."""
+"""Found only in files of the 2.0.1 layout. ds-1.0 does not have this type."""
 
 TYPE_OF_CODE: dict[str, Type] = {row.code: row for row in TYPES.values() if not row.is_string}
 """The types of ds-1.0 by NumPy kind and item size."""
 
 PACKED = "packed"
-"""Setting in the properties `.netcdf` and `.hdf5`: integers that whoever reads them gets unpacked."""
+"""Setting in the properties `.netcdf` and `.hdf5`: the variable is stored as integers that are unpacked on reading."""

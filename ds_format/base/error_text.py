@@ -1,4 +1,4 @@
-"""An exception → what is said about it: on stderr, and in reports of many files."""
+"""An exception → its message on one line, for stderr and for reports of many files."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .optional import not_compiled
 from .text import hint, on_one_line, visible
 
 NOT_RECOGNISED = "left out: neither suffix nor content is known"
-"""Of a file in a folder."""
+"""Message about a file in a folder."""
 
 
 def one_line(text: str) -> str:
-    """Return text on one line, with what a terminal would obey made visible, before `split` takes it for blanks."""
+    """Return text on one line. Control characters are escaped first, because `split` takes some of them for blanks."""
     return " ".join(visible(text).split())
 
 
 def describe(error: BaseException) -> str:
-    """Return the message of an error on one line, behind the kind of error if nobody raised it for people to read."""
+    """Return the message of an error on one line. A message not written for users follows the class of the error."""
     if isinstance(error, ImportError):
         error = not_compiled(error.name) or error
     text = one_line(str(error))
@@ -38,14 +38,14 @@ def describe(error: BaseException) -> str:
 
 
 def cause_of(error: BaseException, path: str) -> str:
-    """Return what `describe` does, without the path that it begins with."""
+    """Return the same as `describe`, without the path at its beginning."""
     return describe(error).removeprefix(f"{one_line(on_one_line(path))}: ")
 
 
-def meant(path: str) -> str:
-    """Return what to put behind a message about a file that does not exist: the one beside it with a name like it.
+def similar_file_hint(path: str) -> str:
+    """Return the end of a message about a file that does not exist: a file of a similar name in the same folder.
 
-    That two names have the same suffix does not make them alike.
+    The stems must be similar, too: an equal suffix alone does not count.
     """
     folder, name = os.path.split(os.path.normpath(path))
     try:
@@ -56,10 +56,10 @@ def meant(path: str) -> str:
     return hint(name, (other for other in others if hint(stem, [os.path.splitext(other)[0]])))
 
 
-def with_meant(error: BaseException) -> str:
-    """Return what `describe` does and, of a file that does not exist, which may be meant."""
-    told = describe(error)
+def describe_with_hint(error: BaseException) -> str:
+    """Return the same as `describe`. If a file does not exist, add one of a similar name."""
+    text = describe(error)
     if isinstance(error, FileNotFoundError) and not isinstance(error, DsError) and error.filename2 is None:
         path, is_plain = error.filename, str(error.strerror).startswith(os.strerror(errno.ENOENT))
-        told += meant(os.fspath(path)) if is_plain and isinstance(path, (str, os.PathLike)) else ""
-    return told
+        text += similar_file_hint(os.fspath(path)) if is_plain and isinstance(path, (str, os.PathLike)) else ""
+    return text

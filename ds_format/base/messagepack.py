@@ -1,8 +1,8 @@
-"""What the msgpack library consists of, taken from where no other library can replace it.
+"""The classes of the msgpack library, imported from modules that other libraries do not patch.
 
-`msgpack_numpy.patch()` and its like put classes of their own into the module `msgpack`, for the whole process: they
-unpickle what a file says, and write arrays in another way. The modules behind it stay as they are. Nothing else in this
-package imports the library, which a rule of ruff holds.
+`msgpack_numpy.patch()` and similar functions replace classes in the module `msgpack` for the whole process. Their
+classes unpickle bytes of a file, and write arrays differently. They leave the submodules unchanged, so this module
+imports from these. No other module of this package imports the library; a rule of ruff enforces this.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from msgpack.exceptions import UnpackException
 
-if os.environ.get("MSGPACK_PUREPYTHON"):  # as the library itself chooses
+if os.environ.get("MSGPACK_PUREPYTHON"):  # the library itself chooses in the same way
     from msgpack.fallback import Packer, unpackb
 else:
     try:

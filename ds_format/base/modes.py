@@ -1,11 +1,11 @@
 """The reaction to names that do not exist: soft, moderate or strict.
 
-A `with` block sets the mode of the running thread or task only: it is a context variable. Outside of such a block the
-mode of the process holds. It starts as the environment variable `DS_MODE`; any other value acts like soft. Selectors
-(`sel` and the like) may have a mode of their own: on the command line, a name in a selector that does not exist is
-always an error. If no mode was set, a name that does not exist is a warning.
+A `with` block sets the mode of the running thread or task only, because the mode is a context variable. Outside of such
+a block, the mode of the process applies. Its initial value is the environment variable `DS_MODE`. An unknown value acts
+like soft. If no mode was set, a name that does not exist is a warning. Selectors (`sel` and similar arguments) may have
+another mode. On the command line, a name in a selector that does not exist is always an error.
 
-A selection that leaves nothing of a dimension is a warning in every mode. A command that writes makes it an error.
+A selection that is empty along a dimension is a warning in every mode. Commands that write make it an error.
 """
 
 from __future__ import annotations
@@ -40,24 +40,27 @@ def _set_mode() -> str | None:
 
 
 def get(default: str = "soft") -> str:
-    """Return the mode of the running context: `soft`, `moderate` or `strict`; `default` if none of these was set."""
+    """Return the mode of the running context: `soft`, `moderate` or `strict`, or `default` if none of these was set."""
     mode = _set_mode()
     return mode if mode in MODES else default
 
 
 def effective() -> str:
-    """Return the mode that decides about names: `moderate` if none was set, and `soft` for an unknown one."""
+    """Return the mode that applies to names that do not exist: `moderate` if none was set, `soft` if it is unknown."""
     return get("soft" if _set_mode() else "moderate")
 
 
 def current() -> tuple[str, str | None, str]:
-    """Return the arguments of `use` that give another thread or process the modes of this one."""
+    """Return the arguments with which `use` sets the modes of this thread in another thread or process."""
     empty = _empty.get()
     return effective(), _selectors.get(), empty if isinstance(empty, str) else "ignore"
 
 
 def put(mode: str) -> None:
-    """Set the mode: of the block of `use` that runs, else of the process. Any unknown one acts like soft."""
+    """Set the mode of the innermost running `use` block, or of the process outside of one.
+
+    An unknown mode acts like soft.
+    """
     if _mode.get(None) is None:
         _process[:] = [mode]
     else:
@@ -71,9 +74,9 @@ class use:
     ----------
     mode : {"soft", "moderate", "strict"}
     selectors : {"soft", "moderate", "strict"}, optional
-        The mode for names in selectors, if it is another one.
+        The mode for names in selectors, if it differs.
     empty : {"warn", "raise", "ignore"}, optional
-        The reaction to a selection that is empty along a dimension; by default it does not change.
+        The reaction to a selection that is empty along a dimension. Default: unchanged.
 
     Raises
     ------
@@ -100,12 +103,12 @@ class use:
 
 
 def with_mode(mode: str) -> use:
-    """Set the mode for a `with` block. Afterwards it is as it was, also after an exception.
+    """Set the mode for a `with` block. The former mode is restored at its end, also after an exception.
 
     Parameters
     ----------
     mode : {"soft", "moderate", "strict"}
-        A name that does not exist is ignored, a warning, or an exception.
+        A name that does not exist is ignored (soft), a warning (moderate), or an exception (strict).
 
     Returns
     -------
@@ -114,7 +117,7 @@ def with_mode(mode: str) -> use:
     Raises
     ------
     ValueError
-        If there is no such mode.
+        If the mode is not one of these.
 
     Examples
     --------
@@ -131,7 +134,7 @@ def with_mode(mode: str) -> use:
 def missing(
     message: str, *, path: str | None = None, meant: tuple[str, Iterable[str]] | None = None, selects: bool = False
 ) -> None:
-    """Say that a name does not exist: not at all, as a warning, or as `MissingError`, by the mode.
+    """Report a name that does not exist. The mode decides: ignore it, warn, or raise `MissingError`.
 
     Parameters
     ----------
@@ -139,36 +142,36 @@ def missing(
     path : str, optional
         The file.
     meant : (str, iterable of str), optional
-        The name, and those that exist: the message tells the nearest of them.
+        The requested name, and the existing ones. The message suggests the most similar one.
     selects : bool
         Whether the name is in a selector.
     """
     mode = (_selectors.get() if selects else None) or effective()
     if mode != "soft":
-        doubt(MissingError(message + (hint(*meant) if meant else ""), path=path), strict=mode == "strict")
+        warn_or_raise(MissingError(message + (hint(*meant) if meant else ""), path=path), strict=mode == "strict")
 
 
-def doubt(error: DsError, *, strict: bool | None = None) -> None:
-    """Raise an error in strict mode; otherwise warn.
+def warn_or_raise(error: DsError, *, strict: bool | None = None) -> None:
+    """Raise an error in strict mode, warn otherwise.
 
     Parameters
     ----------
     error : DsError
     strict : bool, optional
-        Instead of the mode.
+        Whether to raise, in place of the mode.
     """
     if effective() == "strict" if strict is None else strict:
         raise error
     warnings.warn(str(error), stacklevel=_level_of_caller())
 
 
-def nothing_left(dim: str, error: UnsupportedError) -> None:
-    """Say that a selection leaves nothing of a dimension.
+def report_empty(dim: str, error: UnsupportedError) -> None:
+    """Report that a selection is empty along a dimension.
 
     Raises
     ------
     UnsupportedError
-        In a command that writes.
+        In a command that writes, which uses `use(empty="raise")`.
     """
     empty = _empty.get()
     if isinstance(empty, dict):
@@ -177,12 +180,12 @@ def nothing_left(dim: str, error: UnsupportedError) -> None:
         error.message += ". To write it anyway, add --allow-empty"
         raise error
     elif empty != "ignore":
-        doubt(error, strict=False)
+        warn_or_raise(error, strict=False)
 
 
 @contextlib.contextmanager
 def collecting_empty() -> Iterator[dict[str, UnsupportedError]]:
-    """Collect by dimension what `nothing_left` would say in a `with` block."""
+    """Collect the errors of `report_empty` by dimension in a `with` block, in place of reporting them."""
     found: dict[str, UnsupportedError] = {}
     token = _empty.set(found)
     try:
@@ -192,9 +195,9 @@ def collecting_empty() -> Iterator[dict[str, UnsupportedError]]:
 
 
 def _level_of_caller() -> int:
-    """Return how many calls up the code is that called this package."""
+    """Return the number of frames up to the code that called this package: the `stacklevel` of a warning."""
     level = 2
-    frame: FrameType | None = sys._getframe(level)  # noqa: SLF001 - what `inspect` would be slower in
+    frame: FrameType | None = sys._getframe(level)  # noqa: SLF001 - faster than `inspect`
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == PACKAGE:
         frame = frame.f_back
         level += 1

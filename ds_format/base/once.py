@@ -1,4 +1,4 @@
-"""Values that are made on access: attributes, once; entries of a mapping, each time."""
+"""Values computed on access: attributes on the first access, entries of a mapping on each access."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """A property that is made when it is first asked for, and then is an attribute.
+    """A property that is computed on first access, and then stored as an attribute.
 
-    Threads that ask at once may each make one, but all of them get the same; `functools.cached_property` gives each
-    its own.
+    Threads that access it at the same time may each compute a value, but all get the same object. With
+    `functools.cached_property`, each thread could get its own.
 
     Examples
     --------
@@ -46,9 +46,9 @@ class once(Generic[T]):
 
 
 class OnDemand(Mapping[str, T]):
-    """A mapping that makes a value each time it is looked up, and so takes no memory for values.
+    """A mapping that makes a value on each look-up, so that it needs no memory for values.
 
-    Each look-up returns another object: changing one changes nothing else.
+    Each look-up returns a new object. You can change it without an effect on others.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ def library(name: str, install: str, use: str = "") -> Any:
     Parameters
     ----------
     name : str
-        Name of the module.
+        Name of the module to import.
     install : str
-        The package to install with pip: `ds-format-cython[extra]`, or the library itself if there is no such extra.
+        The package to install with pip: `ds-format-cython[extra]`, or the library itself if no extra has it.
     use : str, optional
         The feature that needs the library, for the message.
 
@@ -43,8 +43,8 @@ def library(name: str, install: str, use: str = "") -> Any:
 def unavailable(error: ImportError, name: str, install: str, use: str = "") -> DriverError | ImportError:
     """Return the error to raise if a library, or a module of this package that imports it, cannot be imported.
 
-    A library that is not installed is named with the command that installs it. One that is installed but cannot be
-    imported is named with the reason: to install it again may not help.
+    If the library is not installed, the message has the command that installs it. If it is installed but cannot be
+    imported, the message has the reason, since installing it again may not help.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def unavailable(error: ImportError, name: str, install: str, use: str = "") -> D
     Returns
     -------
     DriverError or ImportError
-        An ImportError if it is a module of this package that is missing or broken.
+        An ImportError if the missing or broken module belongs to this package.
     """
     missing = error.name or name
     if missing.partition(".")[0] == PACKAGE:
@@ -72,10 +72,10 @@ def unavailable(error: ImportError, name: str, install: str, use: str = "") -> D
 
 
 def not_compiled(name: str | None) -> ImportError | None:
-    """Return the error to raise if a module that cannot be imported is a kernel, else None.
+    """Return the error to raise if the module that cannot be imported is a kernel, else None.
 
-    A kernel is missing if Python runs in a clone in which nothing was compiled: it imports the sources there, even if
-    the package is installed elsewhere.
+    A kernel is missing if Python runs in a clone without compiled kernels. Python then imports the sources of the
+    clone, even if the package is installed elsewhere.
     """
     if name is None or not name.startswith(f"{PACKAGE}.kernels."):
         return None

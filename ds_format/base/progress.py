@@ -1,4 +1,4 @@
-"""Progress of work: bytes done and bytes in all."""
+"""Progress of work: bytes done, and bytes in total."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Progress = Callable[[int, int], None]
-"""Takes the bytes done and the bytes in all."""
+"""(bytes done, bytes in total) → None."""
 
 
 class Advance:
-    """Adds up what is done.
+    """Adds up the bytes that are done, and reports their sum.
 
     Parameters
     ----------
     progress : callable, optional
         None: progress is not reported.
     total : int
-        Bytes in all.
+        Bytes in total.
 
     Attributes
     ----------
     total : int
-        It may grow while more is found.
+        You may increase it when you find more work.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Advance:
         self._done = 0
 
     def add(self, n: int) -> None:
-        """Say that so many more bytes are done."""
+        """Count `n` more bytes as done."""
         self._done += n
         if self._progress is not None:
             self._progress(self._done, self.total)
@@ -51,7 +51,7 @@ class Advance:
             self.add(len(block))
 
     def over_arrays(self, blocks: Iterable[Any], item_size: int) -> Iterator[Any]:
-        """Yield arrays, whose values count as so many bytes each; see `over`."""
+        """Yield arrays. Each of their values counts as `item_size` bytes; see `over`."""
         for block in blocks:
             yield block
             self.add(block.size * item_size)
@@ -65,7 +65,7 @@ def share_of(progress: Progress | None, before: int, size: int, total: int) -> P
     progress : callable, optional
         Called with the progress of the whole.
     before, size, total : int
-        Bytes of the parts done before, of this part, and of all parts.
+        Bytes of all parts before this one, of this part, and of all parts.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def share_of(progress: Progress | None, before: int, size: int, total: int) -> P
     """
     if progress is None:
         return None
-    told = progress
+    report = progress
 
-    def part(done: int, of: int) -> None:
-        told(before + (min(size * done // of, size) if of else 0), total)
+    def report_part(done: int, of: int) -> None:
+        report(before + (min(size * done // of, size) if of else 0), total)
 
-    return part
+    return report_part

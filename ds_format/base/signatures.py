@@ -1,12 +1,12 @@
-"""What kind of file it is, by its first bytes: for messages, and for files whose names do not say it."""
+"""The format of a file by its first bytes: for messages, and for files without a known suffix."""
 
 from __future__ import annotations
 
 N = 64
-"""Bytes that are looked at."""
+"""Bytes that are compared."""
 HDF5 = b"\x89HDF\r\n\x1a\n"
 HDF5_START = 512
-"""Bytes of the smallest user block, behind which an HDF5 file can begin; each larger one has twice the size."""
+"""Bytes of the smallest user block, after which an HDF5 file may begin. Each larger one has twice the size."""
 CLASSIC_NETCDF = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 DS = b"ds-1.0\n"
 BINPICKLE = b"BPCK"
@@ -36,14 +36,14 @@ SIGNATURES = (
     (b"%PDF", "a PDF document"),
     (b"version https://git-lfs", "a pointer of Git LFS: the file itself was not fetched"),
 )
-"""First bytes → what they are those of, from the specifications of these formats."""
+"""First bytes → description of the file, from the specifications of these formats."""
 
 MARKUP = ((b"<!doctype html", "an HTML page"), (b"<html", "an HTML page"), (b"<?xml", "XML"))
-"""The same, in any case and behind blanks."""
+"""The same for markup, compared without case and after white space."""
 
 
 def describe(first: bytes | bytearray | memoryview) -> str:
-    r"""Return what a file is that begins with some bytes, in words that fit behind "it looks like".
+    r"""Return a description of a file that begins with some bytes, which can follow "it looks like".
 
     Examples
     --------
@@ -68,7 +68,7 @@ def describe(first: bytes | bytearray | memoryview) -> str:
 
 
 def of_file(path: str) -> str:
-    """Return what a file that can be opened is; see `describe`.
+    """Return a description of a file by its first bytes; see `describe`.
 
     Raises
     ------

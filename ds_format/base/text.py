@@ -1,8 +1,8 @@
-r"""Names as keys of a dataset; text of messages: on one line, amounts in units, the name that may have been meant.
+r"""Names as keys of a dataset, and text of messages: on one line, amounts with units, suggestions for misspelt names.
 
-What a terminal would obey is shown as an escape, and not sent: the control characters of ASCII and Latin-1 but LF and
-TAB, those which turn the direction of writing, and separators of lines. Halves of surrogate pairs, which no stream
-takes, are among them. Each becomes what Python writes for it: `\x1b`, `\u202e`.
+Characters that a terminal would interpret are replaced by escapes: control characters of ASCII and Latin-1 except LF
+and TAB, marks that change the direction of text, and line separators. Lone surrogates are replaced, too, because no
+stream can encode them. The escapes are those of Python: `\x1b`, `\u202e`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _OBEYED = (
     "\\ud800-\\udfff]"
 )
 ABBREVIATED = 3
-"""Characters that tell which name is meant."""
+"""Characters that an abbreviation has at least, so that it can identify a name."""
 
 
 def visible(text: str) -> str:
-    r"""Return text with escapes for all that a terminal would obey.
+    r"""Return text with escapes for characters that a terminal would interpret.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def visible(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    r"""Return text as `visible` does, with escapes also for LF and TAB: a line stays a line.
+    r"""Return text like `visible`, with escapes for LF and TAB, too, so that it stays on one line.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def on_one_line(text: str) -> str:
 
 
 def counted(paths: Sequence[str], message: str) -> str | None:
-    """Return a line with a message about the first of some paths and the number of the others; None without paths.
+    """Return a message about the first of some paths, and the number of the others. Without paths, return None.
 
     Examples
     --------
@@ -78,11 +78,11 @@ def aligned(rows: Sequence[Sequence[str]], most: Sequence[int] = (), right: Coll
     Parameters
     ----------
     rows : sequence of sequence of str
-        All of one length.
+        All of the same length.
     most : sequence of int
-        Most characters that cells of the first columns are padded to. Longer ones stay as they are.
+        Maximum width, in characters, to which cells of the first columns are padded. Longer cells are not changed.
     right : collection of int
-        Positions of columns whose cells end at the same place.
+        Positions of columns that are aligned on the right.
 
     Examples
     --------
@@ -96,9 +96,10 @@ def aligned(rows: Sequence[Sequence[str]], most: Sequence[int] = (), right: Coll
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str | None:
-    """Return the name that is most like another one, or of which one is the beginning of the other; None if none is.
+    """Return the name that is most similar to `name`; None if no name is.
 
-    A variable of the same name in a group comes first. `least` is how like it a name has to be, from 0 to 1.
+    A variable of the same name in a group is preferred. Next come names with a similarity of at least `least`, from 0
+    to 1. Otherwise, the only name that begins with `name`, or with which `name` begins, is returned.
 
     Examples
     --------
@@ -111,12 +112,12 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str | None:
     >>> nearest("DBZ", ["sweep_0/DBZ", "sweep_1/DBZ"])
     'sweep_0/DBZ'
     """
-    known = list(names)
-    in_groups = [other for other in known if "/" in other and other.rpartition("/")[2] == name.rpartition("/")[2]]
+    others = list(names)
+    in_groups = [other for other in others if "/" in other and other.rpartition("/")[2] == name.rpartition("/")[2]]
     if in_groups:
         return in_groups[0]
-    folded = {other.lower(): other for other in reversed(known)}
-    difflib = importlib.import_module("difflib")  # only who made a mistake waits for it
+    folded = {other.lower(): other for other in reversed(others)}
+    difflib = importlib.import_module("difflib")  # imported after a mistake only, because it takes long to load
     found = difflib.get_close_matches(name.lower(), folded, 1, least)
     if not found and len(name) >= ABBREVIATED:
         begun = (other for other in folded if len(other) >= ABBREVIATED)
@@ -125,7 +126,7 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str | None:
 
 
 def hint(name: str, names: Iterable[str], least: float = 0.6) -> str:
-    """Return what to put behind a message about a name that does not exist; nothing if no name is like it.
+    """Return the end of a message about a name that does not exist, which suggests another; "" if none is similar.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def escape(name: None) -> None: ...
 def escape(name: str | None) -> str | None:
     r"""Return the key of a variable or attribute: a name that begins with `.` or ``\`` gets one ``\`` before it.
 
-    Keys that begin with a bare `.` are thereby free for properties (ds-1.0, name escaping). None stays None.
+    Keys that begin with an unescaped `.` are reserved for properties (ds-1.0, name escaping). None stays None.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def unescape(name: None) -> None: ...
 
 
 def unescape(name: str | None) -> str | None:
-    r"""Return the name behind a key made by `escape`; a ``\`` before any other character stays.
+    r"""Return the name of a key made by `escape`. A ``\`` before any other character stays.
 
     None stays None.
 
@@ -183,7 +184,7 @@ def unescape(name: str | None) -> str | None:
 
 
 def keys_of(variables: str | Iterable[str]) -> dict[str, None]:
-    """Return the keys of variables, each once, in their order."""
+    """Return the keys of variables in their order, without duplicates."""
     if isinstance(variables, str):
         return {escape(variables): None}
     return dict.fromkeys(map(escape, variables))

@@ -1,7 +1,7 @@
-"""Threads that work on parts of one array, while kernels do not hold the GIL; locks that a forked process renews.
+"""Threads that work on parts of one array while kernels release the GIL, and locks that are renewed after a fork.
 
-The thread that held a lock does not exist in a forked process: the child gets a new lock. What the lock guards must be
-whole at any time, or be rebuilt.
+A forked process does not have the thread that held a lock, so it gets a new lock. Data guarded by such a lock must be
+consistent at any time, or be rebuilt.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_THREADS = 4
-"""Memory has no more bandwidth for more."""
+"""More threads would not be faster: the bandwidth of memory is the limit."""
 
 
 def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_THREADS) -> None:
-    """Call `work(first, last)` for all stretches of `step` out of `n` items, `most` at the same time."""
+    """Call `work(first, last)` for each run of `step` out of `n` items, at most `most` calls at the same time."""
     stretches = [(first, min(first + step, n)) for first in range(0, n, step)]
-    # to count processors takes longer than to work on a small array
+    # counting processors takes longer than working on a small array
     threads = len(stretches) if len(stretches) < 2 else min(most, MAX_THREADS, os.cpu_count() or 1, len(stretches))
     if threads < 2:
         for first, last in stretches:
             work(first, last)
         return
-    # to load it takes longer than to read a small file
+    # imported here, because loading it takes longer than reading a small file
     with importlib.import_module("concurrent.futures").ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work, first, last) for first, last in stretches]:
             done.result()
@@ -35,16 +35,16 @@ _locks: weakref.WeakKeyDictionary[Any, tuple[str, Callable[[], Any]]] = weakref.
 
 
 def renew_lock(owner: Any, make: Callable[[], Any], name: str = "_lock") -> None:
-    """Give an object a new lock in each process that is forked.
+    """Register an object, which gets a new lock in each forked process.
 
     Parameters
     ----------
     owner
-        Anything that can be referred to weakly, with a hash of its identity.
+        Any object that supports weak references and is hashed by identity.
     make : callable
         Makes the lock.
     name : str
-        The attribute that holds it.
+        The attribute that has the lock.
 
     Examples
     --------

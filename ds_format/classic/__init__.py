@@ -1,15 +1,15 @@
-"""Classic NetCDF files (CDF-1, CDF-2 and CDF-5): bytes → arrays. Nothing here opens a file or knows a dataset.
+"""Classic NetCDF files (CDF-1, CDF-2 and CDF-5): bytes → arrays. No module here opens a file or knows a dataset.
 
 From low to high::
 
-    format   the grammar of the header, in the words of its specification: bytes → what they say, item by item
-    header   bytes of a body → where each variable lies; every check the header alone decides, and what is unusual; by a
-             kernel for headers of the usual kind
+    format   the grammar of the header, with the names of its specification: bytes → items, one by one
+    header   bytes of a body → position of each variable, after all checks that need only the header; usual headers are
+             parsed by a kernel, unusual ones are left to the library
     arrays   a variable and the body of its file → array, whole or in part
 
-The way of a record variable from file to array: `format` reads its name, the ids of its dimensions and `begin`;
-`header` finds that one record of all variables takes `step` bytes, and that the records are inside of the file;
-`arrays` takes the bytes of the variable out of each record, and the kernels turn big-endian numbers into native ones.
+A record variable is read in three steps. `format` reads its name, the ids of its dimensions and `begin`. `header`
+computes `step`, the bytes that one record of all variables takes, and checks that variables do not overlap. `arrays`
+copies the bytes of the variable from each record, and kernels convert big-endian numbers to native ones.
 """
 
 from __future__ import annotations

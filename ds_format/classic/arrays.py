@@ -17,11 +17,14 @@ DTYPES = {code: np.dtype(code) for code in CODES[1:]}
 
 
 def values(
-    body: Body, variable: ClassicVariable, slices: tuple[slice, ...] | None = None, sought: NDArray[Any] | None = None
+    body: Body,
+    variable: ClassicVariable,
+    slices: tuple[slice, ...] | None = None,
+    sentinels: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], bool]:
-    """Return a variable, or a part of it, and whether one of some values may be in it, in one pass.
+    """Return a variable, or a part of it, and whether it may contain one of some values, in one pass.
 
-    Any number of threads may do so at a time, and other threads run meanwhile.
+    This function is thread-safe, and releases the GIL for large variables.
 
     Parameters
     ----------
@@ -29,34 +32,35 @@ def values(
         The bytes of the file.
     variable : ClassicVariable
     slices : tuple of slice, optional
-        Slices of step 1, one per dimension, inside of its shape. Default: the whole variable.
-    sought : (N,) ndarray, optional
-        Values of the type of the variable. NaN equals NaN.
+        Slices of step 1, one per dimension, within its shape. Default: the whole variable.
+    sentinels : (N,) ndarray, optional
+        Values to search for, of the dtype of the variable. NaN equals NaN.
 
     Returns
     -------
     ndarray
-        In native byte order, of full rank, not a view of the file.
+        In native byte order, with all dimensions, not a view of the file.
     bool
+        False only if no sentinel is in the array. For a part of a file in memory, the whole variable is searched.
 
     Raises
     ------
     OSError
-        As the operating system says.
+        If the operating system cannot read the file.
     TruncatedError
-        If the file ends before the variable does.
+        If the file ends before the end of the variable.
     """
     _, _, _, code, shape, begin, step = variable
     dtype = DTYPES[code]
     memory = body.memory
     if memory is not None:
         try:
-            whole = arrays.decode(memory, begin, step, shape, dtype, sought)
+            whole = arrays.decode(memory, begin, step, shape, dtype, sentinels)
         except EOFError:
             raise _truncated(body.size, variable) from None
         if slices is None:
             return whole
-        index: Any = (*slices, ...)  # also without any slices an array
+        index: Any = (*slices, ...)  # with `...`, an array of rank 0 stays an array
         return whole[0][index], whole[1]
     if end_of(variable) > body.size:
         raise _truncated(body.size, variable)
@@ -69,13 +73,13 @@ def values(
     if 0 in shape:
         return np.empty(shape, dtype), False
     try:
-        return slabs.read(where[0], begin, shape, strides, dtype, sought)
+        return slabs.read(where[0], begin, shape, strides, dtype, sentinels)
     except EOFError:
         raise _truncated(body.current_size(), variable) from None
 
 
 def _strides(variable: ClassicVariable) -> tuple[int, ...]:
-    """Return the bytes in the file from one value to the next, along each axis."""
+    """Return the distance in bytes, in the file, from one value to the next along each axis."""
     strides = [int(variable.code[1:])] * len(variable.shape)
     for axis in range(len(strides) - 1, 0, -1):
         strides[axis - 1] = strides[axis] * variable.shape[axis]

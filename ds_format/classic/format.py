@@ -1,6 +1,6 @@
-"""The header of classic files, as the NetCDF User Guide lays it out (appendix "NetCDF Classic Format Specification").
+"""The grammar of headers of classic files (NetCDF User Guide, appendix "NetCDF Classic Format Specification").
 
-All numbers are big-endian, and everything is padded to 4 bytes::
+All numbers are big-endian, and all items are padded to 4 bytes::
 
     header    = magic  numrecs  dim_list  gatt_list  var_list
     magic     = "CDF" version                  version 1, 2 or 5
@@ -14,8 +14,9 @@ All numbers are big-endian, and everything is padded to 4 bytes::
     attr      = name nc_type count values
     var       = name count dimid ...  att_list  nc_type  vsize  begin
 
-Counts, sizes, ids and `vsize` have 4 bytes, 8 in CDF-5 (there they are signed); `begin` has 4 in CDF-1, else 8; tags
-and types have 4. A list that is there may have no items, and types 7 to 11, which CDF-5 brought, are read in all.
+Counts, sizes, ids and `vsize` have 4 bytes. In CDF-5 they have 8 bytes, and are signed. `begin` has 4 bytes in CDF-1,
+and 8 otherwise. Tags and types always have 4. A list with a tag may have no items. Types 7 to 11 are new in CDF-5, but
+are read in all versions.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from ..errors import DsError, FormatError, TruncatedError
 MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 
 FORMATS = {1: "NETCDF3_CLASSIC", 2: "NETCDF3_64BIT_OFFSET", 5: "NETCDF3_64BIT_DATA"}
-"""Versions by the names that the NetCDF libraries give them."""
+"""Version → name of the format in the NetCDF libraries."""
 
 STREAMING = {1: 2**32 - 1, 2: 2**32 - 1, 5: 2**64 - 1}
-"""Number of records that says: as many as there are."""
+"""Version → the number of records that means: as many as the file holds."""
 
 NC_DIMENSION = 10
 NC_VARIABLE = 11
@@ -43,17 +44,19 @@ NC_ATTRIBUTE = 12
 NC_CHAR = 2
 
 CODES = ("", "i1", "S1", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8")
-"""NumPy kind and bytes of a value by type number: byte, char, short, int, float, double, ubyte, ushort, uint, int64,
-uint64."""
+"""Number of a type → NumPy kind and bytes of a value.
+
+The types are byte, char, short, int, float, double, ubyte, ushort, uint, int64 and uint64.
+"""
 
 MAX_RANK = 64
-"""Dimensions of an array: `NPY_MAXDIMS`."""
+"""Maximum number of dimensions of an array: `NPY_MAXDIMS`."""
 
 Attributes = list[tuple[str, Any]]
 
 
 class Unusual(Exception):
-    """A header that is for the library to read; which ones these are is said in `layout`.
+    """The header is valid, but left to the library; `classic.header` lists the cases.
 
     Parameters
     ----------
@@ -66,21 +69,21 @@ class Unusual(Exception):
 
 
 class Incomplete(Exception):
-    """The header goes on behind the bytes that are there.
+    """The header continues after the bytes that were read.
 
     Parameters
     ----------
     size : int
-        Bytes from the start of the file that are needed at least.
+        Minimum number of bytes, from the start of the file, that are necessary.
     """
 
     def __init__(self, size: int):
-        super().__init__(f"the header has {size} bytes at least")
+        super().__init__(f"the header has at least {size} bytes")
         self.size = size
 
 
 class RawVariable(NamedTuple):
-    """A variable as the header has it, in file order."""
+    """The fields of a variable in the header, in file order."""
 
     name: str
     dims: tuple[int, ...]
@@ -88,12 +91,12 @@ class RawVariable(NamedTuple):
     type: int
     """Number of the type: an index of `CODES`."""
     vsize: int
-    """Redundant, and for large variables wrong: nobody looks at it."""
+    """Redundant, and wrong for large variables. Not used."""
     begin: int
 
 
 class RawHeader(NamedTuple):
-    """A header as the file has it, in file order."""
+    """The fields of a header, in file order."""
 
     version: int
     numrecs: int
@@ -113,7 +116,7 @@ class _ItemReader:
     Attributes
     ----------
     where : list of str
-        What is being read, for messages.
+        Names of the items that are being read, outermost first, for messages.
     """
 
     def __init__(self, data: memoryview, file_size: int, takes_all: bool = False):
@@ -127,13 +130,13 @@ class _ItemReader:
         self.is_wide = self.version == 5
 
     def error(self, kind: type[FormatError], message: str) -> DsError:
-        """Return an error that says where it is."""
+        """Return an error that names the item."""
         return kind(
             ": ".join(["header", *([", ".join(self.where)] if self.where else []), message]), variable=self.variable
         )
 
     def take(self, size: int) -> memoryview:
-        """Step over some bytes, and return them."""
+        """Return the next `size` bytes, and advance."""
         start, end = self.position, self.position + size
         if end > self.file_size:
             message = f"found the end of the file at byte {self.file_size}, expected {size} bytes from byte {start} on"
@@ -144,7 +147,7 @@ class _ItemReader:
         return self.data[start:end]
 
     def take_padded(self, size: int) -> memoryview:
-        """Step over some bytes and what is between them and the next multiple of 4, and return them."""
+        """Return the next `size` bytes, and advance to the next multiple of 4."""
         return self.take(size + -size % 4)[:size]
 
     def field(self, name: str, code: str) -> int:
@@ -155,7 +158,7 @@ class _ItemReader:
         return value
 
     def size(self, name: str) -> int:
-        """Read a number that is not negative."""
+        """Read a number, which must not be negative."""
         value = self.field(name, ">q" if self.is_wide else ">I")
         if value < 0:
             self.where.append(name)
@@ -163,12 +166,12 @@ class _ItemReader:
         return value
 
     def count(self, name: str, item_size: int) -> int:
-        """Read a count of items that have at least so many bytes each."""
+        """Read a count of items of at least `item_size` bytes each."""
         n = self.size(name)
-        left = self.file_size - self.position
-        if n * item_size > left:
+        remaining = self.file_size - self.position
+        if n * item_size > remaining:
             self.where.append(name)
-            message = f"found {n}, expected no more than fit into the {left} bytes that are left of the file"
+            message = f"found {n}, expected at most as many as fit into the remaining {remaining} bytes of the file"
             raise self.error(TruncatedError, message)
         return n
 
@@ -176,7 +179,7 @@ class _ItemReader:
         """Read a name."""
         raw = bytes(self.take_padded(self.count("name", 1)))
         if not raw and not self.takes_all:
-            # told at once: what a file does not even store, like a hole full of zeros, shall take no memory
+            # reported at once: a hole in a sparse file reads as millions of empty names, which would fill the memory
             raise Unusual(f"the name of {', '.join(self.where)} is empty")
         try:
             return raw.decode()
@@ -185,13 +188,13 @@ class _ItemReader:
             raise self.error(FormatError, f"found {raw!r}, expected UTF-8") from None
 
     def items(self, title: str, tag: int, item_size: int, read: Callable[[], T]) -> list[T]:
-        """Read a list: its tag, their count, the items."""
+        """Read a list: its tag, the number of items, the items."""
         self.where.append(f"list of {title}s")
-        found = self.field("tag", ">I")
+        number = self.field("tag", ">I")
         n = self.count("count", item_size)
-        if found != tag and (found or n):
+        if number != tag and (number or n):
             self.where.append("tag")
-            raise self.error(FormatError, f"found {found}, expected {tag}")
+            raise self.error(FormatError, f"found {number}, expected {tag}")
         self.where.pop()
         items = []
         for i in range(n):
@@ -247,15 +250,15 @@ class _ItemReader:
 
     def header(self) -> RawHeader:
         numrecs = self.field("numrecs", ">Q" if self.is_wide else ">I")
-        least = 8 + 4 * self.is_wide
-        dimensions = self.items("dimension", NC_DIMENSION, least + 4 * self.is_wide, self.dimension)
+        min_size = 8 + 4 * self.is_wide
+        dimensions = self.items("dimension", NC_DIMENSION, min_size + 4 * self.is_wide, self.dimension)
         attributes = self.attributes()
-        variables = self.items("variable", NC_VARIABLE, 3 * least, self.read_variable)
+        variables = self.items("variable", NC_VARIABLE, 3 * min_size, self.read_variable)
         return RawHeader(self.version, numrecs, dimensions, attributes, variables, self.position)
 
 
 def read_items(data: memoryview, file_size: int, *, takes_all: bool = False) -> RawHeader:
-    """Read what the header of a classic file says, as it is there.
+    """Read all items of the header of a classic file, without checks across items.
 
     Parameters
     ----------
@@ -264,18 +267,18 @@ def read_items(data: memoryview, file_size: int, *, takes_all: bool = False) -> 
     file_size : int
         Bytes of the whole file.
     takes_all : bool
-        Whether names may be empty, and variables have any number of dimensions.
+        Whether empty names, and variables with any number of dimensions, are accepted.
 
     Raises
     ------
     Incomplete
-        If the header goes on behind `data`, inside of the file.
+        If the header continues after `data`, within the file.
     FormatError
-        If it is not what the grammar says, or no header of a classic file at all.
+        If the header does not follow the grammar, or the file is not a classic file.
     TruncatedError
-        If it goes on behind the end of the file, or counts more than a file of this size can have.
+        If the header continues after the end of the file, or has a count too large for a file of this size.
     Unusual
-        If a name is empty, or a variable has too many dimensions for an array, unless that is taken.
+        If a name is empty, or a variable has too many dimensions for an array, unless `takes_all` is true.
     """
     if len(data) < 4 <= file_size:
         raise Incomplete(4)

@@ -1,20 +1,21 @@
-"""A header: what it says → where each variable lies. Every check that header and file size alone decide is here.
+"""The header of a classic file → the position of each variable, with all checks that need only header and file size.
 
-It is read by a kernel, and item by item if the kernel gives up.
+A kernel reads usual headers. If it gives up, the header is read item by item.
 
-All numbers are Python integers, which cannot overflow. Code that holds a `ClassicHeader` may trust it, except for one
-thing: that a variable is in the file whole. In a file that was truncated, or whose number of records is too large,
-others may well be; `end_of` tells.
+All numbers are Python integers, which cannot overflow. You may trust a `ClassicHeader`, with one exception: a variable
+may end after the end of the file. If a file is truncated, or its number of records is too large, its other variables
+may still be complete. Compare `end_of` with the size of the file.
 
-Some headers the grammar allows, or the library reads, but not as anybody would expect it. These are `Unusual`:
+Some headers follow the grammar, or are read by the library, but with a result that users do not expect. These are
+`Unusual`:
 
-- a dimension, variable or attribute has a name of no character, or of more than 255 bytes, or one that contains NUL or
-  `/`, or that is not in Unicode's normalization form C (the library looks names up in this form);
-- two dimensions, two variables, or two attributes of one owner have the same name;
-- there is a second record dimension, or the record dimension is not the first one of a variable;
-- a variable has more than 64 dimensions, more than an array has.
+- A name of a dimension, variable or attribute is empty, has more than 255 bytes, contains NUL or `/`, or is not in
+  Unicode's normalization form C (the library looks up names in this form).
+- Two dimensions, two variables, or two attributes of the same owner have the same name.
+- The file has a second record dimension, or the record dimension is not the first dimension of a variable.
+- A variable has more than 64 dimensions, which is the maximum of an array.
 
-`format` already reports empty names and too many dimensions.
+`format` reports empty names and too many dimensions.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from ..kernels.classic.header import Parser
 from .format import CODES, FORMATS, STREAMING, Attributes, Incomplete, RawHeader, RawVariable, Unusual, read_items
 
 MAX_NAME = 255
-"""Bytes of a name: one less than `NC_MAX_NAME` in netcdf.h, of which the library loses the end."""
+"""Maximum bytes of a name. It is less than `NC_MAX_NAME` (256) in netcdf.h: the library cuts names of this length."""
 
 MAX_SIZE = 2**63 - 1
-"""Bytes of a file."""
+"""Maximum bytes of a file."""
 
 
 class Dimension(NamedTuple):
@@ -42,12 +43,12 @@ class Dimension(NamedTuple):
 
     name: str
     size: int
-    """Of the record dimension: the number of records."""
+    """The number of records if this is the record dimension."""
     is_record: bool
 
 
 class ClassicVariable(NamedTuple):
-    """A variable, and where it lies."""
+    """A variable and its position in the file."""
 
     name: str
     dims: tuple[int, ...]
@@ -57,15 +58,15 @@ class ClassicVariable(NamedTuple):
     code: str
     """NumPy kind and bytes of a value."""
     shape: tuple[int, ...]
-    """The number of records is that of the dimension."""
+    """With the number of records along the record dimension."""
     begin: int
     """Bytes from the start of the file to the first value."""
     step: int
-    """Bytes from one record to the next; 0: it is no record variable."""
+    """Bytes from one record to the next; 0 if it is not a record variable."""
 
 
 class ClassicHeader(NamedTuple):
-    """All that a header says. Dimensions, attributes and variables are in file order."""
+    """The content of a header. Dimensions, attributes and variables are in file order."""
 
     format: str
     dimensions: tuple[Dimension, ...]
@@ -76,7 +77,7 @@ class ClassicHeader(NamedTuple):
 
 
 def end_of(variable: ClassicVariable) -> int:
-    """Return the bytes that a file must have to hold a variable; 0 if there is nothing to hold."""
+    """Return the minimum size of a file, in bytes, that contains a whole variable; 0 for a variable without records."""
     size = int(variable.code[1:]) * math.prod(variable.shape[1:] if variable.step else variable.shape)
     if not variable.step:
         return variable.begin + size
@@ -85,7 +86,7 @@ def end_of(variable: ClassicVariable) -> int:
 
 
 def lay_out(raw: RawHeader, file_size: int) -> ClassicHeader:
-    """Find where each variable lies.
+    """Compute the position of each variable.
 
     Parameters
     ----------
@@ -96,10 +97,10 @@ def lay_out(raw: RawHeader, file_size: int) -> ClassicHeader:
     Raises
     ------
     FormatError
-        If a variable is of a dimension that is not there, is larger than any file, or shares bytes with the header or
-        with another variable; if there are more records than a file can have.
+        If a variable has a dimension that does not exist, is larger than any file, or overlaps the header or another
+        variable, or if there are more records than a file can have.
     Unusual
-        If the library shall read the file.
+        If the file is left to the library.
     """
     _check_names(raw)
     sizes = [size for _, size in raw.dimensions]
@@ -109,7 +110,7 @@ def lay_out(raw: RawHeader, file_size: int) -> ClassicHeader:
     records = [(v, slab) for v, slab in zip(raw.variables, slabs, strict=True) if _is_record(v, sizes)]
     step = records[0][1] if len(records) == 1 else sum(size + -size % 4 for _, size in records)
     if step > MAX_SIZE:
-        raise FormatError(f"header: found records of {step} bytes each, expected no more than {MAX_SIZE}")
+        raise FormatError(f"header: found records of {step} bytes each, expected at most {MAX_SIZE}")
     numrecs = raw.numrecs
     if numrecs == STREAMING[raw.version]:
         numrecs = min((_records_in(file_size - v.begin, slab, step) for v, slab in records), default=0)
@@ -122,7 +123,7 @@ def lay_out(raw: RawHeader, file_size: int) -> ClassicHeader:
         tuple(_variable(v, sizes, numrecs, step) for v in raw.variables),
         raw.size,
     )
-    _check_places(header, slabs)
+    _check_extents(header, slabs)
     return header
 
 
@@ -135,18 +136,19 @@ def _check_names(raw: RawHeader) -> None:
         _check_distinct(f"attributes of {owner}", (name for name, _ in attributes))
 
 
-def _check_distinct(what: str, names: Iterable[str]) -> None:
-    found: set[str] = set()
+def _check_distinct(plural: str, names: Iterable[str]) -> None:
+    """Check the names of items of one owner; `plural` is the plural of these items, for messages."""
+    seen: set[str] = set()
     for name in names:
-        if name in found:
-            raise Unusual(f'two {what} have the name "{name}"')
+        if name in seen:
+            raise Unusual(f'two {plural} have the name "{name}"')
         if "\0" in name or "/" in name:
-            raise Unusual(f"one of the {what} has the name {name!r}")
+            raise Unusual(f"one of the {plural} has the name {name!r}")
         if not name.isascii() and not unicodedata.is_normalized("NFC", name):
-            raise Unusual(f'one of the {what} has the name "{name}", which is not in normalization form C')
+            raise Unusual(f'one of the {plural} has the name "{name}", which is not in normalization form C')
         if len(name.encode()) > MAX_NAME:
-            raise Unusual(f"one of the {what} has a name of more than {MAX_NAME} bytes")
-        found.add(name)
+            raise Unusual(f"one of the {plural} has a name of more than {MAX_NAME} bytes")
+        seen.add(name)
 
 
 def _is_record(variable: RawVariable, sizes: list[int]) -> bool:
@@ -154,7 +156,7 @@ def _is_record(variable: RawVariable, sizes: list[int]) -> bool:
 
 
 def _slab_size(variable: RawVariable, sizes: list[int]) -> int:
-    """Return the bytes of a variable, of a record variable those of one record, after checks of its dimensions."""
+    """Check the dimensions of a variable, and return its bytes, or those of one record of a record variable."""
     wrong = next((dim for dim in variable.dims if dim >= len(sizes)), None)
     if wrong is not None:
         message = f"header: dimension id: found {wrong}, expected one below {len(sizes)}"
@@ -165,13 +167,13 @@ def _slab_size(variable: RawVariable, sizes: list[int]) -> int:
         raise Unusual(f'the record dimension is not the first one of the variable "{variable.name}"')
     size = int(CODES[variable.type][1:]) * math.prod(inner)
     if size > MAX_SIZE:
-        raise FormatError(f"header: found {size} bytes, expected no more than {MAX_SIZE}", variable=variable.name)
+        raise FormatError(f"header: found {size} bytes, expected at most {MAX_SIZE}", variable=variable.name)
     return size
 
 
-def _records_in(room: int, slab: int, step: int) -> int:
-    """Return how many records of a variable are in the file whole."""
-    return (room - slab) // step + 1 if room >= slab else 0
+def _records_in(size: int, slab: int, step: int) -> int:
+    """Return the number of complete records of a variable in `size` bytes from its `begin` to the end of the file."""
+    return (size - slab) // step + 1 if size >= slab else 0
 
 
 def _variable(raw: RawVariable, sizes: list[int], numrecs: int, step: int) -> ClassicVariable:
@@ -186,14 +188,16 @@ def _variable(raw: RawVariable, sizes: list[int], numrecs: int, step: int) -> Cl
     )
 
 
-def _check_places(header: ClassicHeader, slabs: list[int]) -> None:
-    """Check that nothing shares bytes with anything else: so no file can be smaller than what is read of it."""
-    places = [(v.begin, v.begin + size, v) for v, size in zip(header.variables, slabs, strict=True) if 0 not in v.shape]
-    records = sorted((place for place in places if place[2].step), key=_begin)
-    fixed = [place for place in places if not place[2].step]
+def _check_extents(header: ClassicHeader, slabs: list[int]) -> None:
+    """Check that header and variables do not overlap. So all arrays together are not larger than the file."""
+    extents = [
+        (v.begin, v.begin + size, v) for v, size in zip(header.variables, slabs, strict=True) if 0 not in v.shape
+    ]
+    records = sorted((extent for extent in extents if extent[2].step), key=_begin)
+    fixed = [extent for extent in extents if not extent[2].step]
     last = None
     if records:
-        # from the first byte of all records to the last one
+        # all records together are one extent among those of the other variables
         (begin, _, first), (_, stop, last) = records[0], records[-1]
         if stop > begin + first.step:
             message = f"header: begin: found {last.begin}, expected its records between those of the other variables"
@@ -209,8 +213,8 @@ def _check_places(header: ClassicHeader, slabs: list[int]) -> None:
         end, before = stop, f'variable "{variable.name}"'
 
 
-def _begin(place: tuple[int, int, ClassicVariable]) -> int:
-    return place[0]
+def _begin(extent: tuple[int, int, ClassicVariable]) -> int:
+    return extent[0]
 
 
 def _check_apart(variable: ClassicVariable, end: int, before: str) -> None:
@@ -232,23 +236,23 @@ def read_header(body: Body, *, share: bool = False) -> ClassicHeader:
     body : Body
         The bytes of the file.
     share : bool
-        Whether attributes of a variable may be the same objects as in the header of another file that says the same of
-        the variable. Then they must not be changed.
+        Whether attributes may be the same objects as those of an equal variable in the header of another file. Then
+        you must not change them.
 
     Raises
     ------
     OSError
-        As the operating system says.
+        If the operating system cannot read the file.
     FormatError, TruncatedError
-        If it is damaged; see `format.read_items` and `layout.lay_out`.
+        If the header is damaged; see `format.read_items` and `lay_out`.
     Unusual
-        If the library shall read the file.
+        If the file is left to the library.
     """
     return read_on(body, partial(_parse, share=share))
 
 
 def _parse(data: bytes | bytearray, file_size: int, share: bool) -> ClassicHeader:
-    """Return the header if it ends in these first bytes of a file."""
+    """Return the header if it ends within `data`, the first bytes of a file; otherwise raise `Incomplete`."""
     parsed = _parser.parse(data, file_size, share)
     if type(parsed) is ClassicHeader:
         return parsed
@@ -259,7 +263,7 @@ def _parse(data: bytes | bytearray, file_size: int, share: bool) -> ClassicHeade
 
 
 def read_on(body: Body, parse: Callable[[bytes | bytearray, int], T]) -> T:
-    """Parse the first bytes of a file, and more of them as long as they are too few.
+    """Parse the first bytes of a file, and read more as long as they are too few.
 
     Parameters
     ----------
@@ -270,7 +274,7 @@ def read_on(body: Body, parse: Callable[[bytes | bytearray, int], T]) -> T:
     Raises
     ------
     TruncatedError
-        If the file has become shorter than its body.
+        If the file was truncated after its body was opened.
     """
     size = FIRST_SIZE
     while True:

@@ -100,7 +100,7 @@ def _run(argv: list[str], is_program: bool) -> int:
             import traceback
 
             _say("".join(traceback.format_exception(error)).rstrip("\n"))
-        _say(f"{label}: {error_text.with_meant(error)}")
+        _say(f"{label}: {error_text.describe_with_hint(error)}")
         if isinstance(error, (AttributeError, ImportError)):
             from ..base import optional
 

@@ -1,4 +1,4 @@
-"""Attributes: Python and NumPy values ↔ JSON, with the NumPy type of each kept beside it in the property `.dtypes`."""
+"""Attributes: Python and NumPy values ↔ JSON, with their NumPy types in the property `.dtypes`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_json(attributes: Mapping[str, Any], without: Set[str] = frozenset()) -> dict[str, Any]:
-    """Return attributes as JSON values, with `.dtypes` where one has a NumPy type.
+    """Return attributes as JSON values, with `.dtypes` if any value has a NumPy type.
 
     Parameters
     ----------
     attributes : dict
-        Key → value. Values are what JSON knows (tuples become lists), NumPy scalars, or NumPy arrays of numbers,
-        booleans or strings. NaN and infinities are kept.
+        Key → value. Values are JSON values (tuples become lists), NumPy scalars, or NumPy arrays of numbers, booleans
+        or strings. NaN and infinities are kept.
     without : set of str
         Keys to leave out.
 
     Raises
     ------
     UnsupportedError
-        If a value is of another type; the message names the attribute.
+        If a value has another type. The message names the attribute.
     """
     out: dict[str, Any] = {}
     dtypes: dict[str, Any] = {}
@@ -81,11 +81,11 @@ def _plain(value: Any, name: str) -> Any:
     elif isinstance(value, (str, int, float)):
         return value
     kind = f"dtype {value.dtype}" if isinstance(value, (np.generic, np.ndarray)) else type(value).__name__
-    raise UnsupportedError(f'attribute "{name}": a value of type {kind} is not possible')
+    raise UnsupportedError(f'attribute "{name}": a value of type {kind} is not supported')
 
 
 def from_json(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Give attributes their NumPy types back, in place; `.dtypes` goes. A value that does not fit its type stays."""
+    """Convert attributes to their NumPy types in place, and remove `.dtypes`. A value that does not fit is kept."""
     dtypes = attributes.pop(DTYPES, None)
     if type(dtypes) is dict:
         for key in put_types(attributes, dtypes, NUMERIC):

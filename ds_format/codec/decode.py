@@ -1,7 +1,8 @@
 """One variable: its header and the bytes of a body → an array or masked array, whole or in part.
 
-A variable is a row of n values in C order. `Decoder.row` decodes any stretch of it; a mask, where there is one, is
-looked at first, for it says how many of the values before the stretch are stored, and so where its bytes begin.
+A variable is a row of n values in C order. `Decoder.row` decodes any run of them. If the variable has a mask, the bits
+before the run are counted first. They give the number of stored values before the run, and so the position of its
+bytes.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from .layout import Layout, check_numbers, locate, values_size
 
 NATIVE_BIG = np.little_endian is False
 STEP = 1 << 19
-"""Values of a mask from one count to the next, a multiple of 8; a thread decodes as many."""
+"""Values from one remembered count of mask bits to the next, a multiple of 8. A thread decodes as many at a time."""
 PIECE = 1 << 16
-"""Values decoded at once: few, to stay in the processor's cache. Strings from one sum of lengths to the next."""
-HELD_SIZE = 32 << 20
+"""Values decoded at a time, few enough for the cache. Also the strings from one remembered position to the next."""
+CACHED_SIZE = 32 << 20
 """Bytes of a mask, or of lengths, that a decoder keeps: those of 268 million values, or of 4 million strings."""
 
 DTYPES = {code: np.dtype(code) for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "O")}
@@ -41,18 +42,19 @@ def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
     var : VarHeader
     body : Body
     strings : bool
-        Whether text becomes a StringDType array instead of an object array of `str`.
+        Whether text becomes a StringDType array in place of an object array of `str`.
 
     Returns
     -------
     ndarray, MaskedArray or None
-        Of shape `var.size`, native byte order, writable; for 0-d a NumPy scalar, `str` or `bytes`. A MaskedArray only
-        if a value is missing, with 0 (or an empty string) under the mask. None if the variable has no data.
+        Writable, in native byte order, of shape `var.size`. Without dimensions: a NumPy scalar, `str` or `bytes`. A
+        MaskedArray only if a value is missing, with 0 (or an empty string) under the mask. None if the variable does
+        not have data.
 
     Raises
     ------
     FormatError
-        If the bytes are not what the header says; nothing is allocated that the file does not hold.
+        If the bytes do not match the header. Memory is only allocated for values that the file has.
     """
     ds_type, size, offset, _, big, missing = var
     if size is None or ds_type is None:
@@ -76,7 +78,7 @@ def _decode_all(var: VarHeader, body: Body, strings: bool) -> Any:
 
 
 def _decode_bytes(var: VarHeader, data: Any, name: str, strings: bool) -> Any:
-    """Decode a variable from its bytes, as many as the header says; None if these are not all, or damaged."""
+    """Decode a variable from the bytes that `.len` counts; None if they are damaged, or not all of its bytes."""
     try:
         return _decode_all(var._replace(offset=0), MemoryBody(name, data), strings)
     except FormatError:
@@ -84,42 +86,43 @@ def _decode_bytes(var: VarHeader, data: Any, name: str, strings: bool) -> Any:
 
 
 def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool = False) -> list[Any]:
-    """Decode whole variables from bytes that are read in one call of the body.
+    """Decode whole variables, whose bytes are read by one call of the body.
 
     Parameters
     ----------
     variables, body, strings
-        As `decode`.
+        See `decode`.
 
     Returns
     -------
     list
-        As `decode` for each variable. None for those that `decode` must read by itself: they have no data, are damaged,
-        or need more memory besides their arrays than `body.batch`. The lengths of masked variables, strings and
-        booleans are those of the header, which some writers get wrong: such a variable is None, too.
+        The result of `decode` for each variable, or None if you have to call `decode` for it. This is the case for
+        variables without data, for damaged ones, and for those that need more memory besides their arrays than
+        `body.batch`. The sizes of masked variables, strings and booleans are taken from the header. If a writer stored
+        a wrong one, the result is None, too.
     """
     arrays: list[Any] = [None] * len(variables)
     offsets: list[int] = []
     sizes: list[int] = []
     outs: list[NDArray[Any]] = []
-    places: list[int] = []
+    positions: list[int] = []
     spare = body.batch
     for i, (ds_type, shape, offset, length, _, missing) in enumerate(variables):
         if ds_type is None or shape is None or 0 in shape:
             continue
-        room = body.size - offset
+        available = body.size - offset
         if ds_type.is_number and not missing:
             size = math.prod(shape) * ds_type.size
-            if size > room:
+            if size > available:
                 continue
             outs.append(np.empty(shape, DTYPES[ds_type.code]))
         else:
-            size = min(length, room)
+            size = min(length, available)
             if not 0 < size <= spare:
                 continue
             spare -= size
             outs.append(np.empty(size, np.uint8))
-        places.append(i)
+        positions.append(i)
         offsets.append(offset)
         sizes.append(size)
     if not outs:
@@ -127,8 +130,8 @@ def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool
     try:
         body.ranges(np.array(offsets, np.int64), np.array(sizes, np.int64), outs)
     except FormatError:
-        return arrays  # the file was cut meanwhile
-    for i, out in zip(places, outs, strict=True):
+        return arrays  # the file was truncated after it was opened
+    for i, out in zip(positions, outs, strict=True):
         var = variables[i]
         if var.type is not None and var.type.is_number and not var.missing:
             array = _swapped(out, var.type.size) if var.big is not NATIVE_BIG and var.type.ordered else out
@@ -139,7 +142,7 @@ def decode_in_one_read(variables: Sequence[VarHeader], body: Body, strings: bool
 
 
 def _array(body: Body, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array of bytes as they lie there: aligned, and writable."""
+    """Return values in the byte order of the file, as an aligned and writable array."""
     if body.lends:
         size = math.prod(shape) * dtype.itemsize
         array: NDArray[Any] = np.ndarray(shape, dtype, body.read(offset, size))
@@ -160,40 +163,40 @@ def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
 
 
-class _Held:
-    """Bytes from which several stretches are decoded: read once if they are few, otherwise for each stretch."""
+class _CachedBytes:
+    """Bytes of a mask, or of lengths, read once if they are few, and otherwise on each access."""
 
     __slots__ = ("body", "data", "start")
 
     def __init__(self, body: Body, start: int, size: int, data: memoryview | None = None):
         self.body = body
         self.start = start
-        self.data = memoryview(body.read(start, size)) if data is None and size <= HELD_SIZE else data
+        self.data = memoryview(body.read(start, size)) if data is None and size <= CACHED_SIZE else data
 
     def read(self, offset: int, size: int) -> Any:
-        """Return a buffer of bytes, counted from the first of these."""
+        """Return a buffer of `size` bytes; `offset` is counted from the first of these bytes."""
         if self.data is None:
             return self.body.read(self.start + offset, size)
         return self.data[offset : offset + size]
 
 
 class Decoder:
-    """A variable as a row of values, to be decoded in stretches.
+    """A variable as a row of values, any run of which can be decoded.
 
     Parameters
     ----------
     var : VarHeader
         With data.
     layout : Layout
-        As `locate` returned it.
+        The result of `locate`.
     body : Body
     strings : bool
-        As `decode`.
+        See `decode`.
 
     Raises
     ------
     FormatError
-        If the values that the mask leaves do not fit the body.
+        If the present values, counted in the mask, do not fit into the body.
     """
 
     def __init__(self, var: VarHeader, layout: Layout, body: Body, strings: bool = False):
@@ -211,28 +214,28 @@ class Decoder:
         lengths: Any = None
         if var.missing:
             n_lengths = 8 * layout.n if self.type.is_string else 0
-            if 0 < n_lengths <= min(body.gap, HELD_SIZE - mask_size):
-                # the lengths follow the mask, one for each value at most: few enough to be read together
-                held = memoryview(body.read(layout.start, min(mask_size + n_lengths, layout.end - layout.start)))
-                self.mask, lengths = _Held(body, layout.start, mask_size, held[:mask_size]), held[mask_size:]
+            if 0 < n_lengths <= min(body.gap, CACHED_SIZE - mask_size):
+                # the lengths follow the mask, at most one for each value, and are few enough to be read with it
+                both = memoryview(body.read(layout.start, min(mask_size + n_lengths, layout.end - layout.start)))
+                self.mask, lengths = _CachedBytes(body, layout.start, mask_size, both[:mask_size]), both[mask_size:]
             else:
-                self.mask = _Held(body, layout.start, mask_size)
+                self.mask = _CachedBytes(body, layout.start, mask_size)
         self.ranks = self._count_present() if var.missing else None
         self.present = layout.n if self.ranks is None else self.ranks[-1]
-        size = values_size(var, self.present, layout.room)
+        size = values_size(var, self.present, layout.available)
         self.data = layout.values + size
-        """Where the bytes of strings begin, and all others end; bytes from the start of the body."""
+        """First byte of the strings, or the end of other values, in bytes from the start of the body."""
         if self.type.is_string:
-            self.lengths = _Held(body, layout.values, size, lengths)
+            self.lengths = _CachedBytes(body, layout.values, size, lengths)
         self.ends = self._measure_strings() if self.type.is_string else [0]
 
     @property
     def end(self) -> int:
-        """Where the last byte of the variable lies, plus one; bytes from the start of the body."""
+        """The position after the last byte of the variable, in bytes from the start of the body."""
         return self.data + self.ends[-1]
 
     def _count_present(self) -> list[int]:
-        """Return how many values are present before each STEP-th one, and in all."""
+        """Return the number of present values before each STEP-th one, and in total."""
         ranks = [0]
         for first in range(0, self.layout.n, STEP):
             n = min(STEP, self.layout.n - first)
@@ -240,14 +243,14 @@ class Decoder:
         return ranks
 
     def _measure_strings(self) -> list[int]:
-        """Return where each PIECE-th string begins, and where the last one ends, in bytes from the first string."""
+        """Return the start of each PIECE-th string, and the end of the last one, in bytes from the first string."""
         ends = [0]
-        room = self.layout.end - self.data
+        available = self.layout.end - self.data
         for first in range(0, self.present, PIECE):
             n = min(PIECE, self.present - first)
             lengths = self.lengths.read(8 * first, 8 * n)
             try:
-                ends.append(ends[-1] + total_length(lengths, self.big, room - ends[-1]))
+                ends.append(ends[-1] + total_length(lengths, self.big, available - ends[-1]))
             except ValueError as error:
                 raise TruncatedError(f"lengths of strings: {error}") from None
         return ends
@@ -269,7 +272,7 @@ class Decoder:
         return np.ma.MaskedArray(values.reshape(self.shape), flags.reshape(self.shape), copy=False)
 
     def row(self, first: int, last: int) -> Any:
-        """Decode the values from `first` up to `last`, as a 1-d array or masked array."""
+        """Decode the values from `first` up to `last` (exclusive), as a 1-d array or masked array."""
         if self.ranks is None or self.present == self.layout.n:
             return self._take(first, last)
         start = first - first % 8
@@ -279,13 +282,13 @@ class Decoder:
 
     @property
     def item_size(self) -> int:
-        """Bytes that one value takes in the body, rounded up."""
+        """Bytes of one value in the body, at least 1."""
         return max(self.type.size, 1)
 
     def rows(self, starts: NDArray[np.int64], n: int) -> Any:
-        """Decode stretches of `n` values each, as an array or masked array of shape (len(starts), n).
+        """Decode runs of `n` values each, as an array or masked array of shape (len(starts), n).
 
-        Their bytes are read in one call of the body.
+        Their bytes are read by one call of the body.
         """
         if len(starts) == 1:
             return self.row(int(starts[0]), int(starts[0]) + n)[None]
@@ -295,7 +298,7 @@ class Decoder:
             out, size = np.empty((len(starts), n), self.dtype), self.type.size
             self.body.ranges(self.layout.values + starts * size, np.full(len(starts), n * size), [out])
             return _swapped(out, size) if self.swapped else out
-        skipped = starts % 8  # masks are unpacked from whole bytes on
+        skipped = starts % 8  # unpacking a mask begins at a whole byte
         firsts = (starts - skipped).tolist()
         begins = np.array([self._present_before(first) for first in firsts], np.int64)
         ends = np.array([self._present_before(start + n) for start in starts.tolist()], np.int64)
@@ -311,31 +314,31 @@ class Decoder:
         return np.ma.MaskedArray(values, flags, copy=False)
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return an array for decoded values, with every string empty."""
+        """Return an array for decoded values, in which all strings are empty."""
         return self._empty(math.prod(shape)).reshape(shape)
 
     def _empty(self, n: int) -> NDArray[Any]:
-        """Return an array whose every value will be set, or which starts out with empty strings."""
+        """Return an array for `n` values: uninitialised, but empty strings for objects."""
         if self.dtype.kind == "O":
             return np.full(n, "" if self.text else b"", object)
         return np.empty(n, self.dtype)
 
     def _spread(self, first: int, begin: int, values: NDArray[Any], flags: NDArray[np.bool_]) -> int:
-        """Put the present values of a stretch at their places.
+        """Copy the present values of a run to their positions.
 
         Parameters
         ----------
         first : int
-            First value of the stretch, a multiple of 8.
+            First value of the run, a multiple of 8.
         begin : int
-            How many values are present before.
+            Number of present values before it.
         values, flags : (n,) arrays
-            Out.
+            Output.
 
         Returns
         -------
         int
-            How many values are present before the end of the stretch.
+            Number of present values before the end of the run.
         """
         mask = self._mask(first, flags.size)
         end = begin + flags.size - count_bits(mask, flags.size)
@@ -348,11 +351,11 @@ class Decoder:
         return end
 
     def _mask(self, first: int, n: int) -> Any:
-        """Return the mask of `n` values from `first` on, which is a multiple of 8."""
+        """Return the bits of the mask of `n` values from `first` on, a multiple of 8."""
         return self.mask.read(first // 8, (n + 7) // 8)
 
     def _scatter(self, mask: Any, stored: NDArray[Any], values: NDArray[Any], flags: NDArray[np.bool_]) -> None:
-        """Put stored values that are decoded where the mask has no missing value."""
+        """Copy decoded values to the positions that are not missing in the mask."""
         if self.type.is_string:
             unpack_bits(mask, flags.view(np.uint8))
             values[~flags] = stored
@@ -362,14 +365,14 @@ class Decoder:
     def _present_before(self, first: int) -> int:
         if self.ranks is None:
             return first
-        step, rest = divmod(first, STEP)
-        if not rest:
+        step, n = divmod(first, STEP)
+        if not n:
             return self.ranks[step]
-        bits = self.mask.read(step * (STEP // 8), (rest + 7) // 8)
-        return self.ranks[step] + rest - count_bits(bits, rest)
+        bits = self.mask.read(step * (STEP // 8), (n + 7) // 8)
+        return self.ranks[step] + n - count_bits(bits, n)
 
     def _take(self, first: int, last: int) -> NDArray[Any]:
-        """Decode stored values: the `first`-th up to the `last`-th of those present."""
+        """Decode the stored values from `first` up to `last` (exclusive), counting only those that are present."""
         n = last - first
         if self.type.is_string:
             return self._take_strings(first, last)
@@ -386,7 +389,7 @@ class Decoder:
         return _swapped(array, size) if self.swapped else array
 
     def _take_rows(self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> NDArray[Any]:
-        """Decode several stretches of stored values, one after another; their bytes are read in one call."""
+        """Decode several runs of stored values, and concatenate them. Their bytes are read by one call."""
         n = int((lasts - firsts).sum())
         if self.type.is_number:
             out, size = np.empty(n, self.dtype), self.type.size
@@ -430,8 +433,8 @@ class Decoder:
     def _string_start(self, i: int) -> int:
         if i == self.present:
             return self.ends[-1]
-        step, rest = divmod(i, PIECE)
-        if not rest:
+        step, n = divmod(i, PIECE)
+        if not n:
             return self.ends[step]
-        lengths = self.lengths.read(8 * step * PIECE, 8 * rest)
+        lengths = self.lengths.read(8 * step * PIECE, 8 * n)
         return self.ends[step] + total_length(lengths, self.big, self.ends[-1] - self.ends[step])

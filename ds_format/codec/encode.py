@@ -1,6 +1,6 @@
-"""One array or masked array → how the header describes it, and its bytes as a list of buffers.
+"""One array or masked array → its type in the header, and its bytes as a list of buffers.
 
-Buffers are the array itself wherever it lies in memory as the file wants it: little-endian, in C order.
+An array that is little-endian and C-contiguous in memory is its own buffer. Others are copied.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from ..kernels.ds.values import gather, pack_bits, swap
 
 Buffer = Any
 STEP = 1 << 19
-"""Values that one thread encodes at a time, a multiple of 8."""
+"""Number of values that a thread encodes at a time, a multiple of 8."""
 
 
 class Encoded(NamedTuple):
-    """One encoded array, or block of one."""
+    """An encoded array, or an encoded block of an array."""
 
     type: Type
     n: int
-    """Values, missing ones included."""
+    """Number of values, missing ones included."""
     missing: int
-    """Of them."""
+    """Number of missing values."""
     buffers: list[Buffer]
-    """Mask, if a value is missing, and values, bits, or lengths and strings; C-contiguous."""
+    """The mask if a value is missing, then values, bits, or lengths and strings. All are C-contiguous."""
     size: int
-    """Bytes of all buffers."""
+    """Bytes of all buffers together."""
 
 
 STORED_AS_IS = {np.dtype(f"<{row.code}"): row for row in TYPES.values() if row.is_number}
-"""The dtypes whose arrays lie in memory as a file wants them."""
+"""Dtypes whose arrays have the same bytes in memory and in a file."""
 
 
 def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
-    """Return the type that stores an array.
+    """Return the ds type of an array.
 
     Parameters
     ----------
     array : ndarray or MaskedArray
     hint : str, optional
-        `str` or `unicode`: the type of an object array in which no value is present to tell it.
+        `str` or `unicode`: the type of an object array without a present value.
 
     Raises
     ------
     UnsupportedError
-        If the ds format has no such type, or an object array holds something else than all `str` or all `bytes`.
+        If the ds format does not have a type for the dtype, or the first present object is neither `str` nor `bytes`.
     """
     kind = array.dtype.kind
     if kind in "fiub":
@@ -71,7 +71,7 @@ def type_of(array: NDArray[Any], hint: str | None = None) -> Type:
 
 
 def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:
-    """Return the type of the first value that is present; that all are of it is seen when they are encoded."""
+    """Return the type of the first present value. Encoding checks that all values have this type."""
     flags = np.ma.getmaskarray(array).reshape(-1)
     first = int(flags.argmin()) if flags.size else 0
     if first == flags.size or flags[first]:
@@ -85,12 +85,12 @@ def _type_of_objects(array: NDArray[Any], hint: str | None) -> Type:
 
 
 def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the metadata of arrays with what their headers will say of each, and those of the dataset itself.
+    """Return the metadata of arrays, completed by `properties_of` each, and the metadata of the dataset.
 
     Raises
     ------
     UnsupportedError
-        If no ds type can hold an array; the message names the variable.
+        If no ds type can hold an array. The message names the variable.
     """
     out: dict[str, dict[str, Any]] = {}
     for key, array in arrays.items():
@@ -104,7 +104,7 @@ def describe(arrays: Mapping[str, Any], meta: Mapping[str, Mapping[str, Any]]) -
 
 
 def properties_of(array: Any, hint: str | None = None) -> dict[str, Any]:
-    """Return the properties that a Sink wants to know of an array beforehand.
+    """Return the properties of an array that a Sink needs before it writes: `.size`, `.type` and `.missing`.
 
     Raises
     ------
@@ -118,16 +118,16 @@ def properties_of(array: Any, hint: str | None = None) -> dict[str, Any]:
 
 
 def encode(array: NDArray[Any], hint: str | None = None, mask_bit: int = 0, value_bit: int = 0) -> Encoded:
-    """Encode an array, or a block of one.
+    """Encode an array, or a block of an array.
 
     Parameters
     ----------
     array : ndarray or MaskedArray
-        Of any shape, byte order and memory layout.
+        Any shape, byte order and memory layout.
     hint : str, optional
-        As `type_of`.
+        See `type_of`.
     mask_bit, value_bit : int
-        At which bit of their first byte, 0 to 7, the mask and booleans begin. The bits before it are 0.
+        Positions in their first byte, 0 to 7, of the first bit of the mask, and of booleans. Bits before it are 0.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _little(flat: NDArray[Any]) -> NDArray[Any]:
 
 
 def _packed(flags: NDArray[Any], bit: int) -> tuple[NDArray[np.uint8], list[int]]:
-    """Return flags as bits, from a bit of the first byte on, and how many are set in each stretch of `STEP` bits."""
+    """Return flags as bits that begin at `bit` of the first byte, and the number of set bits of each `STEP` bits."""
     bits = np.empty((bit + flags.size + 7) // 8, np.uint8)
     bits[:1] = 0
     counts = [0] * -(-(bit + flags.size) // STEP)
@@ -184,7 +184,7 @@ def _packed(flags: NDArray[Any], bit: int) -> tuple[NDArray[np.uint8], list[int]
 
 
 def _present(flat: NDArray[Any], flags: NDArray[np.bool_], counts: list[int], bit: int) -> NDArray[Any]:
-    """Return the values that are not missing, little-endian; `counts` and `bit` are those of the packed flags."""
+    """Return the present values in little-endian order. `counts` and `bit` are those of the packed flags."""
     before = [0, *itertools.accumulate(counts)]
     present = np.empty(flat.size - before[-1], flat.dtype.newbyteorder("<"))
     swapped = _is_big(flat.dtype)

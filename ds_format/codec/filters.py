@@ -1,13 +1,13 @@
-"""Filters: how bytes were encoded, and how they are decoded. One table serves all formats.
+"""Filters: compression, shuffle and checksums of bytes. One table serves all formats.
 
-A `Filter` decodes bytes and, where a format here writes them, encodes them. `FILTERS` has those that several formats
-share, by their ids in numcodecs. `HDF5` has the same by the numbers of HDF5, with the framing of its plugins. BinPickle
-adds those that only it has (`binpickle.decoding`). Members of ZIP archives use `DEFLATE`.
+A `Filter` decodes bytes. It also encodes bytes if a format of this package writes them. `FILTERS` has the filters that
+several formats share, by their ids in numcodecs. `HDF5` has filters by the numbers of HDF5, with the framing of its
+plugins. BinPickle adds its own filters (`binpickle.decoding`). Members of ZIP archives use `DEFLATE`.
 
-Optional libraries are imported on first use. A decoder never makes more bytes than the caller allows, whatever the
-input claims about itself.
+Optional libraries are imported on first use. A decoder never returns more bytes than the caller allows, even if the
+input claims a larger size.
 
-At the end of this module are the filters of a chunk of an HDF5 file (`ChunkFilter`), which `decode` undoes.
+The last part of this module has the filters of a chunk of an HDF5 file (`ChunkFilter`), which `decode` reverses.
 
 Sources: HDF5 File Format Specification 3.0, IV.A.2.l; the registered filter plugins of The HDF Group; the modules of
 numcodecs 0.16; RFC 1950 to 1952 (zlib, deflate, gzip); RFC 8878 (zstd); README_CHUNK_FORMAT of c-blosc 1.
@@ -30,7 +30,7 @@ from ..kernels.common.checksums import adler32, fletcher32
 from ..kernels.hdf5.chunks import unshuffle
 
 Options = Mapping[str, Any]
-"""The configuration of a filter, with the keys of numcodecs. It may come from a file, and is checked."""
+"""The configuration of a filter, with the keys of numcodecs. It may come from a file, so filters check it."""
 
 NO_OPTIONS: Options = {}
 
@@ -45,11 +45,11 @@ class Filter(NamedTuple):
 
     name: str
     decoder: Callable[[Any, int, Options], Any]
-    """(bytes, limit, options) → bytes, about as many as the limit at most."""
+    """(bytes, limit, options) → decoded bytes, not many more than the limit."""
     encoder: Callable[[Any, int, Options], Any] | None = None
-    """(buffer, level, options) → bytes. None: nothing here writes it."""
+    """(buffer, level, options) → encoded bytes. None: this package does not write this encoding."""
     library: Callable[[], Any] | None = None
-    """Returns the library, or raises an UnsupportedError. None: no optional library is necessary."""
+    """Returns the library, or raises an UnsupportedError. None: the filter needs no optional library."""
 
     def is_available(self) -> bool:
         """Return whether the library of this filter is installed."""
@@ -67,21 +67,21 @@ class Filter(NamedTuple):
         ----------
         data : (n,) uint8 buffer
         limit : int
-            Bytes that the result may have; pass the exact size where it is known.
+            Maximum bytes of the result. Pass the exact size if you know it.
         options : mapping
             The configuration, with the keys of numcodecs.
 
         Returns
         -------
         (m,) uint8 memoryview
-            With m at most `limit`. It may be a part of `data`. The caller checks m if the size is known.
+            With m at most `limit`. It may be a view of `data`. If you know the size, compare it with m.
 
         Raises
         ------
         FormatError
-            If the bytes are damaged, or would decode to more than `limit` bytes.
+            If the bytes are damaged, or decode to more than `limit` bytes.
         IntegrityError
-            If the filter has a checksum, and it differs.
+            If the filter has a checksum that differs.
         UnsupportedError
             If the library is not installed.
         """
@@ -101,24 +101,24 @@ class Filter(NamedTuple):
         Parameters
         ----------
         data : buffer
-            Blosc shuffles values as large as the items of this buffer.
+            Blosc shuffles values of the item size of this buffer.
         level : int
-            From fast to small, as the filter defines it. Shuffle and Fletcher-32 ignore it.
+            Level of compression, whose range depends on the filter. Shuffle and Fletcher-32 ignore it.
         options : mapping
-            As for `decode`.
+            See `decode`.
 
         Raises
         ------
         UnsupportedError
-            If there is no encoder here, or the library is not installed.
+            If the filter has no encoder, or the library is not installed.
         """
         if self.encoder is None:
-            raise UnsupportedError(f"the filter {self.name} is only decoded")
+            raise UnsupportedError(f"the filter {self.name} can be decoded only")
         return self.encoder(data, level, options)
 
 
 def numcodecs(module: str) -> Any:
-    """Return a module of the library numcodecs; an empty name means the library itself.
+    """Return a module of the library numcodecs, or the library itself for an empty name.
 
     Raises
     ------
@@ -128,15 +128,13 @@ def numcodecs(module: str) -> Any:
     try:
         return library(f"numcodecs.{module}" if module else "numcodecs", EXTRA)
     except DriverError as error:
-        raise UnsupportedError(
-            f"needs the library numcodecs, as pip install {EXTRA!r} installs it ({error.__cause__})"
-        ) from None
+        raise UnsupportedError(f"needs the library numcodecs: pip install {EXTRA!r} ({error.__cause__})") from None
 
 
 # --- zlib, gzip and raw deflate ---
 
 MAX_RATIO = 1032
-"""Bytes to which one byte of deflate expands at most: 258 for two bits, and blocks have headers."""
+"""Maximum bytes that one byte of deflate decodes to: 258 for two bits, and headers of blocks take space, too."""
 
 
 @cache
@@ -162,11 +160,11 @@ class DeflateFormat(NamedTuple):
     """The framing of a deflate stream."""
 
     function: str
-    """Of libdeflate."""
+    """Name of the function of libdeflate that decodes it."""
     wbits: int
-    """As zlib takes it."""
+    """The parameter `wbits` of zlib."""
     trailer: Callable[[Any, Any, Any], bool]
-    """(library, bytes, decoded bytes) → whether the bytes end with the trailer of these decoded bytes."""
+    """(library, bytes, decoded bytes) → whether the bytes end with the right trailer for the decoded bytes."""
 
 
 def _ends_with_adler32(module: Any, data: Any, decoded: Any) -> bool:
@@ -183,13 +181,13 @@ RAW = DeflateFormat("deflate_decompress", -zlib.MAX_WBITS, lambda module, data, 
 
 
 def _inflate(data: Any, limit: int, options: Options, form: DeflateFormat, *, may_be_longer: bool = False) -> Any:
-    """Decode by the fastest library that is installed. If it fails, zlib decides, and names the fault.
+    """Decode with the fastest installed library. If it fails, decode with zlib, whose error names the fault.
 
-    libdeflate does not report where the stream ends. The bytes after it are an error unless `may_be_longer`, so that
-    its result counts only if the bytes end with the right trailer.
+    Bytes after the end of the stream are an error unless `may_be_longer` is true. libdeflate does not report where the
+    stream ends, so its result is only used if the bytes end with the right trailer.
     """
     fast, most = libdeflate(), min(limit, MAX_RATIO * len(data))
-    if fast is not None and most:  # without space for a byte it does not look at the input
+    if fast is not None and most:  # with a maximum of 0 bytes, libdeflate does not check the input
         try:
             decoded = getattr(fast, form.function)(data, most)
         except (fast.DeflateError, ValueError):
@@ -206,18 +204,18 @@ def _inflate(data: Any, limit: int, options: Options, form: DeflateFormat, *, ma
 
 
 def _deflate(data: Any, level: int, options: Options) -> Any:
-    """Encode to the zlib format by zlib, to the same bytes wherever it runs."""
+    """Encode to the zlib format with zlib, not libdeflate, so that the bytes do not depend on installed libraries."""
     return zlib.compress(data, level)
 
 
 def _deflate_fast(data: Any, level: int, options: Options) -> Any:
-    """Encode to the zlib format, by libdeflate if it is installed. Other levels than 0 to 9 are left to zlib."""
+    """Encode to the zlib format, with libdeflate if it is installed. Levels other than 0 to 9 are passed to zlib."""
     fast = libdeflate()
     return zlib.compress(data, level) if fast is None or not 0 <= level <= 9 else fast.zlib_compress(data, level)
 
 
 def _streamed(stream: Any, data: Any, limit: int, may_be_longer: bool) -> Any:
-    """Decode by a decompressor object that can stop at a limit."""
+    """Decode with a decompressor object, which can stop at a limit."""
     decoded = stream.decompress(data, limit + 1)
     if len(decoded) > limit:
         raise FormatError(f"decodes to more than {limit} bytes")
@@ -229,7 +227,7 @@ def _streamed(stream: Any, data: Any, limit: int, may_be_longer: bool) -> Any:
 
 
 def streamed(make: Callable[[], Any]) -> Callable[[Any, int, Options], Any]:
-    """Return the decoder of a format whose library has decompressor objects like those of zlib."""
+    """Return the decoder for a library that has decompressor objects like those of zlib."""
     return lambda data, limit, options: _streamed(make(), data, limit, may_be_longer=False)
 
 
@@ -237,9 +235,9 @@ def streamed(make: Callable[[], Any]) -> Callable[[Any, int, Options], Any]:
 
 
 def check_size(size: int, limit: int) -> None:
-    """Raise a FormatError if bytes claim to decode to more than the limit."""
+    """Raise a FormatError if the claimed size of decoded bytes is larger than the limit."""
     if size > limit:
-        raise FormatError(f"decodes to {size} bytes, at most {limit} are expected")
+        raise FormatError(f"decodes to {size} bytes, expected at most {limit}")
 
 
 def _bz2() -> Any:
@@ -253,7 +251,7 @@ def _decode_lz4(data: Any, limit: int, options: Options) -> Any:
 
 
 def _decode_lz4_blocks(data: Any, limit: int, options: Options) -> Any:
-    """Decode blocks of LZ4 as the plugin of HDF5 frames them, with sizes in big-endian order."""
+    """Decode blocks of LZ4 with the framing of the plugin for HDF5: sizes in big-endian order."""
     size, block_size = struct.unpack_from(">QI", data)
     check_size(size, limit)
     decompress, decoded, at = numcodecs("lz4").decompress, bytearray(), 12
@@ -263,7 +261,7 @@ def _decode_lz4_blocks(data: Any, limit: int, options: Options) -> Any:
         block = bytes(data[at + 4 : at + 4 + encoded_size])
         at += 4 + encoded_size
         if not n or len(block) != encoded_size:
-            raise FormatError(f"found a block of {len(block)} bytes, expected {encoded_size}, which decode to {n}")
+            raise FormatError(f"found a block of {len(block)} bytes, expected {encoded_size} that decode to {n}")
         decoded += block if encoded_size == n else decompress(struct.pack("<I", n) + block)
     return decoded
 
@@ -272,7 +270,7 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def _zstd_size(data: Any) -> int:
-    """Return how many bytes a frame claims to decode to."""
+    """Return the decoded size, in bytes, from the header of a frame."""
     if bytes(data[:4]) != ZSTD_MAGIC or len(data) < 5:
         raise FormatError(f"starts with {bytes(data[:4])!r}, expected {ZSTD_MAGIC!r}")
     descriptor = int(data[4])
@@ -281,7 +279,7 @@ def _zstd_size(data: Any) -> int:
     start = 5 + (not is_single) + (0, 1, 2, 4)[descriptor & 3]
     field = bytes(data[start : start + width])
     if not width or len(field) < width:
-        raise FormatError("does not say how many bytes it has")
+        raise FormatError("the header of the frame has no decoded size")
     return int.from_bytes(field, "little") + 256 * (width == 2)
 
 
@@ -292,7 +290,7 @@ def _decode_zstd(data: Any, limit: int, options: Options) -> Any:
 
 
 def blosc_module() -> Any:
-    """Return numcodecs.blosc, or else the library python-blosc. Their functions `decompress` are the same."""
+    """Return numcodecs.blosc, or the library python-blosc if it is missing. Both have the same `decompress`."""
     try:
         return numcodecs("blosc")
     except UnsupportedError:
@@ -306,7 +304,7 @@ def _decode_blosc(data: Any, limit: int, options: Options) -> Any:
     _, _, _, _, size, _, encoded_size = struct.unpack_from("<BBBBIII", data)
     check_size(size, limit)
     if encoded_size != len(data):
-        raise FormatError(f"found {len(data)} bytes, expected {encoded_size} as its header says")
+        raise FormatError(f"found {len(data)} bytes, expected {encoded_size} as in its header")
     return blosc_module().decompress(data) if size else b""
 
 
@@ -323,7 +321,7 @@ def _encode_blosc(data: Any, level: int, options: Options) -> bytes:
 
 
 def _decode_shuffle(data: Any, limit: int, options: Options, *, may_be_longer: bool = False) -> Any:
-    """Put the bytes of each value together. In HDF5 the bytes after the last whole value are not shuffled."""
+    """Move the bytes of each value together. In HDF5, bytes after the last whole value are not shuffled."""
     size = options.get("elementsize", 4)
     if type(size) is not int or size < 0 or (len(data) % max(size, 1) and not may_be_longer):
         raise FormatError(f"elementsize: found {size!r:.60}, expected a number that divides {len(data)} bytes")
@@ -342,17 +340,17 @@ def _encode_shuffle(data: Any, level: int, options: Options) -> bytes:
 
 
 CHECKSUM_SIZE = 4
-"""Bytes of a Fletcher-32 checksum after the other bytes of a chunk."""
+"""Bytes of a Fletcher-32 checksum, at the end of a chunk."""
 
 
 def _decode_fletcher32(data: Any, limit: int, options: Options, *, may_be_swapped: bool = False) -> memoryview:
-    """Return the bytes before the checksum, which is compared."""
+    """Compare the checksum, and return the bytes before it."""
     view = memoryview(data)
     if view.nbytes < CHECKSUM_SIZE:
         raise FormatError(f"found {view.nbytes} bytes, expected a checksum of {CHECKSUM_SIZE}")
     content, stored = view[:-CHECKSUM_SIZE], int.from_bytes(view[-CHECKSUM_SIZE:], "little")
     computed = fletcher32(content)
-    # HDF5 before 1.6.3 took pairs of bytes in the order of the machine
+    # HDF5 before 1.6.3 read pairs of bytes in native byte order
     swapped = (computed & 0x00FF00FF) << 8 | (computed & 0xFF00FF00) >> 8
     if stored != computed and not (may_be_swapped and stored == swapped):
         raise FormatError(f"its checksum is {stored:#010x}, expected {computed:#010x}")
@@ -385,7 +383,7 @@ FILTERS = {
 """Id of numcodecs → filter."""
 
 DEFLATE = Filter("deflate", partial(_inflate, form=RAW, may_be_longer=True))
-"""Deflate without a header or a checksum, as members of ZIP archives have it."""
+"""Deflate without a header or a checksum, for members of ZIP archives."""
 
 
 # --- chunks of HDF5 ---
@@ -401,13 +399,13 @@ HDF5 = {
     32004: Filter("lz4 blocks", _decode_lz4_blocks, None, partial(numcodecs, "lz4")),
     32015: FILTERS["zstd"],
 }
-"""Number of HDF5, or registered with The HDF Group → filter."""
+"""Number of a filter in HDF5, or in the registry of The HDF Group → filter."""
 
 KEEP_SIZE = frozenset({SHUFFLE, FLETCHER32})
-"""Filters that change the size by a checksum at most."""
+"""Filters that do not change the size, except for a checksum."""
 
 SPARE_SIZE = 64 * 1024
-"""Bytes that an encoded chunk may have beyond twice those of its values."""
+"""Bytes by which an encoded chunk may exceed twice the size of its values."""
 
 
 class ChunkFilter(NamedTuple):
@@ -415,10 +413,10 @@ class ChunkFilter(NamedTuple):
 
     number: int
     size: int = 0
-    """Bytes of a value, for the filter "shuffle"."""
+    """Bytes of a value, for the filter "shuffle" only."""
 
     def decode(self, data: Any, limit: int) -> memoryview:
-        """Undo this step; see `Filter.decode`."""
+        """Reverse this step; see `Filter.decode`."""
         filter_ = HDF5[self.number]
         try:
             return filter_.decode(data, limit, {"elementsize": self.size} if self.size else NO_OPTIONS)
@@ -431,15 +429,16 @@ class Decoded(NamedTuple):
 
     data: Any
     is_shuffled: bool
-    """Whether the bytes of each value are still apart."""
+    """Whether the bytes of each value are still shuffled."""
 
 
 def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
-    """Return a filter; None if it is not supported, or its library is not installed.
+    """Return a filter, or None if it is not supported or its library is not installed.
 
     Parameters
     ----------
     number : int
+        Number of the filter in HDF5.
     values : tuple of int
         The client data of the filter in the file.
     """
@@ -450,7 +449,7 @@ def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
 
 
 def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) -> Decoded:
-    """Undo the filters of a chunk, except the first one if that is "shuffle".
+    """Reverse the filters of a chunk, except the first one if it is "shuffle".
 
     Parameters
     ----------
@@ -459,7 +458,7 @@ def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) ->
     filters : tuple of ChunkFilter
         In the order in which they were applied.
     mask : int
-        A bit for each filter that was skipped for this chunk.
+        One bit per filter, set if the filter was skipped for this chunk.
     size : int
         Bytes of the decoded chunk.
 
@@ -482,7 +481,7 @@ def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) ->
 
 
 def _limit(steps: list[ChunkFilter], size: int) -> int:
-    """Return how many bytes a chunk of `size` bytes may have after some steps of encoding."""
+    """Return the maximum bytes of a chunk of `size` bytes after some encoding steps."""
     numbers = [step.number for step in steps]
     if KEEP_SIZE.issuperset(numbers):
         return size + CHECKSUM_SIZE * numbers.count(FLETCHER32)

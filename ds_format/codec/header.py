@@ -1,4 +1,4 @@
-"""The ds format: its constants, and what the header says of one variable.
+"""The ds format: its constants, and the entry of one variable in the header.
 
 ::
 
@@ -8,8 +8,8 @@
     header-line  = one JSON object, UTF-8, LF
     body         = raw bytes up to the end of the file
 
-Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 to 5.0, and files written by ds-format
-2.0.1 and 5.0.2 where those are silent.
+Sources: the storage format pages of the ds-format documentation 2.0.1 and 3.0 to 5.0. Where they leave a question open,
+files written by ds-format 2.0.1 and 5.0.2.
 """
 
 import json
@@ -21,50 +21,51 @@ from ..base.dtypes import FLOAT16, TYPES, Type
 from ..errors import FormatError
 
 VERSIONS = ("1.0", "2.0.1")
-"""Of the format, as options and headers here call them."""
+"""Versions of the format, with the names that options and `Header.version` use."""
 VERSION_LINE = b"ds-1.0\n"
 """First bytes of a ds-1.0 file."""
 VERSION_MARK = b"ds-"
 """First bytes of every versioned file."""
 MAX_VERSION_SIZE = 64
-"""Bytes within which a version line must end."""
+"""Maximum bytes of a version line."""
 MAX_HEADER_SIZE = 1 << 28
-"""Bytes within which the header line must end."""
+"""Maximum bytes of the header line."""
 MAX_DIMS = 64
-"""Dimensions of a variable: as many as NumPy allows."""
+"""Maximum number of dimensions of a variable, the same as in NumPy."""
 MAX_VALUES = sys.maxsize // 16
-"""Values of the largest array that NumPy can make of any type. It counts so even where a dimension has the size 0."""
+"""Maximum number of values of an array of any type in NumPy. NumPy ignores dimensions of size 0 when it checks this."""
 ALIGNMENT = 64
 """Bytes: the body and large variables start at a multiple of this. A reader accepts any offset."""
 LARGE_SIZE = 4096
-"""Bytes from which on a variable is large; a smaller one starts at a multiple of its item size."""
+"""Minimum bytes of a large variable. Smaller ones start at a multiple of their item size."""
 DTYPES = ".dtypes"
 """Property of a variable, and of the entry `"."`: attribute key → name of its dtype, or [name, *shape] of an array.
 
-Not part of the reference's format, whose readers keep and ignore unknown properties."""
+An extension of this package. Readers of ds-format keep and ignore unknown properties."""
 WRITER = ".writer"
-"""Property of the entry `"."` that this package puts into files of the 2.0.1 layout, to tell them from those of
-ds-format 2.0.1 with its faults."""
+"""Property of the entry `"."` in files of the 2.0.1 layout that this package writes.
+
+It distinguishes them from files of ds-format 2.0.1, which have errors (see `legacy`)."""
 PRIVATE = frozenset({".offset", ".len", ".endian", ".missing", ".dsize", WRITER})
-"""Properties that say where and how a variable is stored; the others belong to the metadata of the dataset."""
+"""Properties that describe the storage of a variable. All others belong to the metadata of the dataset."""
 Entry = dict[str, Any]
 
 
 class VarHeader(NamedTuple):
-    """Where one variable lies in the body, and how to read it."""
+    """The position of one variable in the body, and its storage."""
 
     type: Type | None
-    """`.type`; None only without data."""
+    """`.type`; None only if the variable does not have data."""
     size: tuple[int, ...] | None
-    """`.size`: the shape; None: the variable has no data."""
+    """`.size`: the shape; None if the variable does not have data."""
     offset: int = 0
-    """`.offset`: bytes from the start of the body to its first byte, of the mask if there is one."""
+    """`.offset`: bytes from the start of the body to the mask, or to the values if there is no mask."""
     length: int = 0
-    """`.len`: bytes used, mask and string lengths included. Never used to find data: some writers get it wrong."""
+    """`.len`: bytes used, mask and string lengths included. Data are located without it, since it may be wrong."""
     big: bool = True
-    """`.endian` is `b`: byte order of values and of string lengths, never of bits."""
+    """`.endian` is `b`: the byte order of values and of string lengths. It does not apply to bits."""
     missing: bool = False
-    """`.missing`: a mask of one bit per value comes first."""
+    """`.missing`: the values follow a mask of one bit per value."""
 
 
 def variable(entry: Any, version: str = "1.0") -> VarHeader:
@@ -80,7 +81,7 @@ def variable(entry: Any, version: str = "1.0") -> VarHeader:
     Raises
     ------
     FormatError
-        If a property has a value that the format does not allow; the message names it.
+        If a property has a value that the format does not allow. The message names the property.
     """
     if type(entry) is not dict:
         raise FormatError(f"found {kind_of(entry)}, expected an object")
@@ -120,40 +121,43 @@ def variable(entry: Any, version: str = "1.0") -> VarHeader:
 
 
 def _check_counts(size: list[Any]) -> None:
-    """Check a `.size` that has a 0, whose variable every file has enough bytes for, or something worse."""
+    """Check a `.size` with a count that is 0 or invalid.
+
+    A variable without values fits into any file, so its other counts are limited here.
+    """
     for count in size:
         if type(count) is not int or count < 0:
             raise wrong(".size", size, "integers of 0 or more")
     if math.prod(count for count in size if count) > MAX_VALUES:
-        raise wrong(".size", size, f"integers whose product, but for 0, is at most {MAX_VALUES}")
+        raise wrong(".size", size, f"integers whose product, without zeros, is at most {MAX_VALUES}")
 
 
 def _sized_type(name: Any, entry: Entry, version: str) -> Type:
-    """Return a type of the 2.0.1 format, which gives the bits of numbers apart from their kind."""
+    """Return a type of the 2.0.1 format, which stores the number of bits in a property of its own."""
     if version == "2.0.1" and name in ("float", "int", "uint"):
         bits = entry.get(".dsize")
-        found = f"{name}{bits}"
-        if found == FLOAT16.name:
+        full_name = f"{name}{bits}"
+        if full_name == FLOAT16.name:
             return FLOAT16
-        if type(bits) is int and found in TYPES:
-            return TYPES[found]
-        raise wrong(".dsize", bits, f"the bits of a known {name}")
+        if type(bits) is int and full_name in TYPES:
+            return TYPES[full_name]
+        raise wrong(".dsize", bits, f"the number of bits of a supported {name}")
     raise wrong(".type", name, "a type of the format")
 
 
 def check_dims(dims: Any, shape: tuple[int, ...] | None) -> None:
-    """Raise a FormatError if `.dims` are no names, or not as many as dimensions (None: not known)."""
+    """Raise a FormatError if `.dims` is not a list of names, one for each dimension of `shape`, if this is given."""
     if type(dims) is not list:
         raise wrong(".dims", dims, "a list of names")
     for dim in dims:
         if type(dim) is not str:
             raise wrong(".dims", dims, "a list of names")
     if shape is not None and len(dims) != len(shape):
-        raise FormatError(f".dims: found {len(dims)} names, expected {len(shape)} as .size has")
+        raise FormatError(f".dims: found {len(dims)} names, expected {len(shape)} as in .size")
 
 
 def wrong(field: str, found: Any, expected: str) -> FormatError:
-    """Return the error that says what a field holds, cut if it is long, and what it should."""
+    """Return an error with the name of a field, its value, shortened if it is long, and the expected value."""
     try:
         text = json.dumps(found)
     except RecursionError:
@@ -162,13 +166,13 @@ def wrong(field: str, found: Any, expected: str) -> FormatError:
 
 
 def kind_of(value: Any) -> str:
-    """Return what JSON calls a value."""
+    """Return the JSON type of a value, with its article."""
     kinds = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     return kinds.get(type(value), "a number")
 
 
 def properties(var: VarHeader, version: str) -> Entry:
-    """Return the properties of a variable as a header has them: all of them, which the oldest readers need."""
+    """Return all properties of a variable for a header, defaults included, because the oldest readers need them."""
     ds_type, size, offset, length, big, missing = var
     entry: Entry = {
         ".size": None if size is None else list(size),
@@ -188,21 +192,21 @@ def properties(var: VarHeader, version: str) -> Entry:
 
 
 DEPTH = 100
-"""Lists and objects inside of one another, in an attribute."""
+"""Maximum number of nested lists and objects in an attribute."""
 TOO_DEEP = f"nested too deeply: more than {DEPTH} lists and objects are inside of one another"
 CONTAINERS = frozenset({list, tuple, dict})
 
 
 def is_too_deep(value: Any, more: int = 0) -> bool:
-    """Return whether lists, tuples and dictionaries are more than `DEPTH` inside of one another, or contain themselves.
+    """Return whether lists, tuples and dictionaries are nested more than `DEPTH` levels, or contain themselves.
 
-    What is shared is looked at once for each depth in which it is.
+    A shared object is visited once per level at which it occurs.
 
     Parameters
     ----------
     value : object
     more : int
-        How many are around attributes.
+        Levels allowed in addition, for the containers around attributes.
     """
     level = [value] if type(value) in CONTAINERS else []
     for _ in range(DEPTH + more):

@@ -1,6 +1,6 @@
-"""Where the bytes of a variable lie in the body. Every check that header and file size alone decide is here.
+"""Positions of the bytes of a variable in the body, with all checks that need only header and file size.
 
-All numbers are Python integers, which cannot overflow. Code that holds a `Layout` may trust it.
+All numbers are Python integers, which cannot overflow. You may trust a `Layout`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from .header import VarHeader
 
 
 def check_numbers(var: VarHeader, body_size: int) -> None:
-    """Check that numbers without a mask lie inside of the body.
+    """Check that numbers without a mask are within the body.
 
     Raises
     ------
     TruncatedError
-        If they need bytes beyond the end of the file.
+        If they need bytes after the end of the file.
     """
     if var.size is not None and var.type is not None:
         end = var.offset + math.prod(var.size) * var.type.size
@@ -30,25 +30,25 @@ def check_numbers(var: VarHeader, body_size: int) -> None:
 
 
 class Layout(NamedTuple):
-    """Where one variable lies. All but `n` are bytes, counted from the start of the body."""
+    """The position of one variable. All fields except `n` are bytes from the start of the body."""
 
     n: int
-    """Values, missing ones included."""
+    """Number of values, missing ones included."""
     start: int
-    """Of the mask, or of the values if there is no mask."""
+    """Start of the mask, or of the values if there is no mask."""
     values: int
-    """Of what follows the mask: values, bits, or the lengths of strings."""
+    """Start of the values, bits, or lengths of strings, which follow the mask."""
     end: int
-    """Of the body: nothing of the variable lies behind it."""
+    """End of the body, and so the maximum end of the variable."""
 
     @property
-    def room(self) -> int:
-        """Bytes that values, bits, or lengths and strings may take."""
+    def available(self) -> int:
+        """Maximum bytes of values, bits, or lengths and strings."""
         return self.end - self.values
 
 
 def locate(var: VarHeader, body_size: int) -> Layout:
-    """Find mask and values of a variable that has data.
+    """Compute the positions of mask and values of a variable that has data.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def locate(var: VarHeader, body_size: int) -> Layout:
     Raises
     ------
     TruncatedError
-        If the variable needs bytes beyond the end of the file. With a mask, or for strings, this is the least that they
-        need; `values_size` checks again when their number is known.
+        If the variable needs bytes after the end of the file. With a mask, or for strings, only their minimum size is
+        checked. `values_size` checks again once the number of present values is known.
     """
     if var.size is None or var.type is None:
         raise FormatError(".size: found null, expected a variable with data")
@@ -70,29 +70,29 @@ def locate(var: VarHeader, body_size: int) -> Layout:
         return Layout(0, 0, 0, 0)
     mask_size = (n + 7) // 8 if var.missing else 0
     layout = Layout(n, var.offset, var.offset + mask_size, body_size)
-    if layout.room < 0:
+    if layout.available < 0:
         raise TruncatedError(
             f"{'mask' if var.missing else 'data'} of {mask_size} bytes at .offset {var.offset} "
             f"go beyond the {body_size} bytes of the body"
         )
     if not var.missing:
-        values_size(var, n, layout.room)
+        values_size(var, n, layout.available)
     return layout
 
 
-def values_size(var: VarHeader, n: int, room: int) -> int:
+def values_size(var: VarHeader, n: int, available: int) -> int:
     """Return the bytes that `n` present values take: values, bits, or lengths of strings.
 
     Raises
     ------
     TruncatedError
-        If they are more than `room` bytes.
+        If they are more than `available` bytes.
     """
     bits = var.type.bits if var.type else 0
     size = (n * bits + 7) // 8
-    if size > room:
+    if size > available:
         raise TruncatedError(
             f".size {list(var.size or ())}: {n} values need {size} bytes at .offset {var.offset}, "
-            f"but the file has {max(room, 0)}"
+            f"but the file has {max(available, 0)}"
         )
     return size

@@ -1,9 +1,9 @@
-"""Files whose bytes are all there, but which older writers described wrongly.
+"""Complete files with a wrong header, from older writers.
 
-ds-format 3.0 to 5.0 counts some strings too long in `.len`, so that the offsets of all later variables are too large;
-2.0.1 counts byte strings too short, the lengths of non-ASCII text in characters, and stores the Python notation of
-byte strings in object arrays. What can be recognised for sure is read as it was meant; where that takes more than a
-look at the variable itself, with a warning.
+ds-format 3.0 to 5.0 writes a too large `.len` for some strings, so that the offsets of all later variables are too
+large. ds-format 2.0.1 writes a too small `.len` for byte strings, and counts lengths of non-ASCII text in characters.
+It stores byte strings of object arrays in Python's notation. Such files are read correctly if the error can be
+recognised with certainty. A warning is given if this needs more than the variable itself.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ BYTES_LITERAL = re.compile(rb"""b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*\"""", re.DO
 
 
 def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> dict[str, VarHeader]:
-    """Return the variables with offsets that are right.
+    """Return the variables with correct offsets.
 
-    They differ from those given only if the offsets are the running sum of `.len`, this sum is not the size of the
-    body, and walking along the true lengths ends exactly at the end of the file.
+    They differ from the given ones only if three conditions are met. The given offsets are the running sum of `.len`.
+    Their total is not the size of the body. The sum of the true lengths is exactly the size of the body.
 
     Parameters
     ----------
@@ -50,18 +50,21 @@ def true_offsets(variables: dict[str, VarHeader], body: Body, version: str) -> d
         total += var.length
     if total == body.size:
         return variables
-    walked: dict[str, VarHeader] = {}
+    corrected: dict[str, VarHeader] = {}
     offset = 0
     try:
         for key, var in variables.items():
-            walked[key] = var._replace(offset=offset)
-            offset += _true_length(walked[key], body, version)
+            corrected[key] = var._replace(offset=offset)
+            offset += _true_length(corrected[key], body, version)
     except DsError:
         return variables
-    if offset != body.size or walked == variables:
+    if offset != body.size or corrected == variables:
         return variables
-    warnings.warn("offsets in the header are wrong, as older writers make them; read by the true lengths", stacklevel=2)
-    return walked
+    warnings.warn(
+        "offsets in the header are wrong, as in files of older writers; variables are read by their true lengths",
+        stacklevel=2,
+    )
+    return corrected
 
 
 def _true_length(var: VarHeader, body: Body, version: str) -> int:
@@ -73,11 +76,11 @@ def _true_length(var: VarHeader, body: Body, version: str) -> int:
 
 
 def warn_of_masks(variables: dict[str, VarHeader], body: Body) -> None:
-    """Warn if masks of a 2.0.1 file may stand with the wrong variables.
+    """Warn if masks of a 2.0.1 file may be stored with the wrong variables.
 
-    ds-format 2.0.1 stores with each variable the mask of the one before it, with the first that of the last, and writes
-    no file where a variable with a mask follows one without. Whether a file is such a one shows in `.len`, which
-    counts the values that the right mask leaves. Nothing is wrong where both masks are the same.
+    ds-format 2.0.1 stores each variable with the mask of the previous one, and the first variable with the mask of the
+    last one. It cannot write a variable with a mask after one without. `.len` shows whether a file has this error,
+    because it counts the values that are present in the correct mask. If both masks are equal, nothing is wrong.
     """
     ring = [(key, var) for key, var in variables.items() if var.type and var.size is not None and 0 not in var.size]
     moved = []
@@ -96,25 +99,26 @@ def warn_of_masks(variables: dict[str, VarHeader], body: Body) -> None:
         names = ", ".join(map(unescape, moved[:5])) + ("" if len(moved) <= 5 else f" and {len(moved) - 5} more")
         warnings.warn(
             on_one_line(
-                f"the masks of {names} may be those of other variables, as ds-format 2.0.1 mixes them up: values may "
-                "be missing elsewhere"
+                f"the masks of {names} may be those of other variables, because ds-format 2.0.1 confuses them: other "
+                "values may be missing"
             ),
             stacklevel=3,
         )
 
 
-def _mask(place: VarHeader, var: VarHeader, body: Body) -> NDArray[np.bool_]:
-    """Return what is stored with one variable as the mask of another, (n,)."""
+def _mask(stored_with: VarHeader, var: VarHeader, body: Body) -> NDArray[np.bool_]:
+    """Return the mask of a variable that is stored with another one, as (n,) flags."""
     n = math.prod(var.size or ())
     flags = np.zeros(n, np.bool_)
-    if place.offset + (n + 7) // 8 > body.size:
-        raise FormatError(f".offset: found {place.offset}, expected room for a mask of {n} values")
-    unpack_bits(body.read(place.offset, (n + 7) // 8), flags.view(np.uint8))
+    offset = stored_with.offset
+    if offset + (n + 7) // 8 > body.size:
+        raise FormatError(f".offset: found {offset}, expected space for a mask of {n} values")
+    unpack_bits(body.read(offset, (n + 7) // 8), flags.view(np.uint8))
     return flags
 
 
 def _is_right(var: VarHeader, mask: NDArray[np.bool_], before: VarHeader) -> bool:
-    """Return whether `.len` agrees with the mask of a variable, where that of the one before it is stored with it."""
+    """Return whether `.len` agrees with the mask of a variable, if the stored mask is that of the one before it."""
     if var.type is None or var.type.is_string:
         return True
     present = mask.size - int(np.count_nonzero(mask))
@@ -122,12 +126,12 @@ def _is_right(var: VarHeader, mask: NDArray[np.bool_], before: VarHeader) -> boo
 
 
 def check_mask(var: VarHeader, body: Body) -> None:
-    """Refuse a variable of a 2.0.1 file whose mask is visibly that of another one.
+    """Check that the mask of a variable of a 2.0.1 file can be its own.
 
     Raises
     ------
     FormatError
-        If the values that the mask leaves do not take the bytes that `.len` says.
+        If `.len` differs from the bytes of the mask and of the values that are present in it.
     """
     if not var.missing or var.type is None or var.size is None or var.type.is_string or 0 in var.size:
         return
@@ -137,7 +141,7 @@ def check_mask(var: VarHeader, body: Body) -> None:
 
 
 def decode_strings(var: VarHeader, body: Body, strings: bool) -> Any:
-    """Decode the strings of a 2.0.1 file, as `decode` does for all others."""
+    """Decode strings of a 2.0.1 file, with the result of `decode`."""
     if var.type is None or var.size is None or 0 in var.size:
         return decode(var, body, strings)
     stored = _StoredStrings(var, body)
@@ -159,31 +163,31 @@ class _StoredStrings:
     size : int
         Bytes in the body, mask and lengths included.
     flags : (n,) bool
-        Which values are missing.
+        Whether each value is missing.
     values : (m,) object or None
-        The strings that are present; None if lengths and bytes agree, so that nothing is to be repaired.
+        The present strings, corrected; None if their lengths and bytes agree.
     """
 
     def __init__(self, var: VarHeader, body: Body):
-        place = locate(var, body.size)
-        self.flags = np.zeros(place.n, np.bool_)
+        layout = locate(var, body.size)
+        self.flags = np.zeros(layout.n, np.bool_)
         if var.missing:
-            unpack_bits(body.read(place.start, place.values - place.start), self.flags.view(np.uint8))
+            unpack_bits(body.read(layout.start, layout.values - layout.start), self.flags.view(np.uint8))
         n_missing = int(np.count_nonzero(self.flags))
-        present = place.n - n_missing
-        data = place.values + 8 * present
-        if data > place.end:
+        present = layout.n - n_missing
+        data = layout.values + 8 * present
+        if data > layout.end:
             raise FormatError(f".size: {present} lengths of strings go beyond the end of the file")
         order = ">" if var.big else "<"
-        lengths = np.frombuffer(body.read(place.values, 8 * present), f"{order}u8").astype(object)
+        lengths = np.frombuffer(body.read(layout.values, 8 * present), f"{order}u8").astype(object)
         total = sum(lengths)
         self.values: NDArray[Any] | None = None
-        self.size = data - place.start + total
+        self.size = data - layout.start + total
         is_right = var.length in (present, self.size)
-        stored = total if is_right else var.length - 2 * n_missing - (data - place.start)
-        if stored == total or not 0 <= stored <= place.end - data:
+        stored = total if is_right else var.length - 2 * n_missing - (data - layout.start)
+        if stored == total or not 0 <= stored <= layout.end - data:
             return
-        self.size = data - place.start + stored
+        self.size = data - layout.start + stored
         raw = bytes(body.read(data, stored))
         if var.type is not None and var.type.name == "unicode":
             self.values = _cut_text(raw, lengths)
@@ -193,7 +197,7 @@ class _StoredStrings:
 
 
 def _cut_text(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
-    """Cut text by lengths in characters."""
+    """Split text into strings by their lengths in characters."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -208,7 +212,7 @@ def _cut_text(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_older(first: bytes) -> bool:
-    """Return whether a file that begins with some bytes has the layout 2.0.1: a line of JSON with places of variables.
+    """Return whether a file with these first bytes has the layout 2.0.1: a line of JSON with an `.offset`.
 
     Examples
     --------
@@ -220,14 +224,14 @@ def is_older(first: bytes) -> bool:
 
 
 def _evaluate_literals(raw: bytes, lengths: NDArray[Any]) -> NDArray[Any]:
-    """Read the Python notation of byte strings, each of a known length."""
+    """Evaluate byte strings in Python's notation, and compare their lengths."""
     out, start = np.empty(len(lengths), object), 0
     for i, length in enumerate(lengths):
         match = BYTES_LITERAL.match(raw, start)
         value = ast.literal_eval(match[0].decode("latin-1")) if match else b""
         if match is None or len(value) != length:
-            raise FormatError(f"string {i}: found other bytes than its length of {length} says")
+            raise FormatError(f"string {i}: its bytes do not match its length of {length}")
         out[i], start = value, match.end()
     if start != len(raw):
-        raise FormatError(f"found {len(raw) - start} bytes more than the strings have")
+        raise FormatError(f"found {len(raw) - start} bytes after the last string")
     return out

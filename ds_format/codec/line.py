@@ -1,4 +1,7 @@
-"""Version line and JSON line ↔ what they say of each variable."""
+"""Version line and JSON line ↔ entries of all variables, and attributes of the dataset.
+
+`parse` calls the kernel for usual headers, and `parse_any` for all others.
+"""
 
 import functools
 import json
@@ -31,76 +34,76 @@ from .header import (
     variable,
 )
 
-KNOWN = tuple(TYPES.values())
-"""The types of ds-1.0, by the numbers that kernels know them by."""
-NUMBERS = {ds_type.name: number for number, ds_type in enumerate(KNOWN)}
+TYPES_BY_NUMBER = tuple(TYPES.values())
+"""The types of ds-1.0, by their numbers in kernels."""
+NUMBERS = {ds_type.name: number for number, ds_type in enumerate(TYPES_BY_NUMBER)}
 REMEMBERED_SIZE = 16 * 1024
-"""Bytes of the longest header that is remembered."""
+"""Maximum bytes of a header that is remembered."""
 FLAT = frozenset({str, int, float, bool, type(None)})
 BACKSLASH = "\\"
 LONGEST_TOKEN = 8
-"""Characters in which JSON that is cut goes wrong: those of an escape or a literal, and one before."""
+"""Maximum distance, in characters, from an error to the end of truncated JSON: an escape or literal, and one before."""
 SPACED_COLON = r"[ \t\r]:"
 
 
 class Described(NamedTuple):
-    """What a header says of one variable."""
+    """The entry of one variable in a header."""
 
     var: VarHeader | None
-    """None if a property is wrong."""
+    """None if a property is invalid."""
     error: str
-    """Which one, and how."""
+    """The message about the invalid property."""
     meta: Entry
-    """What the metadata of a dataset keep: attributes, `.dims`, `.size`, `.type`, and properties unknown here."""
+    """The part that belongs to the metadata of a dataset: attributes, `.dims`, `.size`, `.type`, unknown properties."""
     is_flat: bool
-    """Whether nothing in `meta` but `.dims` and `.size` could be changed in place."""
+    """Whether only `.dims` and `.size` in `meta` have mutable values."""
 
 
 class Header(NamedTuple):
-    """What the first bytes of a file say. Headers are shared: nothing in them may be changed."""
+    """The content of a header. Headers are shared: do not change anything in them."""
 
     version: str
     """`1.0` or `2.0.1`."""
     body: int
-    """Where the body starts, in bytes from the start of the file."""
+    """Start of the body, in bytes from the start of the file."""
     is_own: bool
-    """Whether this package wrote the file, as those of the 2.0.1 layout tell."""
+    """Whether this package wrote the file. Only the 2.0.1 layout has a property for this; otherwise False."""
     keys: tuple[str, ...]
-    """Of all variables, as in a dataset, in the order of the file."""
+    """Keys of all variables in a dataset, in the order of the file."""
     variables: Mapping[str, Described]
-    """By these keys."""
+    """Entries by these keys."""
     compiled: Compiled | None
-    """The same for kernels; None: the header is not of the usual kind."""
+    """The same for kernels; None for an unusual header."""
     is_doubtful: bool
-    """Whether some older writer gets the `.len` of a variable wrong, and with it the offsets of all behind it."""
+    """Whether an older writer may have stored a wrong `.len` for a variable, and so wrong offsets for all after it."""
     may_be_packed: bool
-    """Whether a variable may be one of those that are unpacked by default; see `packing.is_unpacked_by`."""
+    """Whether a variable may be unpacked by default; see `packing.is_unpacked_by`."""
     has_dtypes: bool
     """Whether the metadata may have `.dtypes`."""
 
 
-class _Compiled(dict[str, Described]):
-    """Key → what the kernel has found of a variable: filled as variables are asked for."""
+class _CompiledVariables(dict[str, Described]):
+    """Key → entry of a variable in a header that a kernel has parsed. Entries are made on first access."""
 
-    def __init__(self, found: Compiled):
-        self._found = found
-        self._places: dict[str, int] = {}
+    def __init__(self, compiled: Compiled):
+        self._compiled = compiled
+        self._positions: dict[str, int] = {}
 
     def __missing__(self, key: str) -> Described:
-        if not self._places:
-            self._places = {name: i for i, name in enumerate(self._found.keys)}
-        which, size, offset, length, big, missing = self._found.variable(self._places[key])
-        var = VarHeader(KNOWN[which] if which >= 0 else None, size, offset, length, big, missing)
+        if not self._positions:
+            self._positions = {name: i for i, name in enumerate(self._compiled.keys)}
+        number, size, offset, length, big, missing = self._compiled.variable(self._positions[key])
+        var = VarHeader(TYPES_BY_NUMBER[number] if number >= 0 else None, size, offset, length, big, missing)
         described = self[key] = Described(var, "", {}, False)
         return described
 
 
-# The scanner behind `json.loads`, without its search for white space on both sides.
+# The scanner of `json.loads`, without its search for white space at both ends.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _make_encoder() -> Callable[[Any], str]:
-    """Make once what `json.dumps` makes anew for each call."""
+    """Return an encoder that is made once. `json.dumps` makes one for each call."""
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return json.JSONEncoder(check_circular=False).encode
@@ -112,19 +115,19 @@ _encode = _make_encoder()
 
 
 def find_end(data: bytes | bytearray, whole: bool) -> int:
-    """Return where the header line ends, or -1 if more bytes are needed to tell.
+    """Return the position of the end of the header line, or -1 if more bytes are needed to find it.
 
     Parameters
     ----------
     data : bytes or bytearray
         The first bytes of a file.
     whole : bool
-        Whether these are all bytes of the file: a header line without LF ends with it.
+        Whether `data` has all bytes of the file. A header line without LF ends with the file.
 
     Raises
     ------
     FormatError, VersionError
-        If these are not the first bytes of a ds file, or the line ends nowhere within `MAX_HEADER_SIZE`.
+        If these are not the first bytes of a ds file, or the line is longer than `MAX_HEADER_SIZE`.
     """
     end = data.find(b"\n", len(VERSION_LINE) if data.startswith(VERSION_LINE) else _start(data))
     if end < 0:
@@ -136,7 +139,7 @@ def find_end(data: bytes | bytearray, whole: bool) -> int:
 
 
 def _start(data: bytes | bytearray) -> int:
-    """Return where a header line starts that is not behind the version line."""
+    """Return the start of a header line in a file that does not begin with the version line."""
     if data[:MAX_VERSION_SIZE].lstrip(b" \t\r\n").startswith(b"{"):
         return data.index(b"{")
     if not data:
@@ -152,45 +155,47 @@ def _start(data: bytes | bytearray) -> int:
 
 
 PARSER = Parser(NUMBERS)
-"""Reads headers of the usual kind; where it returns None, `interpreted` does what is to be done."""
-compiled = PARSER.parse
+"""Parses usual headers. It returns None for others, which `parse_any` parses or rejects."""
+parse_usual = PARSER.parse
 
 
-def decompiled(found: Compiled) -> Header:
-    """Return what the kernel has found in a header."""
-    doubtful, packed, dtypes = found.is_doubtful, found.may_be_packed, found.has_dtypes
-    return Header("1.0", found.body, False, found.keys, _Compiled(found), found, doubtful, packed, dtypes)
+def header_of(compiled: Compiled) -> Header:
+    """Return the header that a kernel has parsed."""
+    doubtful, packed, dtypes = compiled.is_doubtful, compiled.may_be_packed, compiled.has_dtypes
+    variables = _CompiledVariables(compiled)
+    return Header("1.0", compiled.body, False, compiled.keys, variables, compiled, doubtful, packed, dtypes)
 
 
 def parse(data: bytes | bytearray, end: int, keys: Collection[str] | None = None) -> tuple[Header, dict[str, Entry]]:
-    """Read the header from the first bytes of a file, up to the LF at `end` as `find_end` returned it.
+    """Parse the header in the first bytes of a file.
 
     Parameters
     ----------
     data : bytes or bytearray
     end : int
+        End of the header line, the result of `find_end`.
     keys : collection of str, optional
-        Of which variables to return the metadata, besides those of the dataset; all by default.
+        Variables whose metadata to return, in addition to the metadata of the dataset. Default: all variables.
 
     Returns
     -------
     Header
     dict
-        The metadata of a dataset, with plain JSON values. Nobody else holds them.
+        The metadata of a dataset, with plain JSON values. They are not shared, so you may change them.
 
     Raises
     ------
     FormatError
-        If the line is not a JSON object of the form the format wants.
+        If the line is not a JSON object with the structure of a header.
     """
-    found = compiled(data, keys)
-    return interpreted(data, end, keys) if found is None else (decompiled(found[0]), found[1])
+    parsed = parse_usual(data, keys)
+    return parse_any(data, end, keys) if parsed is None else (header_of(parsed[0]), parsed[1])
 
 
-def interpreted(
+def parse_any(
     data: bytes | bytearray, end: int, keys: Collection[str] | None = None
 ) -> tuple[Header, dict[str, Entry]]:
-    """Do what `parse` does with a header of any kind."""
+    """Parse a header like `parse`, but without the kernel, which supports usual headers only."""
     line = bytes(data[:end])
     header, attributes = (_parse_once if end <= REMEMBERED_SIZE else _parse)(line, end >= len(data))
     meta = {key: _metadata(header.variables[key]) for key in header.keys if keys is None or key in keys}
@@ -199,9 +204,9 @@ def interpreted(
 
 
 def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
-    """Read a header of any kind, or tell what is wrong with it; also return the attributes of the dataset.
+    """Parse a header without the kernel; also return the attributes of the dataset. An error names the fault.
 
-    `is_last`: the file ends with the line.
+    `is_last`: whether the file ends with the line.
     """
     versioned = line.startswith(VERSION_LINE)
     start = len(VERSION_LINE) if versioned else _start(line)
@@ -216,7 +221,7 @@ def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
         text, entries, stop = _scan_spaced(text, line if is_last else b"")
     except RecursionError:
         raise FormatError(f"header: {TOO_DEEP}") from None
-    except ValueError as error:  # an integer of more digits than Python converts
+    except ValueError as error:  # an integer with more digits than Python converts
         raise FormatError(f"header: {error}") from None
     if type(entries) is not dict:
         raise FormatError(f"header: found {kind_of(entries)}, expected an object")
@@ -242,7 +247,7 @@ def _parse(line: bytes, is_last: bool) -> tuple[Header, Entry]:
 
 
 _parse_once = functools.lru_cache(maxsize=8)(_parse)
-"""Files written by one program tend to have one header. The last few small ones are remembered."""
+"""Files written by the same program often have the same header. The last eight small ones are remembered."""
 
 
 def _cut(line: bytes | bytearray) -> TruncatedError:
@@ -250,9 +255,9 @@ def _cut(line: bytes | bytearray) -> TruncatedError:
 
 
 def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
-    """Scan a header line that may begin with white space, or tell what is wrong with it.
+    """Scan a header line that may begin with white space. An error names the fault.
 
-    `last`: the line, if the file ends with it.
+    `last`: the line if the file ends with it, else empty.
     """
     text = text.strip(" \t\r")
     try:
@@ -277,8 +282,8 @@ def _scan_spaced(text: str, last: bytes) -> tuple[str, Any, int]:
 def _check_keys(text: str, entries: Entry) -> None:
     """Raise if a JSON object has a key twice, and remove variables with reserved names.
 
-    Each key of the text is followed by a colon, and most by `":`; where there are as many of these as keys came out,
-    none can have got lost. Strings with colons only mean that a slower test has to decide.
+    A colon follows each key in the text, and `":` follows most keys. If their number equals the number of parsed keys,
+    no key was overwritten. If strings contain colons, the numbers differ, and a slower check decides.
     """
     n = len(entries)
     reserved = []
@@ -306,12 +311,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> Entry:
 
 
 def _renamed(entry: Any, version: str) -> Any:
-    r"""Give names that begin with `\` the keys of a dataset: in 2.0.1 they are not escaped, in 1.0 not always.
+    r"""Convert names that begin with `\` to keys of a dataset: 2.0.1 does not escape them, and 1.0 not always.
 
     Raises
     ------
     FormatError
-        If two names are the same.
+        If two names are equal.
     """
     if type(entry) is not dict:
         return entry
@@ -326,7 +331,7 @@ def _renamed(entry: Any, version: str) -> Any:
 
 
 def describe(entry: Any, version: str) -> Described:
-    """Read the entry of one variable, and keep what can be kept of a damaged one."""
+    """Read the entry of one variable. For an invalid entry, return an error and the valid part of the metadata."""
     meta: Entry = {}
     is_flat = True
     deep = ""
@@ -369,14 +374,14 @@ def _may_be_packed(meta: Entry) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    """Return a JSON value that shares nothing with another that could be changed."""
+    """Return a deep copy of a JSON value."""
     if type(value) is dict:
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if type(value) is list else value
 
 
 def _metadata(described: Described) -> Entry:
-    """Return the metadata of one variable, for somebody to keep and change."""
+    """Return a copy of the metadata of one variable, which the caller may change."""
     if not described.is_flat:
         meta: Entry = _copied(described.meta)
         return meta
@@ -390,7 +395,7 @@ def _metadata(described: Described) -> Entry:
     return meta
 
 
-def build(entries: Entry, attributes: Entry, version: str = "1.0", room: int = 0) -> bytes:
+def build(entries: Entry, attributes: Entry, version: str = "1.0", padded_size: int = 0) -> bytes:
     """Return version line and header line, padded with spaces so that the body starts at a multiple of `ALIGNMENT`.
 
     Parameters
@@ -401,64 +406,64 @@ def build(entries: Entry, attributes: Entry, version: str = "1.0", room: int = 0
         Attributes of the dataset.
     version : str
         `1.0`, or `2.0.1`, whose names are not escaped.
-    room : int
-        Bytes to fill, a multiple of `ALIGNMENT`; 0: as few as will do.
+    padded_size : int
+        Bytes of the result, a multiple of `ALIGNMENT`; 0: as few as possible.
 
     Raises
     ------
     ValueError
-        If the header does not fit `room`.
+        If the header is larger than `padded_size`.
     """
     lead = VERSION_LINE
     if version == "2.0.1":
         lead, attributes = b"", {**attributes, WRITER: "ds_format"}
     text = _encode({**entries, ".": attributes}).encode()
     size = len(lead) + len(text) + 1
-    padded = room or size + -size % ALIGNMENT
+    padded = padded_size or size + -size % ALIGNMENT
     if size > padded:
-        raise ValueError(f"a header of {size} bytes does not fit {room} bytes")
+        raise ValueError(f"a header of {size} bytes does not fit into {padded_size} bytes")
     return lead + text + b" " * (padded - size) + b"\n"
 
 
 class HeaderLine:
-    """A header line that is right. What it says is made when it is asked for.
+    """A valid header line. Its content is parsed on demand.
 
     Parameters
     ----------
     data : bytes or bytearray
-        The first bytes of a file, with all of the line, which may not be changed afterwards.
+        The first bytes of a file, with the whole line. Do not change them afterwards.
 
     Raises
     ------
     FormatError, VersionError
-        As `find_end` and `parse`.
+        See `find_end` and `parse`.
     """
 
-    __slots__ = ("_data", "_found")
+    __slots__ = ("_data", "_header")
 
     def __init__(self, data: bytes | bytearray):
         self._data = data
-        found = compiled(data, ())
-        self._found = found[0] if found is not None else interpreted(data, find_end(data, whole=True), ())[0]
+        parsed = parse_usual(data, ())
+        self._header = parsed[0] if parsed is not None else parse_any(data, find_end(data, whole=True), ())[0]
 
     def text(self) -> str:
-        """Return the line as it stands, behind the version line if there is one."""
-        return self._data[: self._found.body].decode()
+        """Return the unchanged header line, after the version line if there is one."""
+        return self._data[: self._header.body].decode()
 
     def header(self) -> Header:
         """Return the header."""
-        return self._found if isinstance(self._found, Header) else decompiled(self._found)
+        return self._header if isinstance(self._header, Header) else header_of(self._header)
 
     def meta(self, typed: Callable[[Entry], Entry]) -> dict[str, Entry]:
-        """Return the metadata as `parse` does. Each call makes new ones, which the caller may change.
+        """Return the metadata, like `parse`. Each call returns new objects, which the caller may change.
 
         Parameters
         ----------
         typed : callable
-            Gives attributes their types back, in place, and returns them: `attributes.from_json`.
+            Converts attributes to their types in place, and returns them: `attributes.from_json`.
         """
-        found = compiled(self._data, None, typed)
-        if found is not None:
-            return found[1]
-        meta = interpreted(self._data, self._found.body - 1)[1]
+        parsed = parse_usual(self._data, None, typed)
+        if parsed is not None:
+            return parsed[1]
+        meta = parse_any(self._data, self._header.body - 1)[1]
         return {key: typed(entry) for key, entry in meta.items()}

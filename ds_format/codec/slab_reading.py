@@ -1,7 +1,7 @@
 """Slabs of numbers by their positions in a file, read and decoded in threads.
 
-From low to high: the chunks that a slab crosses (`ChunkTable`), these or values in one piece as an array
-(`read_chunks`, `read_run`), and what reads any slab (`slab_reader`).
+From low to high: the chunks that a slab crosses (`ChunkTable`), functions that read chunks or contiguous values into an
+array (`read_chunks`, `read_run`), and the choice between them for any slab (`slab_reader`).
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ from .filters import SPARE_SIZE, decode
 from .stored import Stored
 
 SlabReader = Callable[[], NDArray[Any]]
-"""Returns a slab, and needs no library for it: in any thread, also after the file was closed."""
+"""Returns a slab without a library, in any thread, even after the library has closed the file."""
 
 PIECE_SIZE = 1024 * 1024
-"""Bytes that a thread works on before it looks for others, about; a multiple of all sizes of values."""
+"""Approximate bytes that a thread processes at a time, a multiple of all sizes of values."""
 
-ROOM_SIZE = 128 * 1024 * 1024
-"""Bytes that all threads may have in memory together beside the array: each has a chunk twice, inflated and not."""
+MAX_MEMORY = 128 * 1024 * 1024
+"""Maximum bytes that all threads together need in addition to the array: a chunk each, encoded and decoded."""
 
 
 class ChunkTable(NamedTuple):
     """The chunks that a slab crosses."""
 
     offsets: list[int]
-    """Of each: its first byte."""
+    """Position of the first byte of each chunk in the file."""
     sizes: list[int]
-    """In bytes; 0: it was not written."""
+    """Bytes of each chunk in the file; 0 if it was not written."""
     masks: list[int]
-    """A bit for each filter that it did not go through."""
+    """For each chunk, one bit per filter that was skipped."""
     parts: NDArray[np.int64]
-    """(N, 3 * R): of each, the first value along each axis; how many; and where these belong in the slab."""
+    """(N, 3 * R): for each chunk and each axis, the first value in the chunk, the number of values, and the first
+    position in the slab."""
 
 
 def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabReader | None:
-    """Return what reads a slab in native byte order; None if it is not certain here what its values are.
+    """Return a function that reads a slab in native byte order, or None if only the library knows its values.
 
     Parameters
     ----------
     file : Body
     stored : Stored
-        With the places of its chunks, if it has any.
+        With the positions of its chunks, if it has any.
     slices : tuple of slice
-        Of step 1, one for each dimension; not empty, and within the shape.
+        One for each dimension, with step 1, not empty, and within the shape.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabRe
     Raises
     ------
     FormatError
-        If values are not inside of the file.
+        If values are outside of the file.
     """
     shape = [s.stop - s.start for s in slices]
     if stored.chunk is not None:
@@ -71,7 +72,7 @@ def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabRe
     if run is None:
         return None
     if stored.offset is None:
-        return None if stored.fill is None else lambda: read_nothing(stored, shape)
+        return None if stored.fill is None else lambda: read_fill(stored, shape)
     first, n = run
     offset = stored.offset + first * stored.dtype.itemsize
     check_run(offset, n * stored.dtype.itemsize, file.size)
@@ -79,9 +80,9 @@ def slab_reader(file: Body, stored: Stored, slices: tuple[slice, ...]) -> SlabRe
 
 
 def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> ChunkTable | None:
-    """Return the chunks that a slab crosses; None, and errors, as of `slab_reader`."""
-    known = stored.chunks
-    if known is None:
+    """Return the chunks that a slab crosses. None and errors are the same as for `slab_reader`."""
+    index = stored.chunks
+    if index is None:
         return None
     axes = stored.crossed(slices)
     numbers: NDArray[np.int64] = np.zeros(1, np.int64)
@@ -92,14 +93,14 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
         is_at_edge = (is_at_edge[:, None] | ((along + 1) * step > size)).ravel()
     offsets, sizes = np.zeros(len(numbers), np.uint64), np.zeros(len(numbers), np.uint64)
     masks = np.zeros(len(numbers), np.uint32)
-    at = np.searchsorted(known.numbers, numbers)
-    if len(known.numbers):
-        is_written = known.numbers.take(at, mode="clip") == numbers
+    at = np.searchsorted(index.numbers, numbers)
+    if len(index.numbers):
+        is_written = index.numbers.take(at, mode="clip") == numbers
         at = at[is_written]
-        offsets[is_written], sizes[is_written], masks[is_written] = known.offsets[at], known.sizes[at], known.masks[at]
-    room = np.uint64(file_size)
-    is_outside = (sizes > room) | (offsets > room - np.minimum(sizes, room))
-    # a file may have all chunks that it needs in part without filters, which their masks need not say
+        offsets[is_written], sizes[is_written], masks[is_written] = index.offsets[at], index.sizes[at], index.masks[at]
+    end = np.uint64(file_size)
+    is_outside = (sizes > end) | (offsets > end - np.minimum(sizes, end))
+    # chunks at the edge may be stored without filters, which HDF5 does not always record in their masks
     may_be_whole = is_at_edge & (masks == 0) & (sizes == stored.chunk_size) if stored.filters else False
     is_unknown = may_be_whole | (sizes > 2 * stored.chunk_size + SPARE_SIZE)
     if stored.fill is None:
@@ -112,7 +113,7 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
             starts = zip(axes, position, stored.chunk or (), strict=True)
             first = tuple([(crossed.start + int(k)) * step for crossed, k, step in starts])
             expected = f"expected it within the {file_size} bytes of the file"
-            raise TruncatedError(f"the chunk at {first} lies at {offsets[i]} and takes {sizes[i]} bytes, {expected}")
+            raise TruncatedError(f"the chunk at {first} has {sizes[i]} bytes at {offsets[i]}, {expected}")
         return None
     return ChunkTable(offsets.tolist(), sizes.tolist(), masks.tolist(), _parts(stored.chunk or (), slices, axes))
 
@@ -131,7 +132,7 @@ def _parts(chunk: tuple[int, ...], slices: tuple[slice, ...], axes: list[range])
 
 
 def run_of(stored: Stored, slices: tuple[slice, ...]) -> tuple[int, int] | None:
-    """Return first value and number of values of a slab of values in one piece; None if it is not one piece itself."""
+    """Return the first value and the number of values of a slab of contiguous values, or None if it has gaps."""
     first, n, is_whole = 0, 1, True
     inner = 1
     for s, size in zip(reversed(slices), reversed(stored.shape), strict=True):
@@ -144,9 +145,9 @@ def run_of(stored: Stored, slices: tuple[slice, ...]) -> tuple[int, int] | None:
 
 
 def check_run(offset: int, size: int, file_size: int) -> None:
-    """Refuse values in one piece that are not inside of the file."""
+    """Raise an error if contiguous values are outside of the file."""
     if offset < 0:
-        raise FormatError(f"its values lie at {offset}")
+        raise FormatError(f"its values start at {offset}")
     if offset + size > file_size:
         raise TruncatedError(f"found {file_size} bytes in the file, expected at least {offset + size}")
 
@@ -160,12 +161,12 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
     stored : Stored
     table : ChunkTable
     shape : list of int
-        Of the slab.
+        Shape of the slab.
 
     Raises
     ------
     OSError
-        As the system says.
+        If the operating system cannot read the file.
     FormatError
         If a chunk is damaged.
     """
@@ -175,13 +176,13 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
     swapped, size = not stored.dtype.isnative, stored.chunk_size
 
     def work(first: int, last: int) -> None:
-        room = np.empty(max(table.sizes[first:last]), np.uint8)
+        buffer = np.empty(max(table.sizes[first:last]), np.uint8)
         for i in range(first, last):
             n, offset, part = table.sizes[i], table.offsets[i], table.parts[i]
             if not n:
                 _fill_part(array, stored, part, rank)
                 continue
-            data = room[:n]
+            data = buffer[:n]
             try:
                 file.read_into(offset, data)
                 decoded = decode(data, stored.filters, table.masks[i], size)
@@ -192,12 +193,12 @@ def read_chunks(file: Body, stored: Stored, table: ChunkTable, shape: list[int])
             )
 
     largest = size + max(table.sizes)
-    threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(ROOM_SIZE // largest, 1))
+    threads.each(work, len(table.sizes), max(PIECE_SIZE // size, 1), max(MAX_MEMORY // largest, 1))
     return array
 
 
 def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArray[Any]:
-    """Return a slab that lies in one piece from `offset` on, in native byte order; see `read_chunks`."""
+    """Return a contiguous slab, whose first byte is at `offset`, in native byte order; see `read_chunks`."""
     array = np.empty(shape, stored.dtype)
     target = array.reshape(-1).view(np.uint8)
 
@@ -211,8 +212,8 @@ def read_run(file: Body, stored: Stored, offset: int, shape: list[int]) -> NDArr
     return array.view(stored.dtype.newbyteorder("="))
 
 
-def read_nothing(stored: Stored, shape: list[int]) -> NDArray[Any]:
-    """Return a slab without a written value."""
+def read_fill(stored: Stored, shape: list[int]) -> NDArray[Any]:
+    """Return a slab of fill values, for values that were not written."""
     array = np.empty(shape, stored.dtype.newbyteorder("="))
     array[...] = stored.fill
     return array

@@ -1,7 +1,7 @@
-"""How the numbers of a variable lie in a file: `Stored`. It holds nothing open, and can be pickled.
+"""`Stored`: the positions of the numbers of a variable in a file. It is picklable, and holds no open file.
 
-Each format makes it from a header, or from an index of chunks. From it and the body of the file, values are
-fetched (`slab_reading`), copied or compared, without the library that said where they are.
+Each format makes it from a header, or from an index of chunks. With it and the body of a file, values are read
+(`slab_reading`), copied or compared without the library that reported the positions.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from .filters import ChunkFilter
 
 MAX_COUNT = 2**62
-"""Values along an axis, and chunks that a shape may have, written or not."""
+"""Maximum number of values along an axis, and of chunks of a shape, written or not."""
 
 
 class StoredChunks(NamedTuple):
-    """Where the chunks lie that somebody wrote."""
+    """Positions of the chunks that were written."""
 
     numbers: NDArray[np.int64]
-    """(N,), in order: which chunk each is, counted through the shape in C order."""
+    """(N,), sorted: number of each chunk, counted through the shape in C order."""
     offsets: NDArray[np.uint64]
-    """(N,): of their first bytes."""
+    """(N,): position of the first byte of each chunk in the file."""
     sizes: NDArray[np.uint64]
-    """(N,): in bytes, at least 1."""
+    """(N,): bytes of each chunk in the file, at least 1."""
     masks: NDArray[np.uint32]
-    """(N,): a bit for each filter that the chunk did not go through."""
+    """(N,): for each chunk, one bit per filter that was skipped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """How the values of a variable of numbers lie in a file."""
+    """Type, shape and positions of the values of a numeric variable in a file."""
 
     dtype: np.dtype[Any]
-    """In the order of the file."""
+    """In the byte order of the file."""
     shape: tuple[int, ...]
     offset: int | None = None
-    """Of values in one piece, in bytes; None: they were not written, or are in chunks."""
+    """Position of contiguous values in bytes; None if they were not written, or are in chunks."""
     chunk: tuple[int, ...] | None = None
-    """Shape of a chunk; None: values lie in one piece."""
+    """Shape of a chunk; None if values are contiguous."""
     filters: tuple[ChunkFilter, ...] = ()
     fill: NDArray[Any] | None = None
-    """Value of what was not written, without a dimension; None: it is not known."""
+    """Fill value, of shape (), for values that were not written; None if it is unknown."""
     chunks: StoredChunks | None = None
-    """None: the index of chunks was not read yet."""
+    """None if the index of chunks was not read yet."""
 
     @property
     def size(self) -> int:
@@ -64,37 +64,38 @@ class Stored:
 
     @property
     def grid(self) -> list[int]:
-        """How many chunks the shape has along each axis, written or not."""
+        """Number of chunks along each axis, written or not."""
         return [-(-n // step) for n, step in zip(self.shape, self.chunk or (), strict=True)]
 
     def crossed(self, slices: tuple[slice, ...]) -> list[range]:
-        """Return which chunks a slab crosses, along each axis."""
+        """Return the positions of the chunks that a slab crosses along each axis, in units of chunks."""
         return [range(s.start // n, -(-s.stop // n)) for s, n in zip(slices, self.chunk or (), strict=True)]
 
-    def with_chunks(self, found: list[tuple[tuple[int, ...], int | None, int, int]]) -> Self | None:
-        """Return the same with the places of its chunks; None if the shape has more than can be counted.
+    def with_chunks(self, entries: list[tuple[tuple[int, ...], int | None, int, int]]) -> Self | None:
+        """Return a copy with the positions of its chunks, or None if the shape has more than `MAX_COUNT` chunks.
 
         Parameters
         ----------
-        found : list of (first, offset, size, mask)
-            Of each chunk, in any order: the position of its first value, where it lies, how many bytes it takes, and
-            which filters it did not go through. One without an offset or a size was not written.
+        entries : list of (first, offset, size, mask)
+            For each chunk, in any order: the position of its first value in the shape, the position of its first byte
+            in the file, its bytes in the file, and the mask of filters that were skipped. A chunk without an offset or
+            a size was not written.
 
         Raises
         ------
         FormatError
-            If a chunk is there twice. Which of both a library reads depends on how it is asked.
+            If a chunk occurs twice, since libraries do not always read the same one.
         """
-        known = {each[0]: each for each in found}
-        if len(known) != len(found):
-            first = next(each[0] for each in found if known[each[0]] is not each)
+        by_position = {each[0]: each for each in entries}
+        if len(by_position) != len(entries):
+            first = next(each[0] for each in entries if by_position[each[0]] is not each)
             raise FormatError(f"the index of chunks has the chunk at {first} twice, expected each once")
         if max(math.prod(self.grid), *self.shape) > MAX_COUNT:
             return None
-        written = [each for each in found if each[1] is not None and each[2]]
+        written = [each for each in entries if each[1] is not None and each[2]]
         firsts = np.array([each[0] for each in written], np.uint64).reshape(-1, len(self.shape))
         shape, chunk = np.array(self.shape, np.uint64), np.array(self.chunk or (), np.uint64)
-        # the index of a damaged file may have some that are none of the shape
+        # the index of a damaged file may have chunks outside of the shape
         inside = np.all((firsts < shape) & (firsts % chunk == 0), axis=1)
         if not inside.all():
             written, firsts = (
@@ -105,10 +106,10 @@ class Stored:
         for axis, n in enumerate(self.grid):
             numbers = numbers * n + (firsts[:, axis] // chunk[axis]).astype(np.int64)
         order = np.argsort(numbers)
-        places = StoredChunks(
+        chunks = StoredChunks(
             numbers[order],
             np.array([each[1] for each in written], np.uint64)[order],
             np.array([each[2] for each in written], np.uint64)[order],
             np.array([each[3] for each in written], np.uint32)[order],
         )
-        return replace(self, chunks=places)
+        return replace(self, chunks=chunks)

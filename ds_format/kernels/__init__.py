@@ -1,6 +1,6 @@
-"""Compiled loops and system calls: buffers in, buffers out. One folder for what each serves.
+"""Compiled loops and system calls: buffers in, buffers out. Each folder serves one format or purpose.
 
-files       calls of the system
+files       system calls for files
 ds          datasets and arrays of the ds format
 header      header lines of the ds format
 classic     classic NetCDF files
@@ -10,5 +10,5 @@ datadings   hashes and keys of datadings
 zds         collections of ZDS
 pickle      pickles
 hdf5        chunks of HDF5 files
-common      checksums, and declarations that several of them share
+common      checksums, and declarations that several folders share
 """

@@ -102,7 +102,7 @@ def merge_files(
         is_empty = not any(size_along(part_meta, dim) for part_meta in files.metas)
         for other, error in empty.items():
             if other != dim or is_empty:
-                modes.nothing_left(other, error)
+                modes.report_empty(other, error)
         if variables is None and new in (None, dim):
             variables = _stacked(files, dim)
         plans, meta = plan_merge(files.inputs(), dim, new, variables, jd)

@@ -1,4 +1,4 @@
-"""How variables refer to each other by the CF conventions: coordinates, bounds, and attributes that name variables."""
+"""References between variables by the CF conventions: coordinates, bounds, and attributes that name variables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 from ..base.text import escape, unescape
 
 COORDINATES = ("coordinates",)
-"""The attribute that names the coordinates of a variable, or of the dataset those of none."""
+"""The attribute of a variable that names its coordinates. As an attribute of the dataset, it names coordinates that no
+variable names."""
 
 BOUNDS = ("bounds", "climatology")
 """The attributes of a coordinate that name the variable of its bounds (CF conventions 1.11, section 7)."""
 TIME = ("units", "calendar")
 PACKING = ("scale_factor", "add_offset", "_Unsigned")
-"""Attributes of a coordinate that hold for its bounds."""
+"""Attributes of a coordinate that apply to its bounds, too, together with `TIME`."""
 REFERENCES = ("ancillary_variables", "cell_measures", "formula_terms", "grid_mapping", *COORDINATES, *BOUNDS)
 """Attributes that name variables."""
 _NAME = re.compile(r"([^\s:]+)(:?)")
@@ -25,7 +26,7 @@ EAST = {"degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degr
 
 
 def kind_of(entry: Mapping[str, Any]) -> str:
-    """Return `latitude` or `longitude` if metadata say so by units or standard name, else nothing."""
+    """Return `latitude` or `longitude` by the units or the standard name of a variable, else an empty string."""
     units, standard = str(entry.get("units", "")).lower(), entry.get("standard_name")
     if units in EAST or standard == "longitude":
         return "longitude"
@@ -33,7 +34,7 @@ def kind_of(entry: Mapping[str, Any]) -> str:
 
 
 def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iterator[str]:
-    """Yield the keys of what attributes name: in the group of the variable, and by the name alone.
+    """Yield the keys of variables that attributes name: each one in the group of the variable, and outside of it.
 
     Examples
     --------
@@ -41,8 +42,8 @@ def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iter
     (['lat', 'lon'], ['a/b', 'b'])
     """
     group = unescape(key).rpartition("/")
-    for told in map(entry.get, attributes):
-        for name in told.replace(":", " ").split() if isinstance(told, str) else ():
+    for value in map(entry.get, attributes):
+        for name in value.replace(":", " ").split() if isinstance(value, str) else ():
             if group[1]:
                 yield escape(f"{group[0]}/{name}")
             yield escape(name)
@@ -51,7 +52,7 @@ def named(key: str, entry: Mapping[Any, Any], attributes: Iterable[str]) -> Iter
 def with_parents(meta: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return metadata in which bounds have the units, calendar and packing of their coordinate.
 
-    Attributes of the bounds themselves have priority. Packing is inherited by bounds of the same type only
+    Attributes of the bounds themselves have priority. Bounds inherit packing only if their type is the same
     (CF conventions 1.12, sections 7.1 and 8.1).
 
     Examples
@@ -78,17 +79,17 @@ def with_parents(meta: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def parents_bounds(entry: Mapping[str, Any]) -> list[str]:
-    """Return the keys of the bounds that metadata of a coordinate name."""
+    """Return the keys of the bounds that a coordinate names."""
     return [escape(entry[name]) for name in BOUNDS if isinstance(entry.get(name), str)]
 
 
 def coordinates(meta: Mapping[Any, Any], dims: Mapping[Any, Iterable[str]]) -> set[Any]:
-    """Return the keys of coordinates: named like their only dimension, or by an attribute `coordinates`.
+    """Return the keys of coordinates: variables named like their only dimension, or in an attribute `coordinates`.
 
     Parameters
     ----------
     meta : mapping
-        Key → metadata of a variable; `"."` → of the dataset.
+        Key → metadata of a variable; `"."` → metadata of the dataset.
     dims : mapping
         Key → the dimensions of each variable.
     """
@@ -102,7 +103,7 @@ def coordinates(meta: Mapping[Any, Any], dims: Mapping[Any, Iterable[str]]) -> s
 def with_coordinates(
     keys: Iterable[str], meta: Mapping[str, Mapping[str, Any]], dims: Mapping[str, Iterable[str]]
 ) -> list[str]:
-    """Return the keys of variables, of their coordinates, and of the bounds of these, in the order of the file.
+    """Return the keys of variables, of their coordinates, and of the bounds of all these, in the order of `dims`.
 
     Parameters
     ----------
@@ -122,8 +123,8 @@ def with_coordinates(
     return [key for key in dims if key in found]
 
 
-def follow(meta: Mapping[str, Any], mapping: Mapping[str, str], known: Collection[str]) -> None:
-    """Give variables their new names in the attributes that name them.
+def rename_references(meta: Mapping[str, Any], mapping: Mapping[str, str], variables: Collection[str]) -> None:
+    """Update names of renamed variables in the attributes of other variables.
 
     Parameters
     ----------
@@ -131,13 +132,13 @@ def follow(meta: Mapping[str, Any], mapping: Mapping[str, str], known: Collectio
         Key → metadata of a variable, changed in place.
     mapping : mapping
         Old name → new name.
-    known : collection of str
-        Names of variables before the change: a name in a group is that of a variable of the group, if there is one.
+    variables : collection of str
+        Names of all variables before the change. In a group, a name means a variable of the group if it exists.
 
     Examples
     --------
     >>> meta = {"x": {"coordinates": "lat lon", "cell_measures": "lat: lat"}}
-    >>> follow(meta, {"lat": "latitude"}, ["lat", "lon", "x"])
+    >>> rename_references(meta, {"lat": "latitude"}, ["lat", "lon", "x"])
     >>> meta["x"]
     {'coordinates': 'latitude lon', 'cell_measures': 'lat: latitude'}
     """
@@ -146,19 +147,19 @@ def follow(meta: Mapping[str, Any], mapping: Mapping[str, str], known: Collectio
         for attribute in REFERENCES:
             value = entry.get(attribute) if isinstance(entry, Mapping) else None
             if isinstance(value, str):
-                # A word before a colon is a variable in grid_mapping only; in others it is a term or a measure.
+                # A word before a colon is a variable only in grid_mapping. In other attributes it is a term or measure.
                 are_labels = attribute != "grid_mapping"
 
-                def renamed(found: re.Match[str], group: str = group, are_labels: bool = are_labels) -> str:
-                    name, colon = found.groups()
-                    return found[0] if colon and are_labels else _renamed(name, group, mapping, known) + colon
+                def renamed(match: re.Match[str], group: str = group, are_labels: bool = are_labels) -> str:
+                    name, colon = match.groups()
+                    return match[0] if colon and are_labels else _renamed(name, group, mapping, variables) + colon
 
                 entry[attribute] = _NAME.sub(renamed, value)
 
 
-def _renamed(name: str, group: str, mapping: Mapping[str, str], known: Collection[str]) -> str:
+def _renamed(name: str, group: str, mapping: Mapping[str, str], variables: Collection[str]) -> str:
     inner = f"{group}/{name}"
-    if group and inner in known:
+    if group and inner in variables:
         new = mapping.get(inner, inner)
         return new.removeprefix(f"{group}/")
     return mapping.get(name, name)

@@ -1,6 +1,6 @@
 """Indexes: one position, range or list for each dimension of an array.
 
-Indexes of several dimensions select a grid (the outer product), also where several are lists.
+Indexes of several dimensions select a grid (the outer product), even if several of them are lists.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 Index = int | range | NDArray[np.int64]
-"""An int removes its dimension; a range, or a 1-d array of positions, keeps it. All positions are 0 or more."""
+"""An int removes its dimension. A range, or a 1-d array of positions, keeps it. All positions are 0 or more."""
 
 
 def normalize(index: Any, shape: Sequence[int], names: Sequence[str] | None = None) -> tuple[Index, ...]:
-    """Return an index as one item per dimension, with every position checked.
+    """Return an index as one item per dimension, after a check of all positions.
 
     Parameters
     ----------
     index : int, slice, list or array of int or bool, Ellipsis, or a tuple of these
-        Negative positions count from the end. Dimensions left out are taken whole.
+        Negative positions count from the end. All positions of dimensions without an item are selected.
     shape : sequence of int
     names : sequence of str, optional
-        Of the dimensions, for messages.
+        Names of the dimensions, for messages.
 
     Raises
     ------
     IndexError
-        If a position is out of bounds, an item is no index, or there are more items than dimensions.
+        If a position is out of bounds, an item is not an index, or there are more items than dimensions.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     n_ellipsis = sum(item is Ellipsis for item in items)
@@ -47,7 +47,7 @@ def normalize(index: Any, shape: Sequence[int], names: Sequence[str] | None = No
 
 
 def normalize_one(item: Any, n: int, axis: str) -> Index:
-    """Return one item of an index, with every position checked.
+    """Return one item of an index, after a check of all positions.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def normalize_one(item: Any, n: int, axis: str) -> Index:
     n : int
         Size of the dimension.
     axis : str
-        What messages call the dimension.
+        Name of the dimension in messages.
 
     Raises
     ------
     IndexError
-        If a position is out of bounds, or the item is no index.
+        If a position is out of bounds, or the item is not an index.
     """
     if isinstance(item, slice):
         return range(n)[item]
@@ -96,22 +96,22 @@ def _position(i: int, n: int, axis: str) -> int:
 
 
 def shape_of(index: Sequence[Index]) -> tuple[int, ...]:
-    """Return the shape of what a normalized index selects."""
+    """Return the shape of the part that a normalized index selects."""
     return tuple(len(item) for item in index if not isinstance(item, int))
 
 
 def is_whole(index: Sequence[Index], shape: Sequence[int]) -> bool:
-    """Whether a normalized index selects everything as it is."""
+    """Return whether a normalized index selects the whole array, in its order."""
     return all(isinstance(item, range) and item == range(n) for item, n in zip(index, shape, strict=True))
 
 
 def count(item: Index) -> int:
-    """Return how many positions one item of a normalized index selects."""
+    """Return the number of positions that one item of a normalized index selects."""
     return 1 if isinstance(item, int) else len(item)
 
 
 def bounds(item: Index) -> tuple[int, int]:
-    """Return the first position, and the last one plus one, of one item that selects something."""
+    """Return the minimum position of a non-empty item, and its maximum plus one."""
     if isinstance(item, int):
         return item, item + 1
     if isinstance(item, range):
@@ -120,12 +120,12 @@ def bounds(item: Index) -> tuple[int, int]:
 
 
 def take(array: Any, index: Sequence[Index]) -> Any:
-    """Apply a normalized index to an array in memory: a grid; one value comes as an array without dimensions.
+    """Apply a normalized index to an array in memory. It selects a grid.
 
     Returns
     -------
     ndarray or MaskedArray
-        Maybe a view of `array`.
+        It may be a view of `array`. For a single value, it does not have dimensions.
     """
     basic = tuple(
         as_slice(item) if isinstance(item, range) else item if isinstance(item, int) else slice(None) for item in index
@@ -140,26 +140,29 @@ def take(array: Any, index: Sequence[Index]) -> Any:
 
 
 def as_slice(item: range) -> slice:
-    """Return the slice that selects what a range does. One that goes back to the first position has no end."""
+    """Return the slice that selects the same positions as a range.
+
+    A slice that goes backwards to the first position does not have an end.
+    """
     if not item:
         return slice(0, 0)
     return slice(item.start, None if item.stop < 0 else item.stop, item.step)
 
 
 def shifted(item: Index, start: int) -> Index:
-    """Return one item for an array that begins at position `start` of the dimension."""
+    """Return one item of an index for an array that begins at position `start` of the dimension."""
     if isinstance(item, range):
         return range(item.start - start, item.stop - start, item.step)
     return item - start
 
 
 def flat_positions(index: Sequence[Index], shape: Sequence[int]) -> NDArray[np.int64]:
-    """Return where in an array of a shape, stored in C order, each value lies that a normalized index selects.
+    """Return the flat positions, in an array in C order, of the values that a normalized index selects.
 
     Returns
     -------
     (N,) int64
-        In C order of what is selected; one 0 without dimensions.
+        In C order of the selected part; a single 0 for an array without dimensions.
     """
     positions = np.zeros(1, np.int64)
     for item, n in zip(index, shape, strict=True):
@@ -169,25 +172,24 @@ def flat_positions(index: Sequence[Index], shape: Sequence[int]) -> NDArray[np.i
 
 
 def split_axis(index: Sequence[Index], shape: Sequence[int], item_size: int, seek_size: int) -> int:
-    """Choose how to read a part of an array that is stored in C order.
+    """Return the axis along which a part of an array in C order is read at the lowest cost.
 
-    Dimensions before the axis are walked position by position; of the axis the stretch from its first to its last
-    position is read, and all of the dimensions behind it.
+    There is one read for each combination of positions along the dimensions before the axis. It covers the axis from
+    the minimum to the maximum position, and all positions of the dimensions after it.
 
     Parameters
     ----------
     index : sequence of Index
-        One item per dimension, each selecting something.
+        One non-empty item per dimension.
     shape : sequence of int
     item_size : int
         Bytes of one stored value.
     seek_size : int
-        Bytes that could be read in the time that one more read takes.
+        Cost of one read, in bytes that could be read in the same time.
 
     Returns
     -------
     int
-        The axis for which reading costs least.
     """
     best, best_cost, n_reads = 0, math.inf, 1
     for axis, item in enumerate(index):

@@ -1,7 +1,7 @@
-"""From the metadata of several datasets: what each variable of the merged one is made of.
+"""Metadata of several datasets → a plan for each merged variable: its shape, its parts, and their conversions.
 
-Parts of a variable get a common type, common units and common packing. By the plan memory (`merged_arrays`) or a file
-is filled.
+Parts of a variable are converted to a common type, common units and common packing. The plan is followed to fill memory
+(`merged_arrays`) or a file (`many/merging.py`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .conventions import BOUNDS, PACKING, TIME, parents_bounds, with_parents
 from .packing import ATTRIBUTES, OF_PACKED, RECORDS, is_packed, unpack, unpacked_type
 
 Convert = Callable[[Any], Any]
-"""Values as they are stored → values as they are merged. It can be pickled."""
+"""Stored values → merged values. It is picklable."""
 Meta = Mapping[str, Any]
 DECIDING = (".dims", ".size", ".type", "units", "calendar", *BOUNDS, *ATTRIBUTES, *RECORDS)
-"""What of the metadata of a variable decides how its values are merged. The rest, but for `.missing`, is only kept."""
+"""Metadata of a variable, besides `.missing`, that affect how its values are merged. Others are only copied."""
 
 
 def merged_type(key: str, names: Sequence[str | None]) -> str:
-    """Return the ds type that holds the values of all parts, by the promotion rules of NumPy.
+    """Return the common ds type of all parts, by the promotion rules of NumPy.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def merged_type(key: str, names: Sequence[str | None]) -> str:
     types = [TYPES[name] for name in kinds]
     if any(ds_type.is_string for ds_type in types):
         raise UnsupportedError(
-            f"found values of types {', '.join(kinds)}, which no one type holds", variable=unescape(key)
+            f"found values of types {', '.join(kinds)}, which have no common type", variable=unescape(key)
         )
     dtype = np.result_type(*(np.dtype(ds_type.code) for ds_type in types))
     return TYPE_OF_CODE["?" if dtype.kind == "b" else dtype.str[1:]].name
@@ -54,30 +54,33 @@ def merged_type(key: str, names: Sequence[str | None]) -> str:
 def reconcile(
     key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]
 ) -> tuple[list[Convert | None], dict[str, Any], str | None]:
-    """Find out how to bring the parts of a variable to the same units and packing.
+    """Return the conversions of the parts of a variable to common units and packing.
 
     Parameters
     ----------
     key : str
-        Of the variable.
+        Key of the variable.
     metas : sequence of dict
         Its metadata in each part.
     jd : bool
-        Whether times counted differently become Julian dates, instead of being counted as in the first part. They do
-        not if all are of the same calendar of models that has dates of its own.
+        Whether times become Julian dates if their units or calendars differ. Otherwise they get the units of the first
+        part. This is also the case if all have the same model calendar whose dates other calendars do not have.
     names : sequence of str
-        What each part is called in messages.
+        Name of each part in messages.
 
     Returns
     -------
-    (list, dict, str or None)
-        For each part how to convert its values, None if they stay; the metadata that then hold, None for an attribute
-        that goes; the ds type of converted values, None if none are converted.
+    converts : list
+        The conversion of each part; None if its values are not changed.
+    changed : dict
+        Metadata that change: name → value, or None if the attribute is removed.
+    type : str or None
+        The ds type of converted values; None if no values are converted.
 
     Raises
     ------
     UnsupportedError
-        If times are counted differently, and cannot be converted.
+        If times with different units cannot be converted.
     """
     packed = [is_packed(meta, meta.get(".type")) for meta in metas]
     counted = _common_units(key, metas, jd, names)
@@ -94,7 +97,7 @@ def reconcile(
 
 
 def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str]) -> dict[str, Any] | None:
-    """Return the metadata of times that are counted differently once they are counted alike; None if they need not."""
+    """Return the common units and calendar of times whose units or calendars differ; None if nothing is converted."""
     if not _differ(metas, ("units", "calendar")):
         return None
     if not all(map(timeaxis.is_time, metas)):
@@ -107,7 +110,7 @@ def _common_units(key: str, metas: Sequence[Meta], jd: bool, names: Sequence[str
             message = f'variable "{unescape(key)}": merged although units differ: {found}'
             warnings.warn(on_one_line(message), stacklevel=2)
         return None
-    # dates of these calendars need not exist in the one of Julian dates
+    # some dates of these calendars do not exist in the calendar of Julian dates
     calendars = {timeaxis.calendar_of_its_own(meta) for meta in metas}
     if jd and (len(calendars) > 1 or None in calendars):
         return {"units": timeaxis.JD_UNITS, "calendar": timeaxis.JD_CALENDAR, ".time": True}
@@ -139,70 +142,70 @@ def _count(values: Any, meta: Meta, units: str, calendar: str | None, packed: bo
 Metadata = Mapping[str, Mapping[str, Any]]
 NETCDF = RECORDS[0]
 UNWRITTEN = ("fill", "mark")
-"""What of `.netcdf` says that missing values are those that the library left unwritten, and which number they are."""
+"""Settings of `.netcdf` for values that were never written: that they are missing, and their number in the file."""
 INTERNAL = frozenset({".size", ".type", ".missing"})
-"""Properties of the parts that say nothing of the merged variable."""
+"""Properties of the parts that do not apply to the merged variable."""
 
 
 class MergeInput(NamedTuple):
-    """One dataset, or several in a row that are alike in all that decides how they are merged."""
+    """One dataset, or several successive ones that are merged in the same way."""
 
     meta: Metadata
-    """As a Source has it: each variable with `.size`, `.type`, and perhaps `.dims` and `.missing`. Of several: where
-    later ones override former ones."""
+    """Metadata of a Source: each variable has `.size`, `.type`, and maybe `.dims` and `.missing`. For several datasets,
+    attributes of later ones override those of former ones."""
     repeat: int = 1
-    """How many."""
+    """Number of datasets."""
     first: Metadata | None = None
-    """Of the first of several; None: the same."""
+    """Metadata of the first of several datasets; None: the same as `meta`."""
     name: str = ""
-    """Of the file, or of the first of several; empty for datasets in memory."""
+    """Name of the file, or of the first of several; empty for datasets in memory."""
 
 
 class Way(Enum):
-    """How a variable is merged."""
+    """The way in which a variable is merged."""
 
     JOIN = "along a dimension that it has"
     STACK = "along a new first dimension"
-    FIRST = "not: the first dataset that has it gives it"
+    FIRST = "not merged: it is taken from the first dataset that has it"
 
 
 class MergePart(NamedTuple):
-    """What one input adds to a variable."""
+    """The contribution of one input to a variable."""
 
     input: int
-    """Its position among the inputs."""
+    """Position of the input among all inputs."""
     start: int
-    """Where along the axis its values begin."""
+    """Position of its first value along the axis."""
     n: int
-    """How many positions they take."""
+    """Number of its positions along the axis."""
     convert: Convert | None
-    """What makes its values those of the merged variable."""
+    """The conversion of its values; None if they are not changed."""
 
 
 class MergePlan(NamedTuple):
-    """One merged variable."""
+    """The plan for one merged variable."""
 
     key: str
     way: Way
     axis: int
-    """Along which the parts lie."""
+    """The axis along which the parts are joined or stacked."""
     shape: tuple[int, ...] | None
     """None: no data."""
     type: str | None
-    """Name of the ds type; None only without data."""
+    """Name of the ds type; None only if the variable does not have data."""
     parts: list[MergePart]
-    """In the order of the axis. What they leave out is missing."""
+    """In the order of the axis. Values that no part has are missing."""
     missing: bool
     """Whether values may be missing."""
 
 
 def converted(plan: MergePlan, part: MergePart, values: Any) -> Any:
-    """Return values of a part as those of the merged variable.
+    """Return the values of a part, converted for the merged variable.
 
     Raises
     ------
     UnsupportedError
-        If a value cannot be converted; the message names the variable.
+        If a value cannot be converted. The message names the variable.
     """
     if part.convert is None:
         return values
@@ -221,31 +224,32 @@ def plan_merge(
 ) -> tuple[list[MergePlan], dict[str, dict[str, Any]]]:
     """Plan the merge of datasets.
 
-    Variables along `dim` are joined. If no dataset has this dimension, it is the new one. Along a new dimension
-    variables are stacked; those which are not are taken from the first dataset that has them.
+    Variables that have `dim` are joined along it. If no dataset has this dimension, it is a new one. Variables are
+    stacked along a new dimension. All other variables are taken from the first dataset that has them.
 
     Parameters
     ----------
-    inputs : sequence of Input
+    inputs : sequence of MergeInput
     dim : str
         Dimension to merge along.
     new : str, optional
-        Dimension along which variables without `dim` are stacked, where `dim` exists.
+        Dimension along which variables without `dim` are stacked, if `dim` exists.
     variables : collection of str, optional
-        Names of the variables to be stacked; all by default.
+        Names of the variables to stack. Default: all.
     jd : bool
-        Whether times whose units differ become Julian dates.
+        Whether times whose units differ become Julian dates; see `reconcile`.
 
     Returns
     -------
-    (list of MergePlan, dict)
-        One plan per variable, in order of appearance; the metadata of the merged dataset. Later datasets override
-        attributes of former ones.
+    plans : list of MergePlan
+        One per variable, in order of appearance.
+    meta : dict
+        The metadata of the merged dataset. Attributes of later datasets override those of former ones.
 
     Raises
     ------
     UnsupportedError
-        If a variable has not the same dimensions, sizes and kind of values everywhere.
+        If dimensions, sizes or kinds of values of a variable differ between datasets.
     """
     stored, inputs = inputs, [given._replace(meta=with_parents(given.meta)) for given in inputs]
     keys = dict.fromkeys(key for given in inputs for key in given.meta if key != META)
@@ -280,7 +284,7 @@ def plan_merge(
 
 
 def _leave_to_parents(meta: Mapping[str, dict[str, Any]], stored: Sequence[MergeInput]) -> None:
-    """Remove from bounds the inherited attributes that their coordinate has after the merge."""
+    """Remove attributes from bounds that they inherited, and that their coordinate still has after the merge."""
     for parent in meta.values():
         for key in parents_bounds(parent):
             entry = meta.get(key)
@@ -294,7 +298,7 @@ def _leave_to_parents(meta: Mapping[str, dict[str, Any]], stored: Sequence[Merge
 
 
 def size_along(meta: Metadata, dim: str) -> int | None:
-    """Return the size of a dimension of one dataset; None if it has none of that name."""
+    """Return the size of a dimension of one dataset, or None if the dataset does not have this dimension."""
     for key, entry in meta.items():
         size = entry.get(".size")
         if key != META and size and dim in (names := dims(key, entry, len(size))):
@@ -311,10 +315,10 @@ def _merged_entry(key: str, inputs: Sequence[MergeInput]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     previous: Mapping[str, Any] = {}
     for given in inputs:
-        found = given.meta.get(key)
-        if found is not None and found is not previous:
-            entry.update(found)
-            previous = found
+        one = given.meta.get(key)
+        if one is not None and one is not previous:
+            entry.update(one)
+            previous = one
     return {name: value for name, value in entry.items() if name not in INTERNAL}
 
 
@@ -399,7 +403,7 @@ def _merge(
 def _merged_record(
     record: Mapping[str, Any], metas: Sequence[Mapping[str, Any]], *, is_whole: bool
 ) -> Mapping[str, Any]:
-    """Return a record, whose marks of unwritten values stay only if they hold for all values that may be missing."""
+    """Return a record, which keeps `UNWRITTEN` settings only if they apply to all values that may be missing."""
     parts = [meta.get(NETCDF) for meta in metas if meta.get(".missing", True)]
     names = [name for name in UNWRITTEN if record.get(name, "none") not in ("none", "unused")]
     if is_whole and all(isinstance(part, dict) and part.get(name) == record[name] for part in parts for name in names):
@@ -409,7 +413,7 @@ def _merged_record(
 
 def _first(key: str, inputs: Sequence[MergeInput], i: int, entry: dict[str, Any]) -> MergePlan:
     given, first = inputs[i].meta[key], (inputs[i].first or inputs[i].meta)[key]
-    # What says how to read the values must be of the dataset that the values are of.
+    # attributes that define how values are read must come from the same dataset as the values
     entry.update({name: value for name, value in first.items() if name not in INTERNAL})
     shape = tuple(given[".size"])
     type_name = given.get(".type") or "float64"

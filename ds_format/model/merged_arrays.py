@@ -13,7 +13,7 @@ from ..dataset import META, Dataset, as_masked
 from .merge_plan import MergeInput, MergePart, MergePlan, Way, converted, plan_merge
 
 Read = Callable[[str], Any]
-"""Key of a variable of one input → array of shape (count, *shape): one for each dataset that the input stands for."""
+"""Key of a variable of one input → array of shape (count, *shape), with one item for each dataset of the input."""
 
 
 def assemble(
@@ -30,13 +30,13 @@ def assemble(
 
     Parameters
     ----------
-    inputs : sequence of Input
+    inputs : sequence of MergeInput
     reads : iterable of Read
         One for each input.
     dim, new, variables, jd
-        As `plan_merge`.
+        See `plan_merge`.
     masks : bool
-        Whether merged numbers are masked arrays with a mask of their shape, whatever is missing.
+        Whether merged numbers always become masked arrays with a mask of their shape, even if no value is missing.
     """
     plans, meta = plan_merge(inputs, dim, new, variables, jd)
     filler = Filler(plans, len(inputs))
@@ -70,7 +70,7 @@ class Filler:
                 self._parts[part.input].append((array, part))
 
     def add(self, i: int, read: Read) -> None:
-        """Take what the input `i` adds."""
+        """Copy the values of the input `i` into the arrays."""
         for array, part in self._parts[i]:
             array.put(part, read(array.plan.key))
 
@@ -95,7 +95,7 @@ class _Array:
         if isinstance(stack, np.ma.MaskedArray):
             self.is_masked = True
             if np.ma.getmask(stack) is np.ma.nomask:
-                stack = np.ndarray.view(stack, np.ndarray)  # of which parts are had faster
+                stack = np.ndarray.view(stack, np.ndarray)  # slicing a plain array is faster
         data = part_values(self.plan, part, stack)
         at = (slice(None),) * self.plan.axis + (slice(part.start, part.start + part.n),)
         if self.plan.way is Way.FIRST:
@@ -120,9 +120,9 @@ class MergedArray:
     ----------
     shape : sequence of int
     type_name : str or None
-        Of the ds type.
+        Name of the ds type; None means float64.
     is_gappy : bool
-        Whether what is not put is missing.
+        Whether values that are not filled are missing.
 
     Attributes
     ----------
@@ -136,8 +136,8 @@ class MergedArray:
         self.mask: NDArray[np.bool_] | None = np.ones(self.values.shape, np.bool_) if is_gappy else None
 
     def put(self, at: Any, data: Any) -> None:
-        """Put an array or MaskedArray to its place."""
-        if data.__class__ is np.ndarray:  # NumPy takes longer to find that out
+        """Copy an array or MaskedArray to its position."""
+        if data.__class__ is np.ndarray:  # faster than the functions of numpy.ma
             if self.mask is not None:
                 self.mask[at] = False
             self.values[at] = data
@@ -151,7 +151,7 @@ class MergedArray:
 
 
 def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
-    """Return an array of a ds type whose strings are empty and whose numbers are 0."""
+    """Return an array of a ds type, filled with 0 or empty strings."""
     ds_type = TYPES[type_name or "float64"]
     if ds_type.is_string:
         return np.full(shape, b"" if ds_type.name == "str" else "", object)
@@ -159,14 +159,14 @@ def blank(shape: Sequence[int], type_name: str | None) -> NDArray[Any]:
 
 
 def part_values(plan: MergePlan, part: MergePart, stack: Any) -> Any:
-    """Return what a part of a variable adds, shaped as its place in the merged array.
+    """Return the converted values of a part, in the shape that they have in the merged array.
 
     Parameters
     ----------
     plan : MergePlan
-    part : Part
+    part : MergePart
     stack : (count, *shape) array or MaskedArray
-        The variable in each dataset that the input stands for.
+        The variable in each dataset of the input.
     """
     stack = converted(plan, part, stack)
     if plan.way is Way.FIRST:
@@ -177,13 +177,13 @@ def part_values(plan: MergePlan, part: MergePart, stack: Any) -> Any:
 
 
 def joined(stack: Any, axis: int) -> Any:
-    """Return the arrays of a stack one behind the other along an axis.
+    """Concatenate the arrays of a stack along an axis.
 
     Parameters
     ----------
     stack : (count, *shape) array or MaskedArray
     axis : int
-        Of one of them.
+        Axis of a single array of the stack.
     """
     if len(stack) == 1:
         return stack[0]

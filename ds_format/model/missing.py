@@ -14,12 +14,12 @@ from ..base.dtypes import TYPES
 from .settings import NETCDF, setting
 
 BLOCK = 256 * 1024
-"""Values that are looked through at a time; they stay in the caches of a core."""
+"""Values that are compared at a time, few enough for the caches of a core."""
 
 FILL_ATTRIBUTE = "_FillValue"
 SENTINEL_ATTRIBUTES = (FILL_ATTRIBUTE, "missing_value")
 VALUE_ATTRIBUTES = (*SENTINEL_ATTRIBUTES, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks")
-"""Attributes whose plain Python numbers are meant in the type of the variable (CF conventions)."""
+"""Attributes whose plain Python numbers are converted to the type of the variable (CF conventions)."""
 
 DEFAULT_FILLS = {
     "i1": -127,
@@ -33,21 +33,24 @@ DEFAULT_FILLS = {
     "f4": 9.969209968386869e36,
     "f8": 9.969209968386869e36,
 }
-"""What the NetCDF library fills values with that nobody wrote (`NC_FILL_...` in netcdf.h)."""
+"""Default fill values of the NetCDF library (`NC_FILL_...` in netcdf.h), which values have that were never written."""
 
 Sentinels = list[np.generic]
-"""Distinct values that mean "missing", of the dtype of the variable; the first is the one to write."""
+"""Distinct values that mean "missing", of the dtype of the variable. The first one is used for writing."""
 
 
 @cache
 def default_fill(dtype: np.dtype[Any]) -> np.generic:
-    """Return what the NetCDF library pre-fills numbers of a type with."""
+    """Return the default fill value of the NetCDF library for a type of numbers."""
     fill: np.generic = dtype.type(DEFAULT_FILLS[dtype.str[1:]])
     return fill
 
 
 def candidates(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return numbers that may stand for missing ones, the best first; of the types up to 2 bytes all there are."""
+    """Return candidates for the number that means "missing", in order of preference.
+
+    For types of at most 2 bytes, these are all their numbers.
+    """
     default = np.array([default_fill(dtype)], dtype=dtype)
     if dtype.kind == "f":
         return np.concatenate([default, -default, [np.finfo(dtype).max]]).astype(dtype)
@@ -63,11 +66,12 @@ def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool)
     Parameters
     ----------
     attributes : dict
-        By unescaped name.
+        Unescaped name → value.
     dtype : dtype
-        Of the values in the file.
+        Dtype of the values in the file.
     is_filled : bool
-        Whether the library pre-fills the variable, so that without a `_FillValue` the default one means "missing".
+        Whether the library pre-fills the variable. Then the default fill value means "missing", unless `_FillValue`
+        is set.
     """
     found: Sentinels = []
     for name in SENTINEL_ATTRIBUTES:
@@ -79,15 +83,15 @@ def sentinels(attributes: dict[str, Any], dtype: np.dtype[Any], is_filled: bool)
         return found
     distinct: Sentinels = []
     for value in found:
-        if not any(is_value(np.asarray(value), known) for known in distinct):
+        if not any(is_value(np.asarray(value), other) for other in distinct):
             distinct.append(value)
     return distinct
 
 
 def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:
-    """Return those of an attribute's numbers that are possible values of a dtype.
+    """Return those numbers of an attribute that a dtype can represent.
 
-    Real numbers are rounded to it: a `missing_value` in double precision is meant for single precision values too.
+    Floats are rounded, so that a `missing_value` in double precision applies to single precision values, too.
     """
     if type(value) is dtype.type:
         return [value]
@@ -99,20 +103,20 @@ def fitting(value: Any, dtype: np.dtype[Any]) -> Sentinels:
         if dtype.kind == "f":
             is_fit = np.isfinite(cast) | ~np.isfinite(given)
         else:
-            # a value beyond the range does not survive the way there and back
+            # a value outside of the range changes when it is converted there and back
             is_fit = (cast.astype(given.dtype) == given) & ((cast < 0) == (given < 0))
     return list(cast[is_fit])
 
 
 def is_value(values: NDArray[Any], sentinel: np.generic) -> Any:
-    """Return where values equal a sentinel; NaN equals NaN."""
+    """Return whether each value equals a sentinel. NaN equals NaN."""
     if sentinel.dtype.kind == "f" and np.isnan(sentinel):
         return np.isnan(values)
     return values == sentinel
 
 
 def count(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np.bool_] | None, list[int]]:
-    """Return the mask of values that mean "missing" (None if there are none), and how many are of each sentinel."""
+    """Return the mask of missing values (None if no value is missing), and the number of values of each sentinel."""
     if found and values.size > BLOCK and values.flags.c_contiguous:
         return _count_in_blocks(values, found)
     mask: NDArray[np.bool_] | None = None
@@ -126,7 +130,7 @@ def count(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np.bool_] | N
 
 
 def _count_in_blocks(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np.bool_] | None, list[int]]:
-    """Return what `count` does, by several threads, and without touching memory for a mask that nobody needs."""
+    """Do the same as `count` in several threads. Memory of the mask is not touched if no value is missing."""
     flat, counts = values.reshape(-1), []
     mask = np.zeros(flat.size, np.bool_)
 
@@ -145,7 +149,7 @@ def _count_in_blocks(values: NDArray[Any], found: Sentinels) -> tuple[NDArray[np
 
 
 def filled(values: NDArray[Any], mask: NDArray[np.bool_], found: Sentinels) -> NDArray[Any]:
-    """Return values with a sentinel wherever the mask says so: the one that lies there already, or the first."""
+    """Return values with a sentinel where the mask is set. A masked value that is a sentinel already is not changed."""
     others = mask.copy()
     for sentinel in found:
         others &= ~np.asarray(is_value(values, sentinel))
@@ -153,19 +157,18 @@ def filled(values: NDArray[Any], mask: NDArray[np.bool_], found: Sentinels) -> N
 
 
 class FillMark:
-    """Whether the missing values of a variable are those that the NetCDF library left unwritten.
+    """The setting `fill: default` in `.netcdf`: missing values of the variable were never written.
 
-    `fill: default` in `.netcdf` says so. It stays only if the values agree: under the mask there is nothing but the
-    default fill value and the values of `missing_value`. If nothing is unwritten it becomes `fill: unused`, which is
-    only about storage. `mark` is added if all missing values are unwritten, although
-    `missing_value` names another number.
+    The setting is kept only if the values agree: all values under the mask are the default fill value or a value of
+    `missing_value`. If no value is unwritten, it becomes `fill: unused`, which affects storage only. `mark` is added if
+    all missing values are unwritten, but `missing_value` is another number.
 
     Parameters
     ----------
     entry : dict
         Metadata of the variable.
     dtype : dtype
-        Of its values.
+        Dtype of its values.
     """
 
     def __init__(self, entry: Mapping[str, Any], dtype: np.dtype[Any]):
@@ -176,13 +179,13 @@ class FillMark:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], dtype: np.dtype[Any] | None) -> FillMark | None:
-        """Return that of a variable; None if its metadata have no such mark, or it does not hold numbers."""
+        """Return the mark of a variable, or None if it does not have this setting, or is not numeric."""
         if setting(entry.get(NETCDF), "fill", str) != "default" or dtype is None or dtype.str[1:] not in DEFAULT_FILLS:
             return None
         return cls(entry, dtype.newbyteorder("="))
 
     def see(self, block: Any) -> None:
-        """Take note of the missing values among some values."""
+        """Check the missing values of a block."""
         mask = np.ma.getmask(block)
         if mask is np.ma.nomask or not mask.any():
             return
@@ -197,17 +200,17 @@ class FillMark:
         self._has_others |= bool(np.any(is_other))
 
     def over(self, blocks: Iterable[Any]) -> Iterator[Any]:
-        """Yield blocks, and take note of them."""
+        """Yield blocks, and check each one."""
         for block in blocks:
             self.see(block)
             yield block
 
     def widest(self) -> dict[str, Any]:
-        """Return metadata that are at least as long as the settled ones."""
+        """Return metadata that take at least as many bytes in a header as those of `settled`."""
         return self._with({"fill": "default", "mark": self._default.item()} if self._named else {"fill": "default"})
 
     def settled(self) -> dict[str, Any]:
-        """Return the metadata, with the mark only if the values agree."""
+        """Return the metadata, with the setting that agrees with all checked values."""
         if self._has_others:
             return without_fill(self._entry)
         if not self._has_unwritten:
@@ -221,14 +224,14 @@ class FillMark:
 
 
 def without_fill(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata that do not say that missing values are unwritten."""
+    """Return metadata without the settings about values that were never written."""
     record = {name: value for name, value in entry[NETCDF].items() if name not in ("fill", "mark")}
     kept = {name: value for name, value in entry.items() if name != NETCDF or record}
     return {**kept, NETCDF: record} if record else kept
 
 
 def settle(entry: Mapping[str, Any], array: Any) -> Any:
-    """Return the metadata of a variable, with a mark of unwritten values only if it has such values."""
+    """Return the metadata of a variable, with the setting of `FillMark` that agrees with its values."""
     mark = FillMark.of(entry, getattr(array, "dtype", None))
     if mark is None:
         return entry
@@ -237,7 +240,7 @@ def settle(entry: Mapping[str, Any], array: Any) -> Any:
 
 
 def settled(meta: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a dataset, with marks of unwritten values only where its arrays have such values."""
+    """Return the metadata of a dataset; `settle` is applied to each variable that has an array."""
     out: dict[str, Any] = dict(meta)
     for key, entry in meta.items():
         if NETCDF in entry and key in arrays:
@@ -246,7 +249,7 @@ def settled(meta: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, Any]) ->
 
 
 def restore(entry: Mapping[str, Any], array: Any) -> None:
-    """Put what was in a NetCDF file under the mask of an array, if the metadata of the variable tell."""
+    """Write the fill value of the NetCDF file under the mask of an array, if the metadata have it."""
     mask = np.ma.getmask(array)
     record = entry.get(NETCDF)
     if mask is np.ma.nomask or not isinstance(record, dict):

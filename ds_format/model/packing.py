@@ -1,7 +1,7 @@
-"""Packed numbers: integers, and the scale and offset that make of them the numbers they stand for.
+"""Packed numbers: integers, with a scale and an offset that convert them to the numbers they represent.
 
-The attributes are those of the CF conventions (1.12, section 8.1) and of the NetCDF user's guide; what they mean in
-detail is what the netCDF4 library does with them.
+The attributes are those of the CF conventions (1.12, section 8.1) and of the NetCDF user's guide. Details follow the
+netCDF4 library.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..base.dtypes import PACKED, TYPES
 from .conventions import parents_bounds, with_parents
 
 ATTRIBUTES = ("scale_factor", "add_offset", "_Unsigned")
-"""What tells how integers are packed."""
+"""Attributes that define the packing of integers."""
 OF_PACKED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
-"""Attributes that tell of packed values, and mean nothing to others."""
+"""Attributes whose values are packed numbers, so that they do not apply to unpacked values."""
 RECORDS = (".netcdf", ".hdf5")
-"""Properties that tell how a file of NetCDF or HDF5 stored a variable; see `PACKED`."""
+"""Properties with the storage of a variable in a NetCDF or HDF5 file; see `PACKED`."""
 
 
 def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
@@ -30,7 +30,7 @@ def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
     attrs : dict
         Attributes, or all metadata, of the variable.
     type_name : str or None
-        Name of its ds type. Floats are never packed: attributes of what was packed once often stay.
+        Name of its ds type. Floats are never packed, but often keep the attributes from before they were unpacked.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def is_packed(attrs: Mapping[str, Any], type_name: str | None) -> bool:
 
 
 def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
-    """Return whether somebody who reads a variable wants its values unpacked, and they are packed.
+    """Return whether a variable is packed, and is to be unpacked on reading.
 
     Parameters
     ----------
     unpack : bool or None
-        None: where that is the convention of the file which the variable is from, NetCDF or HDF5.
+        The option of reading. None: unpack if this is the convention of the original file, NetCDF or HDF5.
     entry : dict
-        Its metadata.
+        Metadata of the variable.
     """
     if unpack is False:
         return False
@@ -68,16 +68,17 @@ def is_unpacked_by(unpack: bool | None, entry: Mapping[str, Any]) -> bool:
 
 
 def entries_to_unpack(meta: Mapping[str, Mapping[str, Any]], unpack: bool | None) -> dict[str, Mapping[str, Any]]:
-    """Return the variables that are unpacked when they are read: key → metadata with the attributes of packing.
+    """Return the variables that are unpacked on reading: key → metadata with the attributes of packing.
 
-    Bounds are unpacked with their coordinate, by its attributes if they have none (CF conventions 1.12, section 7.1).
+    Bounds are unpacked if their coordinate is. Its attributes apply if they have none (CF conventions 1.12, section
+    7.1).
 
     Parameters
     ----------
     meta : mapping
         Key → metadata of each variable.
     unpack : bool or None
-        As `is_unpacked_by`.
+        See `is_unpacked_by`.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def entries_to_unpack(meta: Mapping[str, Mapping[str, Any]], unpack: bool | None
 def unpack_all(
     dataset: MutableMapping[str, Any], meta: MutableMapping[str, dict[str, Any]], unpacks: bool | None
 ) -> None:
-    """Unpack, in a dataset and its metadata, what `is_unpacked_by` says."""
+    """Unpack the variables of `entries_to_unpack` in place, in a dataset and its metadata."""
     for key, entry in entries_to_unpack(meta, unpacks).items():
         if key in dataset:
             dataset[key] = None if dataset[key] is None else unpack(dataset[key], entry)
@@ -109,18 +110,18 @@ def unpack_all(
 
 
 def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
-    """Return what packed values stand for.
+    """Return the numbers that packed values represent.
 
     Parameters
     ----------
     values : ndarray, MaskedArray or scalar of an integer type
     attrs : dict
-        For which `is_packed` is true.
+        Attributes for which `is_packed` is true.
 
     Returns
     -------
     ndarray, MaskedArray or scalar
-        Of the same shape and mask. NumPy promotes the types: float64 unless scale and offset are of a narrower one.
+        With the same shape and mask. NumPy promotes the types: float64, unless scale and offset have a narrower type.
 
     Examples
     --------
@@ -141,7 +142,7 @@ def unpack(values: Any, attrs: Mapping[str, Any]) -> Any:
 
 
 def _linear(data: Any, scale: Any, offset: Any) -> Any:
-    """Return packed data times scale plus offset, in that order of promotion; what changes nothing is left out."""
+    """Return `data * scale + offset`, with types promoted in this order. Steps that change nothing are skipped."""
     if scale is not None and offset is not None:
         return data.astype(np.asarray(scale).dtype) if scale == 1 and offset == 0 else data * scale + offset
     if scale is not None and scale != 1:
@@ -152,12 +153,12 @@ def _linear(data: Any, scale: Any, offset: Any) -> Any:
 
 
 def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a packed variable as they are once its values are unpacked.
+    """Return the metadata of a packed variable after its values were unpacked.
 
     Parameters
     ----------
     entry : dict
-        With `.type`. Attributes that tell of packed values leave.
+        With `.type`. Attributes of packing, and those with packed values, are removed.
     """
     kept = {name: value for name, value in entry.items() if name not in ATTRIBUTES + OF_PACKED + RECORDS}
     for name in RECORDS:
@@ -168,7 +169,7 @@ def unpacked_meta(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unpacked_type(entry: Mapping[str, Any]) -> str:
-    """Return the name of the ds type of values that are unpacked, from the metadata of a packed variable."""
+    """Return the name of the ds type of unpacked values, from the metadata of a packed variable."""
     name: str = unpack(np.zeros(1, TYPES[entry[".type"]].code), entry).dtype.name
     return name
 

@@ -22,14 +22,14 @@ from .index import count, normalize_one
 from .packing import is_packed, unpack
 
 Selector = Mapping[str, Any] | None
-Say = Callable[[str], None]
+Warn = Callable[[str], None]
 """Warns about a value, or raises in strict mode."""
 
 
 class Selection(NamedTuple):
     """A part of any dataset.
 
-    Where several selectors speak of one dimension, the positions that all of them select are taken.
+    If several selectors apply to the same dimension, the positions that all of them select are taken.
     """
 
     variables: str | Iterable[str] | None = None
@@ -37,34 +37,35 @@ class Selection(NamedTuple):
     sel: Selector = None
     """Dimension name → int (which removes the dimension), slice, or list or (n,) array of int or bool."""
     range_: Selector = None
-    """Dimension name → (first, end): positions from `first` up to but without `end`.
+    """Dimension name → (first, end): positions from `first` up to `end` (exclusive).
 
-    Negative ones count from the end, None is open, and an end beyond the size is the size.
+    Negative positions count from the end. None means no limit. An end larger than the size is the size.
     """
     at: Selector = None
-    """Name of a 1-d variable → value, or list of values: the positions of the values nearest to these, the first of
-    several.
+    """Name of a 1-d variable → value, or list of values: the position of the nearest value for each of them.
 
-    One value removes the dimension. Text for a variable of numbers is a time in ISO 8601. Packed numbers are compared
-    as what they stand for. Longitudes are cyclic. Latitude and longitude along one dimension are the nearest point on
-    the sphere; of two lists, one point for each pair. A value further from its nearest neighbour than the largest gap
-    between neighbours is a warning, and an error in strict mode.
+    If several values are equally near, the first one is taken. A single value removes the dimension. For numeric
+    variables, text is a time in ISO 8601. Packed numbers are unpacked for the comparison. Longitudes are cyclic. A
+    latitude and a longitude along the same dimension select the nearest point on the sphere; two lists are pairs of
+    these. If a value is outside of the range of the variable, and further from its nearest value than the largest gap
+    between two values, this is a warning, and an error in strict mode.
     """
     between: Selector = None
-    """Name of a 1-d variable → (low, high): positions where low ≤ value < high; None is open.
+    """Name of a 1-d variable → (low, high): positions where low ≤ value < high. None means no limit.
 
-    Longitudes are cyclic if both limits are given: from low eastwards to high, and everything if that is 360° or more.
+    Longitudes are cyclic if both limits are given: the range goes from low eastwards to high. If high - low is at least
+    360°, all longitudes are selected.
     """
     jd: bool = False
     """Whether variables of time become Julian dates."""
 
     @property
     def has_positions(self) -> bool:
-        """Whether it takes a part of a dimension."""
+        """Whether it selects a part of any dimension."""
         return bool(self.sel or self.range_ or self.at or self.between)
 
     def selectors(self) -> dict[str, Any]:
-        """Return those that there are, by the names of the parameters of `ds_format.read`."""
+        """Return the selectors that are not empty, by the names of the parameters of `ds_format.read`."""
         given = {"sel": self.sel, "range_": self.range_, "at": self.at, "between": self.between}
         return {name: selector for name, selector in given.items() if selector}
 
@@ -78,63 +79,62 @@ def resolve(
     values: Callable[[str], Any],
     path: str | None = None,
 ) -> dict[str, Any]:
-    """Return one index for each dimension that a selection takes a part of.
+    """Return one index for each dimension to which a selector applies.
 
-    Where several selectors speak of one dimension, the dimension is kept.
+    If several selectors apply to the same dimension, the dimension is kept.
 
     Parameters
     ----------
     selection : Selection
-        Its selectors.
     meta : dict
         Key → metadata with `.size`, and `.dims` unless they are generated.
     values : callable
-        Key → the data of that variable.
+        Key → the data of the variable.
     path : str, optional
         The file, for messages.
 
     Returns
     -------
     dict
-        Dimension name → index, as `index.normalize` takes it.
+        Dimension name → an index for `index.normalize`.
 
     Raises
     ------
     IndexError
-        If positions are out of bounds.
+        If a position is out of bounds.
     UnsupportedError
-        If a selector is none, or a variable has not one dimension or no value that could be near, or `at` has two
-        variables along one dimension that are not latitude and longitude. If nothing is left of a dimension that has
-        something: in a command that writes; otherwise a warning.
+        If the form of a selector is invalid, a variable does not have exactly one dimension, or it has no value to
+        compare with. If `at` has several variables along one dimension, other than a latitude and a longitude. If the
+        selection is empty along a dimension, in a command that writes; otherwise this is a warning.
     MissingError
-        For a dimension or variable that does not exist, in strict mode; else it is left out.
+        If a dimension or variable does not exist, in strict mode. Otherwise its selector is ignored.
     """
     sizes = dim_sizes(meta)
-    wanted: dict[str, list[Any]] = {}
+    selected: dict[str, list[Any]] = {}
 
-    def want(dim: str, index: Any) -> None:
+    def select(dim: str, index: Any) -> None:
         if dim in sizes:
-            wanted.setdefault(dim, []).append(index)
+            selected.setdefault(dim, []).append(index)
         else:
             modes.missing(f'dimension "{dim}" not found', path=path, meant=(dim, sizes), selects=True)
 
     for dim, index in (selection.sel or {}).items():
-        want(dim, index)
+        select(dim, index)
     for dim, limits in (selection.range_ or {}).items():
-        want(dim, slice(*_limits(limits, dim)))
-    for dim, asked in _by_dimension(selection.at, meta, path).items():
-        with _about(next(iter(asked)), path):
-            want(dim, _near(dim, asked, meta, values, path))
-    for dim, asked in _by_dimension(selection.between, meta, path).items():
-        for name, limits in asked.items():
+        select(dim, slice(*_limits(limits, dim)))
+    for dim, targets in _by_dimension(selection.at, meta, path).items():
+        with _about(next(iter(targets)), path):
+            select(dim, _near(dim, targets, meta, values, path))
+    for dim, ranges in _by_dimension(selection.between, meta, path).items():
+        for name, limits in ranges.items():
             with _about(name, path):
                 entry = meta[escape(name)]
-                want(dim, within(_physical(values(escape(name)), entry), limits, attrs(entry)))
-    indexes = {dim: _intersection(indexes, sizes[dim], dim) for dim, indexes in wanted.items()}
+                select(dim, within(_physical(values(escape(name)), entry), limits, attrs(entry)))
+    indexes = {dim: _intersection(indexes, sizes[dim], dim) for dim, indexes in selected.items()}
     for dim, index in indexes.items():
         if sizes[dim] and not np.isscalar(index) and not _count(index, sizes[dim], dim):
             message = f'the selection leaves nothing of dimension "{dim}", which has size {sizes[dim]}'
-            modes.nothing_left(dim, UnsupportedError(message, path=path))
+            modes.report_empty(dim, UnsupportedError(message, path=path))
     return indexes
 
 
@@ -148,7 +148,7 @@ def _about(name: str, path: str | None) -> Iterator[None]:
 
 
 def _count(index: Any, n: int, dim: str) -> int:
-    """Return how many positions an index selects; an invalid one is reported where it is used."""
+    """Return the number of positions that an index selects. For an invalid one, return 1: its use raises the error."""
     try:
         return count(normalize_one(index, n, dim))
     except IndexError:
@@ -158,59 +158,59 @@ def _count(index: Any, n: int, dim: str) -> int:
 def _by_dimension(
     selector: Mapping[str, Any] | None, meta: Mapping[str, Mapping[str, Any]], path: str | None
 ) -> dict[str, dict[str, Any]]:
-    """Return what is asked of each dimension, by the names of variables; those that do not exist are left out."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return a selector by values, by dimension and name of the variable, without variables that do not exist."""
+    out: dict[str, dict[str, Any]] = {}
     for name, value in (selector or {}).items():
         key = escape(name)
         if key not in meta or key == META:
-            known = [unescape(other) for other in meta if other != META]
-            modes.missing(f'variable "{name}" not found', path=path, meant=(name, known), selects=True)
+            others = [unescape(other) for other in meta if other != META]
+            modes.missing(f'variable "{name}" not found', path=path, meant=(name, others), selects=True)
             continue
         names = dims(key, meta[key], len(meta[key].get(".size") or ()))
         if len(names) != 1:
-            raise UnsupportedError(f"found {len(names)} dimensions, expected one to select by", variable=name)
-        found.setdefault(names[0], {})[name] = value
-    return found
+            raise UnsupportedError(f"found {len(names)} dimensions, expected one", variable=name)
+        out.setdefault(names[0], {})[name] = value
+    return out
 
 
 def _near(
     dim: str,
-    asked: Mapping[str, Any],
+    targets: Mapping[str, Any],
     meta: Mapping[str, Mapping[str, Any]],
     values: Callable[[str], Any],
     path: str | None,
 ) -> int | NDArray[np.int64]:
-    """Return the positions along one dimension where its variables are nearest to the values that are asked for."""
-    entries = {name: meta[escape(name)] for name in asked}
+    """Return the positions along one dimension at which its variables are nearest to the targets."""
+    entries = {name: meta[escape(name)] for name in targets}
     data = {name: _physical(values(escape(name)), entry) for name, entry in entries.items()}
-    if len(asked) == 1:
-        [(name, value)] = asked.items()
+    if len(targets) == 1:
+        [(name, value)] = targets.items()
 
-        def say(message: str) -> None:
-            modes.doubt(UnsupportedError(message, path=path, variable=name))
+        def warn(message: str) -> None:
+            modes.warn_or_raise(UnsupportedError(message, path=path, variable=name))
 
-        return nearest(data[name], value, attrs(entries[name]), say)
+        return nearest(data[name], value, attrs(entries[name]), warn)
     kinds = {kind_of(entry): name for name, entry in entries.items()}
-    if len(asked) != 2 or kinds.keys() != {"latitude", "longitude"}:
+    if len(targets) != 2 or kinds.keys() != {"latitude", "longitude"}:
         raise UnsupportedError(
-            f'found {" and ".join(map(repr, asked))}, which are all along dimension "{dim}"; expected one variable, '
+            f'found {" and ".join(map(repr, targets))}, which are all along dimension "{dim}"; expected one variable, '
             "or a latitude and a longitude with units or standard names"
         )
     names = kinds["latitude"], kinds["longitude"]
 
-    def tell(message: str) -> None:
-        modes.doubt(UnsupportedError(f"variables {names[0]!r} and {names[1]!r}: {message}", path=path))
+    def warn_of_both(message: str) -> None:
+        modes.warn_or_raise(UnsupportedError(f"variables {names[0]!r} and {names[1]!r}: {message}", path=path))
 
-    return nearest_points([data[name] for name in names], [asked[name] for name in names], tell)
+    return nearest_points([data[name] for name in names], [targets[name] for name in names], warn_of_both)
 
 
 def _physical(data: Any, entry: Mapping[str, Any]) -> Any:
-    """Return what data stand for, if they are packed."""
+    """Return data, unpacked if they are packed."""
     return unpack(data, entry) if is_packed(entry, np.ma.getdata(data).dtype.name) else data
 
 
 def dim_sizes(meta: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Return the size of each dimension of variables with data, by its name."""
+    """Return name → size of all dimensions of variables that have data."""
     sizes: dict[str, int] = {}
     for key, entry in meta.items():
         size = entry.get(".size")
@@ -234,37 +234,38 @@ def _intersection(indexes: Sequence[Any], n: int, dim: str) -> Any:
     return functools.reduce(np.intersect1d, positions)
 
 
-def nearest(data: Any, value: Any, attributes: Mapping[str, Any], say: Say | None = None) -> int | NDArray[np.int64]:
+def nearest(data: Any, value: Any, attributes: Mapping[str, Any], warn: Warn | None = None) -> int | NDArray[np.int64]:
     """Return the position of the value nearest to `value`, or the sorted positions nearest to each of several.
 
     Parameters
     ----------
     data : (n,) array or MaskedArray
     value : number, str, date, or list of these
-        Text stands for a time in ISO 8601, unless the data are text, which it must equal.
+        Text is a time in ISO 8601, unless the data are text. Then it must equal one of them.
     attributes : dict
-        Of the variable: `units` and `calendar` tell how times are counted.
-    say : callable, optional
-        Called with a message about each value that is far from all others.
+        Attributes of the variable. Times are converted by `units` and `calendar`.
+    warn : callable, optional
+        Called with a message about each value that is far from all data.
     """
-    asked = [value] if np.ndim(value) == 0 else list(value)
+    targets = [value] if np.ndim(value) == 0 else list(value)
     array = np.ma.asanyarray(data)
-    found = set()
-    for one in asked:
-        number = _in_units(one, array, attributes)
-        found.add(_nearest_one(array, number, one, _period(attributes)))
-        if say is not None and array.dtype.kind not in "OT":
-            _check_distance(array, number, one, attributes, say)
-    return _positions(found, asked)
+    positions = set()
+    for target in targets:
+        number = _in_units(target, array, attributes)
+        positions.add(_nearest_one(array, number, target, _period(attributes)))
+        if warn is not None and array.dtype.kind not in "OT":
+            _check_distance(array, number, target, attributes, warn)
+    return _positions(positions, targets)
 
 
-def _positions(found: set[int], asked: Sequence[Any]) -> int | NDArray[np.int64]:
-    positions = np.array(sorted(found), np.int64)
-    return int(positions[0]) if len(asked) == 1 else positions
+def _positions(positions: set[int], targets: Sequence[Any]) -> int | NDArray[np.int64]:
+    """Return sorted positions, or the only one for a single target."""
+    array = np.array(sorted(positions), np.int64)
+    return int(array[0]) if len(targets) == 1 else array
 
 
 def _period(attributes: Mapping[str, Any]) -> float | None:
-    """Return the period of longitudes in their units; None of other variables."""
+    """Return the period of longitudes in their units; None for other variables."""
     return (2 * math.pi if _is_radian(attributes) else 360.0) if kind_of(attributes) == "longitude" else None
 
 
@@ -273,7 +274,7 @@ def _is_radian(attributes: Mapping[str, Any]) -> bool:
 
 
 def _distances(array: Any, value: Any, period: float | None) -> Any:
-    """Return the distance of each value from one; masked where a value is missing."""
+    """Return the distance of each value in an array from `value`, masked where it is missing."""
     distance: Any = np.ma.masked_invalid(np.abs(array.astype(np.float64) - value))
     if period is not None:
         distance = distance % period
@@ -281,46 +282,49 @@ def _distances(array: Any, value: Any, period: float | None) -> Any:
     return distance
 
 
-def _check_distance(array: Any, value: Any, told: Any, attributes: Mapping[str, Any], say: Say) -> None:
-    """Say that a value is further from all others than the largest gap between neighbours."""
-    known = np.unique(np.ma.masked_invalid(array.astype(np.float64)).compressed())
-    if known.size < 2 or known[0] <= value <= known[-1]:
+def _check_distance(array: Any, value: Any, given: Any, attributes: Mapping[str, Any], warn: Warn) -> None:
+    """Warn if a value is outside of the range of an array, and further away than the largest gap between its values.
+
+    `given`: the value for the message, before conversion of units.
+    """
+    present = np.unique(np.ma.masked_invalid(array.astype(np.float64)).compressed())
+    if present.size < 2 or present[0] <= value <= present[-1]:
         return
-    gap, distances = np.diff(known).max(), _distances(known, value, _period(attributes))
+    gap, distances = np.diff(present).max(), _distances(present, value, _period(attributes))
     if distances.min() <= gap * (1 + 1e-9):
         return
-    neighbour = known[distances.argmin()]
+    neighbour = present[distances.argmin()]
     units = f" {attributes['units']}" if "units" in attributes else ""
-    found = f"{neighbour:g}{units}"
+    text = f"{neighbour:g}{units}"
     if timeaxis.is_time(attributes):
         with contextlib.suppress(UnsupportedError):
-            found = timeaxis.to_iso(neighbour, attributes["units"], attributes.get("calendar"))
+            text = timeaxis.to_iso(neighbour, attributes["units"], attributes.get("calendar"))
             units = units.partition(" since ")[0]
-    say(f"no value is near {told}: the nearest is {found}, and the largest gap between values is {gap:g}{units}")
+    warn(f"no value is near {given}: the nearest is {text}, and the largest gap between values is {gap:g}{units}")
 
 
 N_GAPS = 1000
-"""For how many points at most it is found out how far their nearest neighbour is."""
+"""Approximate maximum number of points whose distance to their nearest neighbour is computed."""
 
 
-def nearest_points(data: Sequence[Any], asked: Sequence[Any], say: Say | None = None) -> int | NDArray[np.int64]:
+def nearest_points(data: Sequence[Any], targets: Sequence[Any], warn: Warn | None = None) -> int | NDArray[np.int64]:
     """Return the position of the point nearest to another one on the sphere, or the sorted positions for several.
 
     Parameters
     ----------
     data : pair of (n,) array or MaskedArray
         Latitudes and longitudes in degrees.
-    asked : pair of number or list of numbers
-        A latitude and a longitude, or as many of each.
-    say : callable, optional
-        As `nearest`.
+    targets : pair of number or list of numbers
+        A latitude and a longitude, or two lists of the same length.
+    warn : callable, optional
+        See `nearest`.
     """
-    pairs = [np.atleast_1d(np.asarray(value)) for value in asked]
+    pairs = [np.atleast_1d(np.asarray(value)) for value in targets]
     if any(values.dtype.kind not in "iuf" or values.ndim != 1 for values in pairs):
-        raise UnsupportedError(f"found {asked[0]!r} and {asked[1]!r}, expected numbers")
+        raise UnsupportedError(f"found {targets[0]!r} and {targets[1]!r}, expected numbers")
     if pairs[0].size != pairs[1].size:
         raise UnsupportedError(
-            f"found {pairs[0].size} latitudes and {pairs[1].size} longitudes, expected as many of each, for pairs"
+            f"found {pairs[0].size} latitudes and {pairs[1].size} longitudes, expected the same number of both"
         )
     arrays = [np.ma.masked_invalid(np.ma.asanyarray(values).astype(np.float64)) for values in data]
     is_missing = np.ma.getmaskarray(arrays[0]) | np.ma.getmaskarray(arrays[1])
@@ -328,15 +332,15 @@ def nearest_points(data: Sequence[Any], asked: Sequence[Any], say: Say | None = 
     if not present.size:
         raise UnsupportedError("no point has a latitude and a longitude")
     points = _on_sphere(*(values.data[present] for values in arrays))
-    found = set()
+    positions = set()
     for latitude, longitude in zip(*(values.astype(np.float64) for values in pairs), strict=True):
         distances = _chords(points, _on_sphere(latitude, longitude))
         i = int(distances.argmin())
-        found.add(int(present[i]))
-        if say is not None and not _has_gap(points, i, distances[i]):
+        positions.add(int(present[i]))
+        if warn is not None and not _has_gap(points, i, distances[i]):
             degrees = math.degrees(2 * math.asin(min(distances[i] / 2, 1.0)))
-            say(f"no point is near {latitude:g}, {longitude:g}: the nearest is {degrees:g} degrees away")
-    return _positions(found, pairs[0].tolist())
+            warn(f"no point is near {latitude:g}, {longitude:g}: the nearest is {degrees:g} degrees away")
+    return _positions(positions, pairs[0].tolist())
 
 
 def _on_sphere(latitude: Any, longitude: Any) -> NDArray[np.float64]:
@@ -346,13 +350,16 @@ def _on_sphere(latitude: Any, longitude: Any) -> NDArray[np.float64]:
 
 
 def _chords(points: NDArray[np.float64], point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the straight distances of points from one, which grow as those on the sphere."""
+    """Return the chord lengths between points and one point. They have the same order as distances on the sphere."""
     distances: NDArray[np.float64] = np.sqrt(((points - point) ** 2).sum(axis=-1))
     return distances
 
 
 def _has_gap(points: NDArray[np.float64], i: int, distance: float) -> bool:
-    """Whether some point, above all point `i`, is at least so far from its nearest neighbour, or there is one point."""
+    """Return whether any point has its nearest neighbour at `distance` or further, or no other point exists.
+
+    Point `i` is checked first, because it usually decides. If there are many points, only some are checked.
+    """
     n = len(points)
     for j in (i, *range(0, n, max(n // N_GAPS, 1))):
         others = _chords(points, points[j])
@@ -364,20 +371,21 @@ def _has_gap(points: NDArray[np.float64], i: int, distance: float) -> bool:
     return False
 
 
-def _nearest_one(array: Any, value: Any, told: Any, period: float | None) -> int:
+def _nearest_one(array: Any, value: Any, given: Any, period: float | None) -> int:
+    """Return the position of the value nearest to `value`; `given` is the same before conversion, for messages."""
     if array.dtype.kind in "OT":
         equal = np.flatnonzero(np.ma.filled(array == value, False))
         if not equal.size:
-            raise UnsupportedError(f"no value equals {told!r}")
+            raise UnsupportedError(f"no value equals {given!r}")
         return int(equal[0])
     distance = _distances(array, value, period)
     if not distance.count():
-        raise UnsupportedError(f"no value to be near to {told!r}")
+        raise UnsupportedError(f"found no present value to compare with {given!r}")
     return int(distance.argmin())
 
 
 def within(data: Any, limits: Any, attributes: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Return the positions of values from a lower limit up to but without an upper one; see `nearest`."""
+    """Return the positions of values from a lower limit up to an upper limit (exclusive); see `nearest`."""
     low, high = _limits(limits, "between")
     array = np.ma.asanyarray(data)
     chosen = ~np.ma.getmaskarray(array)
@@ -404,28 +412,28 @@ def _inside(values: Any, lower: Any, upper: Any) -> Any:
 
 
 def _inside_band(values: Any, west: float, east: float, period: float) -> Any:
-    """Return which longitudes lie from one eastwards to another, on whatever turn around the globe."""
+    """Return whether each longitude is between west and east (exclusive), modulo the period."""
     inside = np.zeros(values.shape, np.bool_)
-    known = values[np.isfinite(values)]
-    if not known.size:
+    finite = values[np.isfinite(values)]
+    if not finite.size:
         return inside
     if east < west:
         east += period * math.ceil((west - east) / period)
-    first, last = math.floor((float(known.min()) - east) / period), math.ceil((float(known.max()) - west) / period)
+    first, last = math.floor((float(finite.min()) - east) / period), math.ceil((float(finite.max()) - west) / period)
     for turn in range(first, last + 1):
         inside |= _inside(values, west + turn * period, east + turn * period)
     return inside
 
 
 def _in_units(value: Any, array: Any, attributes: Mapping[str, Any], *, end: bool = False) -> Any:
-    """Return a value to compare an array with: a time in the units of the array.
+    """Return a value that can be compared with an array. A time is converted to the units of the array.
 
-    Text that is a year or a month is the beginning of it, or with `end` its end.
+    A year or a month means its beginning, or its end if `end` is true.
     """
     text = isinstance(value, (str, datetime.date, np.datetime64))
     if array.dtype.kind in "OT":
         if not isinstance(value, (str, bytes)):
-            raise UnsupportedError(f"found {value!r}, expected text as the values are")
+            raise UnsupportedError(f"found {value!r}, expected text, because the values are text")
         return value
     if not text:
         if isinstance(value, bytes) or np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.number):

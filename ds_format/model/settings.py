@@ -1,6 +1,6 @@
-"""The properties `.netcdf` and `.hdf5`: how a file stored a variable, or what of a file no variable tells.
+"""The properties `.netcdf` and `.hdf5`: storage of a variable in a file, or facts about the file itself.
 
-Each driver writes its own one, see the `storage` of each, and reads the other one where its own is absent.
+Each driver writes its own property (see `storage` of each driver). It uses the other one if its own is missing.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from .packing import RECORDS
 NETCDF, HDF5 = RECORDS
 
 LABELS = "DIMENSION_LABELS"
-"""Attribute of a dataset of HDF5 with the names of its dimensions, by the dimension scale specification."""
+"""Attribute of an HDF5 dataset with the names of its dimensions, by the dimension scale specification."""
 
 NON_COORDINATE = "_nc4_non_coord_"
-"""Before the name, in an HDF5 file, of a netCDF-4 variable that is not the coordinate of the dimension of that name."""
+"""Prefix, in the HDF5 file, of a netCDF-4 variable that has the name of a dimension but is not its coordinate."""
 
 ALIKE = ("chunks", "shuffle", "fletcher32", "endian", "dimensions", "groups")
-"""Settings that both have in the same form."""
+"""Settings with the same form in both properties."""
 COMPRESSIONS = {NETCDF: {"gzip": "zlib"}, HDF5: {"zlib": "gzip"}}
-"""For each property: name of a compression in the other one → its own."""
+"""For each property: name of a compression in the other property → its own name."""
 
 T = TypeVar("T")
 
 
 def setting(record: Any, name: str, kind: type[T]) -> T | None:
-    """Return a setting of a record, if it is there and of the type that it should have."""
+    """Return a setting of a record, or None if it is missing or has another type."""
     value = record.get(name) if isinstance(record, dict) else None
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else None
 
 
 def names(record: Any, name: str) -> list[str]:
-    """Return a setting that is a list of names."""
+    """Return a setting that is a list of names; other items are dropped."""
     return [item for item in setting(record, name, list) or [] if isinstance(item, str)]
 
 
@@ -45,9 +45,9 @@ def chunk_sizes(record: Any, shape: tuple[int, ...]) -> list[int]:
 
 
 def as_netcdf(meta: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return metadata in which what `.hdf5` says stands in `.netcdf`, too, where that is absent.
+    """Return metadata in which `.netcdf` is made from `.hdf5` if it is missing.
 
-    Names of numbers (`enum`) do not: a file of NetCDF has types for these, which have names themselves.
+    Names of numbers (`enum`) are not copied: NetCDF files have named types for them.
     """
     unlimited: dict[str, None] = {}
     for entry in meta.values():
@@ -61,7 +61,7 @@ def as_netcdf(meta: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def as_hdf5(meta: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return metadata in which what `.netcdf` says stands in `.hdf5`, too, where that is absent."""
+    """Return metadata in which `.hdf5` is made from `.netcdf` if it is missing."""
     unlimited = set(names(meta.get(".", {}).get(NETCDF), "unlimited"))
     out: dict[str, dict[str, Any]] = {}
     for key, entry in meta.items():
@@ -77,7 +77,7 @@ def as_hdf5(meta: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _with(entry: dict[str, Any], own: str, other: str, more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata of a variable with the record of one driver, made from that of the other, if it has none."""
+    """Return metadata of a variable. If the record `own` is missing, it is made from `other` and `more`."""
     if own in entry or not (more or isinstance(entry.get(other), dict)):
         return entry
     given = setting(entry, other, dict) or {}

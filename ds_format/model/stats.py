@@ -1,9 +1,9 @@
-"""Statistics of numbers: exact, and in bounded memory however many there are.
+"""Exact statistics of numbers, in bounded memory.
 
-Blocks of values go through passes. The first finds count, extremes, mean and deviation, block by block, merged as
-Chan, Golub and LeVeque do (Updating formulae and a pairwise algorithm for computing sample variances, 1979). Order
-statistics then take one pass for each 16 bits of a value: the values at some rank are narrowed down by counting how
-many begin with which bits.
+Values are read block by block, in several passes. The first pass computes count, extremes, mean and deviation of each
+block. They are combined by the formulas of Chan, Golub and LeVeque (Updating formulae and a pairwise algorithm for
+computing sample variances, 1979). Order statistics take one more pass for each 16 bits of a value. Each of these passes
+counts the values by their next 16 bits, and so finds the next bits of the values at the requested ranks.
 """
 
 from __future__ import annotations
@@ -20,21 +20,24 @@ from numpy.typing import NDArray
 from ..errors import UnsupportedError
 
 IN_MEMORY = 64 * 1024 * 1024
-"""Bytes of values up to which all of them are held in memory."""
+"""Maximum bytes of values that are all kept in memory."""
 DIGIT = 16
-"""Bits that one pass looks at."""
+"""Number of bits that one pass counts."""
 
 Blocks = Callable[[], Iterable[Any]]
-"""Starts a pass: returns arrays or masked arrays, the same each time."""
+"""Starts a pass: returns the same arrays or masked arrays on each call."""
 Interval = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What there is to say of some numbers. Without any, all but `count` is None; of NaNs alone, all is NaN."""
+    """Statistics of numbers.
+
+    If no value is present, all fields except `count` are None. If all present values are NaN, they are NaN.
+    """
 
     count: int
-    """Values that are present, NaN included. NaN counts nowhere else."""
+    """Number of present values, NaN included. All other statistics ignore NaN."""
     min: Any
     max: Any
     mean: float | None
@@ -42,7 +45,7 @@ class Summary:
     std: float | None
     """Root of the mean square of the deviations from the mean."""
     p68: Interval
-    """Between which the middle 68 % lie: the percentiles 16 and 84, linearly interpolated."""
+    """Limits of the middle 68 % of the values: the percentiles 16 and 84, linearly interpolated."""
     p95: Interval
     """The percentiles 2.5 and 97.5."""
     p99: Interval
@@ -50,19 +53,21 @@ class Summary:
 
 
 class Moments(NamedTuple):
-    """What one pass finds."""
+    """The result of the first pass."""
 
     n_values: int
+    """Number of present values."""
     n: int
-    """Those that are not NaN."""
+    """Number of values that are not NaN."""
     low: Any
     high: Any
-    """The extremes of these; infinite if one of them is."""
+    """Minimum and maximum of these values, infinities included."""
     finite: int
-    """Those that are not infinite either."""
+    """Number of finite values."""
     mean: float
+    """Mean of the finite values."""
     squares: float
-    """Mean of the finite ones, and the sum of the squares of their deviations from it."""
+    """Sum of the squares of their deviations from the mean."""
 
 
 NOTHING = Moments(0, 0, math.inf, -math.inf, 0, 0.0, 0.0)
@@ -75,20 +80,20 @@ def summarize(blocks: Blocks, size: int) -> Summary:
     Parameters
     ----------
     blocks : callable
-        Each call starts a pass over arrays or masked arrays of numbers or booleans, all of one dtype. Missing values
-        are left out; booleans are 0 and 1.
+        Each call starts a pass over arrays or masked arrays of numbers or booleans, all of the same dtype. Missing
+        values are ignored. Booleans are 0 and 1.
     size : int
-        Bytes of all values, up to `IN_MEMORY` of which are read once and held.
+        Bytes of all values. If they are at most `IN_MEMORY`, values are read once, and kept in memory.
 
     Returns
     -------
     Summary
-        Computed in float64; `min` and `max` are values as they are, int or float.
+        Computed in float64, except that `min` and `max` are unconverted values, int or float.
 
     Raises
     ------
     UnsupportedError
-        If the values are no numbers.
+        If the values are not numbers.
 
     Examples
     --------
@@ -99,8 +104,8 @@ def summarize(blocks: Blocks, size: int) -> Summary:
     2
     """
     if size <= IN_MEMORY:
-        held = [_present(block) for block in blocks()]
-        array = np.concatenate(held) if held else np.zeros(0)
+        arrays = [_present(block) for block in blocks()]
+        array = np.concatenate(arrays) if arrays else np.zeros(0)
         moments = moments_of(array)
         numbers = array[~np.isnan(array)] if moments.n < moments.n_values else array
         at_ranks = functools.partial(_sorted_at, numbers)
@@ -118,12 +123,12 @@ def summarize(blocks: Blocks, size: int) -> Summary:
 
 
 def n_passes(size: int, item_size: int) -> int:
-    """Return how often `summarize` goes through values of so many bytes in all, of so many bytes each."""
+    """Return the number of passes of `summarize` for values of `size` bytes in total, and `item_size` bytes each."""
     return 1 if size <= IN_MEMORY else 1 + math.ceil(8 * item_size / DIGIT)
 
 
 def _present(block: Any) -> NDArray[Any]:
-    """Return the values of a block that are present, in one dimension."""
+    """Return the present values of a block as a 1-d array."""
     mask = np.ma.getmask(block)
     data = np.ma.getdata(block)
     if data.dtype.kind not in "biuf":
@@ -153,7 +158,7 @@ def moments_of(values: NDArray[Any]) -> Moments:
 
 
 def merged(a: Moments, b: Moments) -> Moments:
-    """Return the moments of two sets of values together."""
+    """Return the moments of the union of two sets of values."""
     finite = a.finite + b.finite
     mean, squares = a.mean, a.squares
     if b.finite:
@@ -172,36 +177,36 @@ def _mean_and_std(moments: Moments) -> tuple[float, float]:
 
 
 def _quantiles(at_ranks: Callable[[Sequence[int]], dict[int, Any]], n: int) -> list[float]:
-    places = [quantile * (n - 1) for quantile in QUANTILES]
-    ranks = sorted({rank for place in places for rank in (int(place), min(int(place) + 1, n - 1))})
+    positions = [quantile * (n - 1) for quantile in QUANTILES]
+    ranks = sorted({rank for position in positions for rank in (int(position), min(int(position) + 1, n - 1))})
     values = at_ranks(ranks)
-    return [_between(values[int(place)], values[min(int(place) + 1, n - 1)], place % 1) for place in places]
+    return [_interpolated(values[int(at)], values[min(int(at) + 1, n - 1)], at % 1) for at in positions]
 
 
-def _between(low: Any, high: Any, part: float) -> float:
-    """Return the value that lies some part of the way from one value to another."""
-    if low == high or not part:
+def _interpolated(low: Any, high: Any, fraction: float) -> float:
+    """Interpolate linearly between two values, which may be infinite."""
+    if low == high or not fraction:
         return float(low)
-    way = high - low
-    if low != -math.inf and (part < 0.5 or high == math.inf):
-        return float(low + way * part)
-    return float(high - way * (1 - part))
+    difference = high - low
+    if low != -math.inf and (fraction < 0.5 or high == math.inf):
+        return float(low + difference * fraction)
+    return float(high - difference * (1 - fraction))
 
 
 def _sorted_at(values: NDArray[Any], ranks: Sequence[int]) -> dict[int, Any]:
-    """Return the values that stand at some ranks among all."""
+    """Return rank → value at this rank among all values."""
     ordered = np.partition(values, ranks)
     return {rank: ordered[rank].item() for rank in ranks}
 
 
 def _counted_at(blocks: Blocks, ranks: Sequence[int]) -> dict[int, Any]:
-    """Return the values that stand at some ranks among all that are not NaN, without holding them."""
+    """Return rank → value at this rank among all values that are not NaN, without keeping them in memory."""
     dtype = _present(next(iter(blocks()))).dtype
     bits = 8 * dtype.itemsize
     step = min(DIGIT, bits)
-    wanted = {0: [(rank, rank) for rank in ranks]}
+    by_prefix = {0: [(rank, rank) for rank in ranks]}
     for shift in range(bits - step, -1, -step):
-        counts = {prefix: np.zeros(1 << step, np.int64) for prefix in wanted}
+        counts = {prefix: np.zeros(1 << step, np.int64) for prefix in by_prefix}
         for block in blocks():
             values = _present(block)
             keys = _keys(values[~np.isnan(values)] if dtype.kind == "f" else values)
@@ -209,26 +214,29 @@ def _counted_at(blocks: Blocks, ranks: Sequence[int]) -> dict[int, Any]:
             for prefix, count in counts.items():
                 chosen = digits[keys >> (shift + step) == prefix] if shift + step < bits else digits
                 count += np.bincount(chosen, minlength=1 << step)
-        wanted = _narrowed(wanted, counts, step)
-    return {rank: _value(prefix, dtype) for prefix, places in wanted.items() for rank, _ in places}
+        by_prefix = _extended(by_prefix, counts, step)
+    return {rank: _value(prefix, dtype) for prefix, ranks_ in by_prefix.items() for rank, _ in ranks_}
 
 
-def _narrowed(
-    wanted: dict[int, list[tuple[int, int]]], counts: dict[int, NDArray[np.int64]], step: int
+def _extended(
+    by_prefix: dict[int, list[tuple[int, int]]], counts: dict[int, NDArray[np.int64]], step: int
 ) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranks by prefixes that are `step` bits longer: of all values, and of those with the prefix."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for prefix, places in wanted.items():
+    """Return the ranks by prefixes that are `step` bits longer.
+
+    Each item has a rank among all values, and the rank among the values with this prefix.
+    """
+    out: dict[int, list[tuple[int, int]]] = {}
+    for prefix, ranks in by_prefix.items():
         ends = np.cumsum(counts[prefix])
-        for rank, place in places:
-            digit = int(np.searchsorted(ends, place, side="right"))
+        for rank, inner_rank in ranks:
+            digit = int(np.searchsorted(ends, inner_rank, side="right"))
             before = int(ends[digit - 1]) if digit else 0
-            found.setdefault(prefix << step | digit, []).append((rank, place - before))
-    return found
+            out.setdefault(prefix << step | digit, []).append((rank, inner_rank - before))
+    return out
 
 
 def _keys(values: NDArray[Any]) -> NDArray[Any]:
-    """Return unsigned integers in the order of the values."""
+    """Return unsigned integers that have the same order as the values."""
     unsigned: NDArray[Any] = values.view(f"u{values.itemsize}")
     sign = unsigned.dtype.type(1 << (8 * values.itemsize - 1))
     if values.dtype.kind == "i":
@@ -239,7 +247,7 @@ def _keys(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _value(key: int, dtype: np.dtype[Any]) -> Any:
-    """Return the value of a key that `_keys` made."""
+    """Return the value of a key of `_keys`."""
     bits = 8 * dtype.itemsize
     sign = 1 << (bits - 1)
     if dtype.kind == "i" or (dtype.kind == "f" and key & sign):

@@ -9,7 +9,7 @@ from typing import Any
 from ..base import modes
 from ..base.text import escape, unescape
 from ..dataset import META
-from ..model.conventions import follow
+from ..model.conventions import rename_references
 from .values import check, check_mapping, check_var_or_none, created_entry, entry_of, meta_key, not_found
 from .variables import names_by_key
 
@@ -91,7 +91,7 @@ def rename_m(d: dict[str, Any], mapping: dict[str, str | None]) -> None:
                 entries[key] = entry
     given = {old: new for old, new in found.items() if new is not None}
     _rename_dims(d, given)
-    follow(entries, given, known)
+    rename_references(entries, given, known)
 
 
 def rename_dim(d: dict[str, Any], old: str, new: str) -> None:

@@ -102,14 +102,14 @@ WRONG = {
     "long bytearray": (whole(b"\x96" + struct.pack("<Q", 1 << 36)), TruncatedError, "ends at byte"),
     "long number": (whole(b"\x8b\xff\xff\xff\x7f"), TruncatedError, "ends at byte"),
     "negative number of bytes": (whole(b"\x8b\xff\xff\xff\xff"), TruncatedError, "ends at byte"),
-    "memo too far": (whole(LIST + b"q\x01"), FormatError, "found place 1 of the memo, expected at most 0"),
-    "memo of 2^31": (whole(LIST + b"r\xff\xff\xff\x7f"), FormatError, "found place 2147483647"),
-    "memo missing": (whole(b"h\x00"), FormatError, "found place 0 of the memo, which has 0"),
+    "memo too far": (whole(LIST + b"q\x01"), FormatError, "found slot 1 of the memo, expected at most 0"),
+    "memo of 2^31": (whole(LIST + b"r\xff\xff\xff\x7f"), FormatError, "found slot 2147483647"),
+    "memo missing": (whole(b"h\x00"), FormatError, "found slot 0 of the memo, which has 0"),
     "memoize nothing": (whole(MEMOIZE), FormatError, "empty stack"),
     "pop nothing": (whole(b"0"), FormatError, "empty stack"),
     "pop below a mark": (whole(NONE + MARK + b"0"), FormatError, "empty stack"),
     "tuple below a mark": (whole(NONE + NONE + MARK + NONE + b"\x86"), FormatError, "empty stack"),
-    "no mark": (whole(NONE + b"t"), FormatError, "looks for a mark"),
+    "no mark": (whole(NONE + b"t"), FormatError, "needs a mark"),
     "duplicate nothing": (whole(b"2"), FormatError, "empty stack"),
     "odd items": (whole(DICT + MARK + NONE + b"u"), FormatError, "found 1 keys and values"),
     "append to nothing": (whole(MARK + NONE + b"e"), FormatError, "empty stack"),
@@ -196,7 +196,7 @@ def test_an_object_needs_its_state_before_it_is_used() -> None:
         load(UUID, MEMOIZE, get(0))
     with pytest.raises(FormatError, match="before its state is known"):
         load(UUID, b"2")
-    with pytest.raises(FormatError, match="cannot be one"):
+    with pytest.raises(FormatError, match="cannot be a key"):
         load(DICT, UUID, NONE, b"s")
 
 

@@ -114,7 +114,7 @@ WANTED = {
 
 @pytest.mark.parametrize("code", WANTED)
 @pytest.mark.parametrize("n", [1, 64, 20_000])
-def test_values_are_sought_while_they_are_read(code: str, n: int) -> None:
+def test_values_are_searched_while_they_are_read(code: str, n: int) -> None:
     wanted = np.array(WANTED[code], code)
     for place, value in itertools.product(
         {0, n // 2, n - 1}, [*wanted, *([np.negative(wanted[1])] if code == "f8" else [])]

@@ -183,7 +183,7 @@ WRONG = {
     "count of dimensions": (
         File(1, [X]),
         lambda d: d[:12] + b"\xff" * 4 + d[16:],
-        "list of dimensions, count: found 4294967295, expected no more than fit into the 28 bytes",
+        "list of dimensions, count: found 4294967295, expected at most as many as fit into the remaining 28 bytes",
     ),
     "count of 2**60": (File(5, [X]), lambda d: d[:16] + struct.pack(">Q", 2**60) + d[24:], "found 1152921504606846976"),
     "negative count": (File(5, [X]), lambda d: d[:16] + b"\xff" * 8 + d[24:], "count: found -1, expected no negative"),

@@ -12,7 +12,7 @@ import pytest
 
 from ds_format._version import __version__
 from ds_format.api import files
-from ds_format.base.error_text import describe, meant, with_meant
+from ds_format.base.error_text import describe, describe_with_hint, similar_file_hint
 from ds_format.cli import commands, process
 from ds_format.cli.arguments import Command
 from ds_format.errors import FormatError, MissingError
@@ -155,8 +155,8 @@ def test_a_file_that_is_absent_tells_of_one_with_a_name_like_it(name: str, told:
     for other in ("sample.nc", "a.nc"):
         (tmp_path / other).touch()
     path = str(tmp_path / name)
-    assert meant(path) == told
-    assert with_meant(FileNotFoundError(errno.ENOENT, "No such file or directory", path)) == (
+    assert similar_file_hint(path) == told
+    assert describe_with_hint(FileNotFoundError(errno.ENOENT, "No such file or directory", path)) == (
         f"{path}: File does not exist{told}"
     )
 
@@ -164,8 +164,8 @@ def test_a_file_that_is_absent_tells_of_one_with_a_name_like_it(name: str, told:
 def test_names_of_files_that_may_be_meant_do_not_steer_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "sample\x1b[31m.nc").touch()
     error = FileNotFoundError(errno.ENOENT, "No such file or directory", str(tmp_path / "sample[31m.nc"))
-    assert "\x1b" not in with_meant(error)
-    assert with_meant(error).endswith(r"did you mean sample\x1b[31m.nc?")
+    assert "\x1b" not in describe_with_hint(error)
+    assert describe_with_hint(error).endswith(r"did you mean sample\x1b[31m.nc?")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ VARIABLES = {
     "truncated_body.ds": (TruncatedError, r"\.size \[3\]: .* which has 7 bytes"),
     "truncated_mask.ds": (TruncatedError, "mask of 3 bytes"),
     "truncated_masked_one_left.ds": (TruncatedError, "2 values need 8 bytes .* the file has 4"),
-    "truncated_string_data.ds": (TruncatedError, "lengths of strings: string 1 ends beyond the 5 bytes"),
+    "truncated_string_data.ds": (TruncatedError, "lengths of strings: string 1 ends beyond the 5 available bytes"),
     "truncated_string_lengths.ds": (TruncatedError, "3 values need 24 bytes .* the file has 17"),
     "truncated_bool.ds": (TruncatedError, "20 values need 3 bytes .* the file has 2"),
     "size_huge.ds": (TruncatedError, r"\.size \[1000000000000000\]"),

@@ -74,7 +74,7 @@ SELECTIONS = [{}, {"n": 77_777}, {"n": slice(60_000, 140_001)}, {"n": np.array([
 @pytest.mark.parametrize("sel", SELECTIONS)
 def test_masks_and_lengths_that_are_not_kept(path: Path, sel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = ds.read(path, sel=sel)
-    monkeypatch.setattr(decode, "HELD_SIZE", 100)
+    monkeypatch.setattr(decode, "CACHED_SIZE", 100)
     found = ds.read(path, sel=sel)
     assert all(same_data(found[name], expected[name]) for name in ("text", "x", "flags", "plain", "words"))
 

@@ -14,7 +14,7 @@ from .. import fuzz_headers as fuzz
 
 COUNT = 500
 ENTRY = b'{".dims": ["t"], ".size": [2], ".offset": 0, ".type": "float64", ".missing": false, ".endian": "l"}'
-OTHER = line.compiled(b'ds-1.0\n{"other": %b}\n' % ENTRY)
+OTHER = line.parse_usual(b'ds-1.0\n{"other": %b}\n' % ENTRY)
 
 
 def test_mutated_headers_are_read_as_they_are_explained() -> None:
@@ -33,19 +33,19 @@ def test_mutated_headers_are_read_as_they_are_explained() -> None:
     ],
 )
 def test_a_kernel_that_is_wrong_is_found_out(wrong: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = line.compiled
+    right = line.parse_usual
 
     def kernel(data: bytes, keys: Any = None) -> Any:
         found = right(data, keys)
         return None if found is None else wrong(*found)
 
-    monkeypatch.setattr(line, "compiled", kernel)
+    monkeypatch.setattr(line, "parse_usual", kernel)
     with pytest.raises(fuzz.DifferenceError, match=message):
         list(fuzz.run(COUNT, "a"))
 
 
 def test_metadata_that_somebody_else_holds_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = line.compiled
+    right = line.parse_usual
     held: dict[bytes, Any] = {}
 
     def kernel(data: bytes, keys: Any = None) -> Any:
@@ -53,7 +53,7 @@ def test_metadata_that_somebody_else_holds_are_found_out(monkeypatch: pytest.Mon
             return right(data, keys)
         return held.get(data) or held.setdefault(data, right(data))
 
-    monkeypatch.setattr(line, "compiled", kernel)
+    monkeypatch.setattr(line, "parse_usual", kernel)
     with pytest.raises(fuzz.DifferenceError, match="damaged"):
         list(fuzz.run(COUNT, "a"))
 

@@ -101,7 +101,7 @@ def outcome(data: bytes) -> Any:
 def check(data: bytes) -> None:
     found = outcome(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line, "compiled", lambda *_: None)
+        patch.setattr(line, "parse_usual", lambda *_: None)
         expected = outcome(data)
     assert found[:-1] == expected[:-1]
     assert same_value(found[-1], expected[-1])
@@ -129,7 +129,7 @@ def test_what_is_remembered_of_the_headers_before(header: dict[str, Any], files:
         changed = damaged(text, changes)
         for data in (changed, text) * n:
             check(VERSION_LINE + data + b"\n")
-            found = line.compiled(VERSION_LINE + data + b"\n")
+            found = line.parse_usual(VERSION_LINE + data + b"\n")
             if found is not None:
                 spoil(found[1])
 
@@ -155,7 +155,7 @@ def spoil(value: Any) -> None:
 
 def follow(*texts: str) -> list[Any]:
     """Return the metadata that the kernel finds in headers, one after another."""
-    found = [line.compiled(VERSION_LINE + text.encode() + b"\n") for text in texts]
+    found = [line.parse_usual(VERSION_LINE + text.encode() + b"\n") for text in texts]
     return [None if one is None else one[1] for one in found]
 
 
@@ -225,7 +225,7 @@ def test_very_many_and_very_long_entries_are_read() -> None:
     entry = {".size": [1] * 20, ".type": "int8", **{f"a{i}": i for i in range(60)}}
     header = {f"v{i}": entry for i in range(100)} | {".": {"history": "x" * 5000, **{f"a{i}": [i] for i in range(60)}}}
     for _ in range(3):
-        found = line.compiled(VERSION_LINE + json.dumps(header).encode() + b"\n")
+        found = line.parse_usual(VERSION_LINE + json.dumps(header).encode() + b"\n")
         assert found is not None
         assert found[1] == header
         assert found[0].variable(99)[1] == (1,) * 20
@@ -243,7 +243,7 @@ def test_attributes_with_types_of_numpy() -> None:
     """They are the same as those of `from_json`, and arrays are not those of another one."""
     for text in (TYPED, TYPED, TYPED.replace('"b": 1', '"b": 2'), TYPED, TYPED.replace('"n": 1', '"n": 2'), TYPED):
         data = VERSION_LINE + text.encode() + b"\n"
-        found, plain = line.compiled(data, None, from_json), line.compiled(data)
+        found, plain = line.parse_usual(data, None, from_json), line.parse_usual(data)
         assert found is not None
         assert plain is not None
         assert not found[0].has_dtypes
@@ -260,7 +260,7 @@ def test_threads_have_memories_of_their_own() -> None:
     texts = [VERSION_LINE + X.replace('"a": 1', f'"a": {i}').encode() + b"\n" for i in range(50)]
 
     def parse(i: int) -> list[Any]:
-        found = [line.compiled(texts[(i * 7 + k) % 50]) for k in range(500)]
+        found = [line.parse_usual(texts[(i * 7 + k) % 50]) for k in range(500)]
         return [one and one[1]["x"]["a"] for one in found]
 
     with ThreadPoolExecutor(4) as pool:
@@ -288,7 +288,7 @@ def test_usual_headers_are_read_by_the_kernel() -> None:
     }
     for ascii_only in (True, False):
         text = json.dumps({"x": entry, ".": {"title": "a \u20ac"}}, ensure_ascii=ascii_only).encode()
-        found = line.compiled(VERSION_LINE + text + b"\n")
+        found = line.parse_usual(VERSION_LINE + text + b"\n")
         assert found is not None
         assert found[1]["x"]["units"] == "\u00b5m"
 

@@ -66,8 +66,8 @@ def test_hashes_of_all_lengths(size: int) -> None:
         (b"\xc4\x01a", b"", 8, "string 0 of 1"),
         (b"", b"", 8, "string 0 of 1"),
         (b"\xdb\xff\xff\xff\xffa", b"", 8, "string 0 of 1"),
-        (b"\xa1a", b"1234567", 8, "7 bytes are no salt"),
-        (b"\xa1a", b"", 7, "7 bytes no hashes"),
+        (b"\xa1a", b"1234567", 8, "7 bytes are not a salt"),
+        (b"\xa1a", b"", 7, "7 bytes are not hashes"),
     ],
 )
 def test_hashes_that_cannot_be(strings: bytes, salt: bytes, size: int, message: str) -> None:
@@ -133,10 +133,10 @@ def test_many_keys() -> None:
         (b"\xa1a\x01", 2, 1, "entry 1 at byte 2: found the type 0x01"),
         (b"\xa1a\xa2b", 2, 1, "entry 1 at byte 2 of 4 is cut off"),
         (b"\xa1a", 2, 1, "entry 1 at byte 2 of 2 is cut off"),
-        (b"\xa1a\xa1b", 1, 1, "2 bytes behind entry 0"),
+        (b"\xa1a\xa1b", 1, 1, "2 bytes after entry 0"),
         (b"\xd9", 1, 1, "cut off"),
-        (b"\xa1a", 1, 2, "2 places are wrong"),
-        (b"", -1, 1, "places are wrong"),
+        (b"\xa1a", 1, 2, "2 positions are wrong"),
+        (b"", -1, 1, "positions are wrong"),
     ],
 )
 def test_keys_that_cannot_be(data: bytes, n: int, places: int, message: str) -> None:
@@ -199,7 +199,7 @@ def test_hashes_that_crowd() -> None:
 
 @pytest.mark.parametrize("size", [0, 7, 9, 15])
 def test_a_lookup_needs_whole_hashes(size: int) -> None:
-    with pytest.raises(ValueError, match=f"{size} bytes are no salt"):
+    with pytest.raises(ValueError, match=f"{size} bytes are not a salt"):
         Lookup(bytes(size), SECRET)
 
 

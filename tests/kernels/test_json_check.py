@@ -100,33 +100,33 @@ def test_any_bytes_are_judged_as_the_json_module_does(data: bytes) -> None:
 
 
 WRONG = [
-    (b"", "nothing but white space", 0),
-    (b" \t\r\n", "nothing but white space", 3),
+    (b"", "only white space", 0),
+    (b" \t\r\n", "only white space", 3),
     (b"[1]", "not an object", 0),
     (b"\0", "not an object", 0),
-    (b"{", "cut off", 1),
-    (b'{"a"', "cut off", 4),
-    (b'{"a":', "cut off", 5),
-    (b'{"a":1', "cut off", 6),
-    (b'{"a":"', "cut off", 6),
-    (b'{"a":1,\n', "cut off", 7),
+    (b"{", "truncated", 1),
+    (b'{"a"', "truncated", 4),
+    (b'{"a":', "truncated", 5),
+    (b'{"a":1', "truncated", 6),
+    (b'{"a":"', "truncated", 6),
+    (b'{"a":1,\n', "truncated", 7),
     (b"{1:2}", "found no key in quotes", 1),
     (b'{"a":1,}', "found no key in quotes", 7),
-    (b'{"a" 1}', "found no colon behind a key", 5),
+    (b'{"a" 1}', "found no colon after a key", 5),
     (b'{"a":}', "found no value", 5),
     (b'{"a":tru}', "found no value", 5),
     (b'{"a":[1,]}', "found no value", 8),
     (b'{"a":1 2}', "found neither a comma nor the end of the object or array", 7),
     (b'{"a":[1}', "found neither a comma nor the end of the object or array", 7),
-    (b'{"a":01}', "not a number of JSON", 6),
-    (b'{"a":-}', "not a number of JSON", 6),
-    (b'{"a":1.}', "not a number of JSON", 7),
-    (b'{"a":1e+}', "not a number of JSON", 8),
+    (b'{"a":01}', "not a JSON number", 6),
+    (b'{"a":-}', "not a JSON number", 6),
+    (b'{"a":1.}', "not a JSON number", 7),
+    (b'{"a":1e+}', "not a JSON number", 8),
     (b'{"a":NaN}', "NaN and Infinity are not JSON", 5),
     (b'{"a":-Infinity}', "NaN and Infinity are not JSON", 6),
     (b'{"a":"\x1f"}', "a control character in a string", 6),
-    (b'{"a":"\\x"}', "not an escape of JSON", 6),
-    (b'{"a":"\\u12g4"}', "not an escape of JSON", 6),
+    (b'{"a":"\\x"}', "not a JSON escape", 6),
+    (b'{"a":"\\u12g4"}', "not a JSON escape", 6),
     (b'{"a":"\\ud800"}', "half a surrogate pair", 6),
     (b'{"a":"\\udc00\\ud800"}', "half a surrogate pair", 6),
     (b'{"a":"\\ud800\\u0041"}', "half a surrogate pair", 6),
@@ -136,8 +136,8 @@ WRONG = [
     (b'{"a":"\xe2\x82"}', "not UTF-8", 6),
     (b'{"a":"\xff', "not UTF-8", 6),
     (b'{"a":\xff}', "not UTF-8", 5),
-    (b"{}x", "something behind the object", 2),
-    (b'{}\n{"a":1}', "something behind the object", 3),
+    (b"{}x", "found more after the object", 2),
+    (b'{}\n{"a":1}', "found more after the object", 3),
     (b"\xef\xbb\xbf{}", "a byte order mark", 0),
 ]
 
@@ -153,7 +153,7 @@ def test_depth(opening: bytes) -> None:
     closing = b"}" if opening[:1] == b"{" else b"]"
     for n, fault in (
         (MAX_DEPTH - 1, "valid"),
-        (MAX_DEPTH, f"more than {MAX_DEPTH} objects and arrays inside of one another"),
+        (MAX_DEPTH, f"more than {MAX_DEPTH} nested objects and arrays"),
     ):
         assert FAULTS[check_line(b'{"x":' + opening * n + b"1" + closing * n + b"}")[0]] == fault
     assert check_line(b'{"x":' + opening * 200_000)[0] != VALID

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ds_format.codec.line import compiled
+from ds_format.codec.line import parse_usual
 from ds_format.drivers.ds.alike import SIZES
 from ds_format.kernels.header.header import append_numbers
 from ds_format.kernels.header.memory import Model, are_alike, merge_entries
@@ -29,7 +29,7 @@ def made(entries: dict[str, Any], attributes: str = "{}", body: bytes = BODY) ->
 
 
 def header(data: bytearray) -> Any:
-    found = compiled(data)
+    found = parse_usual(data)
     assert found is not None
     return found[0]
 
@@ -47,12 +47,12 @@ def test_numbers_are_appended_in_native_byte_order() -> None:
         "e": {".size": [0]},
         "n": {".size": None},
     })
-    rooms = [bytearray(b"...."), bytearray(), bytearray(), bytearray()]
+    targets = [bytearray(b"...."), bytearray(), bytearray(), bytearray()]
     for _ in range(50):
-        assert append_numbers(header(data), data, SIZES, [*rooms]) == []
-    assert rooms[0] == b"...." + 50 * BODY[:12]
-    assert np.frombuffer(rooms[1], "i4").byteswap().tolist() == [3] * 50
-    assert rooms[2] == rooms[3] == b""
+        assert append_numbers(header(data), data, SIZES, [*targets]) == []
+    assert targets[0] == b"...." + 50 * BODY[:12]
+    assert np.frombuffer(targets[1], "i4").byteswap().tolist() == [3] * 50
+    assert targets[2] == targets[3] == b""
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_numbers_are_appended_in_native_byte_order() -> None:
 )
 def test_all_or_nothing(entry: Any) -> None:
     data = made({"x": {".size": [4]}, "y": entry, "z": {".size": [9]}})
-    rooms: list[bytearray | None] = [bytearray(), bytearray(), None]
-    assert append_numbers(header(data), data, SIZES, rooms) == [1]
-    assert [*map(bool, rooms)] == [False] * 3
-    assert model(data).take(data, SIZES, rooms, {}) is None
-    assert append_numbers(header(data), data, SIZES, [rooms[0], None, None]) == []
-    assert bytes(rooms[0] or b"") == BODY
+    targets: list[bytearray | None] = [bytearray(), bytearray(), None]
+    assert append_numbers(header(data), data, SIZES, targets) == [1]
+    assert [*map(bool, targets)] == [False] * 3
+    assert model(data).take(data, SIZES, targets, {}) is None
+    assert append_numbers(header(data), data, SIZES, [targets[0], None, None]) == []
+    assert bytes(targets[0] or b"") == BODY
 
 
 def test_wrong_arguments() -> None:
     data = made({"x": {".size": [4]}})
-    with pytest.raises(ValueError, match="0 rooms for 1 variables"):
+    with pytest.raises(ValueError, match="0 targets for 1 variables"):
         append_numbers(header(data), data, SIZES, [])
-    with pytest.raises(ValueError, match="2 rooms for 1 variables"):
+    with pytest.raises(ValueError, match="2 targets for 1 variables"):
         model(data).take(data, SIZES, [None, None], {})
     with pytest.raises(TypeError):
         append_numbers(header(data), data, SIZES, [b"x"])  # type: ignore[list-item]
@@ -91,7 +91,7 @@ def test_wrong_arguments() -> None:
 
 def test_a_file_that_follows() -> None:
     first = made({"x": {".size": [4]}}, '{"a": 1, "b": [2]}')
-    rooms: list[bytearray | None] = [bytearray()]
+    targets: list[bytearray | None] = [bytearray()]
     attributes = {"a": 1, "b": [2]}
     follows = model(first)
     for text, found in [
@@ -100,9 +100,9 @@ def test_a_file_that_follows() -> None:
         ("{}", {}),
         ('{"a": 1, "b": [2]}', {"a": 1, "b": [2]}),
     ]:
-        assert follows.take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) == found
+        assert follows.take(made({"x": {".size": [4]}}, text), SIZES, targets, attributes) == found
         assert attributes == {"a": 1, "b": [2]}
-    assert bytes(rooms[0] or b"") == 4 * BODY
+    assert bytes(targets[0] or b"") == 4 * BODY
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_a_file_that_follows() -> None:
 )
 def test_a_file_that_does_not_follow(text: str) -> None:
     first = made({"x": {".size": [4]}}, '{"a": 1}')
-    rooms: list[bytearray | None] = [bytearray()]
+    targets: list[bytearray | None] = [bytearray()]
     attributes = {"a": 1}
-    assert model(first).take(made({"x": {".size": [4]}}, text), SIZES, rooms, attributes) is None
+    assert model(first).take(made({"x": {".size": [4]}}, text), SIZES, targets, attributes) is None
     for end in range(len(first)):
-        assert model(first).take(first[:end], SIZES, rooms, attributes) is None
-    assert not rooms[0]
+        assert model(first).take(first[:end], SIZES, targets, attributes) is None
+    assert not targets[0]
     assert attributes == {"a": 1}
 
 

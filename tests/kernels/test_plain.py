@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from ds_format.codec.attributes import from_json
 from ds_format.codec.header import VERSION_LINE
-from ds_format.codec.line import PARSER, compiled
+from ds_format.codec.line import PARSER, parse_usual
 from ds_format.dataset import Dataset, arrays_of, check_dims, checked, metadata_of
 from ds_format.drivers.ds.whole import DTYPES_BY_NUMBER
 from ds_format.errors import UnsupportedError
@@ -33,7 +33,7 @@ def file_of(entries: dict[str, Any], pad: int = 0) -> tuple[Any, bytearray]:
     text = json.dumps({key: {".endian": NATIVE, **entry} for key, entry in entries.items()}).encode()
     size = len(VERSION_LINE) + len(text) + 1
     data = bytearray(VERSION_LINE + text + b" " * (-size % 8 + pad) + b"\n" + BODY)
-    found = compiled(data)
+    found = parse_usual(data)
     assert found is not None
     return found[0], data
 

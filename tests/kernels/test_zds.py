@@ -158,7 +158,7 @@ WRONG = [
     (index([good], version=2), "found version 2, expected 1"),
     (index([], n=1), "found a count of 1, expected at most 0 for 0 bytes"),
     (index([good], n=2**63), f"found a count of {2**63}, expected at most 1 for 17 bytes"),
-    (index([good, good], n=1), "found 17 bytes at byte 33, expected no more than 1 entries"),
+    (index([good, good], n=1), "found 17 bytes at byte 33, expected the end after 1 entries"),
     (index([good])[:-1], "entry 0 of 1 at byte 16: found the end of the file, expected an entry"),
     (index([good, (b"x" * 30, 0, 1)], n=3), "entry 2 of 3 at byte 77: found the end of the file, expected an entry"),
     (index([good, (b"", 0, 1)]) + b"x", "entry 1 of 2 at byte 33: found an empty id"),
@@ -283,8 +283,8 @@ def test_numbers() -> None:
         (b"b\t5\t0000000000000000005\n", "expected an id, an offset and a length"),
         (b"b" * 65536 + b"\t5\t5\n", "expected an id, an offset and a length"),
         (b"\xff\t5\t5\n", "found an id that is not UTF-8"),
-        (b"b\t5\t0\n", "found a length that no line has"),
-        (b"b\t5\t4294967296\n", "found a length that no line has"),
+        (b"b\t5\t0\n", "found a length of 0, or of 4 GiB or more"),
+        (b"b\t5\t4294967296\n", "found a length of 0, or of 4 GiB or more"),
         (b"b\t5\t6\n", "found a line beyond the end of the data"),
         (b"b\t999999999999999999\t5\n", "found a line beyond the end of the data"),
     ],
@@ -404,12 +404,12 @@ def test_strict_adds_all_or_nothing(data: bytes) -> None:
 
 
 ODD = [
-    (b" \n", [("nothing but white space", 0, 2, 1)], []),
+    (b" \n", [("only white space", 0, 2, 1)], []),
     (b'\xef\xbb\xbf{"_id":"a"}\n', [("a byte order mark", 0, 3, 0)], [("a", 3, 12)]),
     (b'{"_id":"a"}\n\xef\xbb\xbf{"_id":"b"}\n', [("a byte order mark", 12, 15, 12)], [("a", 0, 12)]),
     (b'{"_id":"a"}\r\n', [("a carriage return at the end", 0, 13, 11)], [("a", 0, 13)]),
     (b'{"_id":"a"}', [("no line feed at the end", 0, 11, 11)], [("a", 0, 11)]),
-    (b'{"_id":"a"}\n{"_id', [("no line feed at the end", 12, 5, 17), ("cut off", 12, 5, 17)], [("a", 0, 12)]),
+    (b'{"_id":"a"}\n{"_id', [("no line feed at the end", 12, 5, 17), ("truncated", 12, 5, 17)], [("a", 0, 12)]),
     (b'{"_id":"a"}\n{"_id":"a"}\n', [("an id that an earlier line has", 12, 12, 0)], [("a", 12, 12)]),
     (b'{"_id":"a/b"}\n', [("an id with unusual characters", 0, 14, 8)], [("a/b", 0, 14)]),
     (
@@ -418,12 +418,12 @@ ODD = [
         [("é\U0001f600\t", 0, 31)],
     ),
     (b'{"_id":"a","b":1e400}\n', [("a number outside of the range of 64 bits", 0, 22, 0)], [("a", 0, 22)]),
-    (b'{"_id":"a","_id":"a"}\n', [("the key _id comes twice", 0, 22, 18)], []),
+    (b'{"_id":"a","_id":"a"}\n', [("the key _id occurs twice", 0, 22, 18)], []),
     (b'{"id":"a"}\n', [("no _id", 0, 11, 0)], []),
     (b'{"_id":["a"]}\n', [("the _id is not a string", 0, 14, 7)], []),
     (b'{"_id":""}\n', [("the _id is empty", 0, 11, 8)], []),
     (b'{"_id":"' + b"x" * 65536 + b'"}\n', [("the _id is longer than 65535 bytes", 0, 65547, 8)], []),
-    (b'{"_id":"a",\n"b":1}\n', [("cut off", 0, 12, 11), ("not an object", 12, 7, 12)], []),
+    (b'{"_id":"a",\n"b":1}\n', [("truncated", 0, 12, 11), ("not an object", 12, 7, 12)], []),
 ]
 
 

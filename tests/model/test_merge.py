@@ -111,7 +111,7 @@ def test_types_are_promoted(left: str, right: str, dtype: str) -> None:
     [
         (("t i", np.zeros((1, 2))), ("i t", np.zeros((2, 1))), "incompatible dimensions"),
         (("t i", np.zeros((1, 2))), ("t i", np.zeros((1, 3))), r"incompatible sizes: found \[2\] and \[3\]"),
-        (("t", np.zeros(1)), ("t", ["a"]), "types float64, unicode, which no one type holds"),
+        (("t", np.zeros(1)), ("t", ["a"]), "types float64, unicode, which have no common type"),
         (("t", ["a"]), ("t", [b"a"]), "types unicode, str"),
     ],
 )

@@ -34,7 +34,7 @@ WARNINGS: dict[str, str | None] = {
     "docs_order_ids_stale": r"order\.ids",
     "docs_order_ids_traversal": r"order\.ids: '\.\./",
     "duplicate_ids": r"data\.jsonl: line 3, byte 38: .* byte 0",
-    "duplicate_json_keys": r"data\.jsonl: line 2, byte \d+: the key _id comes twice",
+    "duplicate_json_keys": r"data\.jsonl: line 2, byte \d+: the key _id occurs twice",
     "id_65536": r"data\.jsonl: line 1, byte \d+: the _id is longer than 65535",
     "id_missing": r"data\.jsonl: line 1, byte \d+: no _id",
     "id_not_string": r"data\.jsonl: line [12], byte \d+: the _id is not a string",

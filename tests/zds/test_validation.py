@@ -56,7 +56,7 @@ def test_all_at_once(tmp_path: Path) -> None:
     for expected in (
         "error: /collections/train/meta/data.jsonl: line 1, byte 0: a byte order mark",
         "line 2, byte 38: a carriage return",
-        "line 3, byte 40: nothing but white space",
+        "line 3, byte 40: only white space",
         "error: /collections/train/meta/data.jsonl: line 4, byte 56: NaN",
         "line 5, byte 61: has the id of line 1",
         "line 6, byte 79: found the key 'y' more than once in one object",

@@ -55,7 +55,7 @@ def info(request: Request) -> Iterator[Any]:
             if len(paths) == 1:
                 raise
             failed += 1
-            message = error_text.with_meant(error)
+            message = error_text.describe_with_hint(error)
             _say(message)
             if as_json:
                 yield {"path": path, "error": message}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...body.body import MemoryBody
 from ...codec.header import DTYPES as DTYPES_PROPERTY
-from ...codec.line import KNOWN, Header, compiled, decompiled, find_end, parse
+from ...codec.line import TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_usual
 from ...dataset import META, as_array
 from ...errors import DsError
 from ...kernels.header.header import Header as Compiled, append_numbers
@@ -17,7 +17,7 @@ from ..alike import StackedValues
 from ..base import Metadata, SmallFiles
 from .whole import WHOLE_SIZE, decode_variable, digest, from_held, read_headers, typed
 
-SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in KNOWN]
+SIZES = [ds_type.size if ds_type.is_number else 0 for ds_type in TYPES_BY_NUMBER]
 """Bytes of a number, by the index of its type in the kernels; 0 for other types."""
 DECIDING_HERE = frozenset((*DECIDING, DTYPES_PROPERTY))
 """Includes `.dtypes`, so that attributes can be converted once, at the end."""
@@ -95,7 +95,7 @@ class DsRow:
                 return None
             self._append(path, held, None)
             return self._last
-        new = compiled(held)
+        new = parse_usual(held)
         if new is None or new[0].keys != self._header.keys:
             return None
         header, entries = new
@@ -127,7 +127,7 @@ class DsRow:
         """Return the arrays of those variables that have data."""
         if not keys:
             return {}
-        header = self._header if found is None else decompiled(found)
+        header = self._header if found is None else header_of(found)
         body = MemoryBody("", data, header.body, lends=True)
         variables = read_headers(header, body, keys).items()
         return {

@@ -193,15 +193,15 @@ class Plan:
         ds_type = TYPES.get(self.meta[key].get(".type") or "unicode", TYPES["unicode"])
         return VarHeader(ds_type, shape, LARGEST, LARGEST, False, False)
 
-    def _build(self, variables: Mapping[str, VarHeader], room: int = 0) -> bytes:
+    def _build(self, variables: Mapping[str, VarHeader], padded_size: int = 0) -> bytes:
         entries = {}
         for key, var in variables.items():
             entries[header_key(key, self.version)] = entry_of(key, self.meta[key], var, self.version)
-        return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, room)
+        return build(entries, dataset_entry(self.meta.get(".", {}), self.version), self.version, padded_size)
 
     def header(self, variables: Mapping[str, VarHeader]) -> bytes:
         """Return the first `body` bytes of the file, from the headers of all variables in any order."""
-        return self._build({key: variables[key] for key in self.meta if key != "."}, room=self.body)
+        return self._build({key: variables[key] for key in self.meta if key != "."}, padded_size=self.body)
 
     def place(self, name: str, type_name: str, end: int) -> VarHeader:
         """Return the position for numbers or booleans without a mask, after the existing variables of a file.

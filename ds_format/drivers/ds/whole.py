@@ -13,7 +13,7 @@ from ...codec import legacy
 from ...codec.attributes import from_json
 from ...codec.decode import DTYPES, decode, decode_in_one_read
 from ...codec.header import VarHeader
-from ...codec.line import KNOWN, PARSER, Header, decompiled, find_end, interpreted, parse
+from ...codec.line import PARSER, TYPES_BY_NUMBER, Header, find_end, header_of, parse, parse_any
 from ...dataset import Dataset
 from ...errors import DsError, FormatError
 from ...kernels.ds.plain import Reader
@@ -24,7 +24,7 @@ from ...model.settings import NETCDF
 from ..base import Metadata
 from .header import read_line
 
-DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in KNOWN]
+DTYPES_BY_NUMBER = [DTYPES[ds_type.code] if ds_type.is_number else None for ds_type in TYPES_BY_NUMBER]
 """The dtypes of all types; None for types other than numbers."""
 WHOLE_SIZE = 256 * 1024
 """Maximum size of a file that is read at once, in bytes."""
@@ -96,9 +96,9 @@ def _decode_rest(
         return
     data, found, left = rest
     if found is None:
-        header, meta = interpreted(data, find_end(data, whole=True), None if full else keys)
+        header, meta = parse_any(data, find_end(data, whole=True), None if full else keys)
     else:
-        header, meta = decompiled(found[0]), found[1]
+        header, meta = header_of(found[0]), found[1]
     _decode(dataset, left, header, meta, MemoryBody("", data, header.body, lends=keys is None), keys, strings, unpack)
 
 

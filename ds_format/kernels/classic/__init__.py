@@ -1,11 +1,11 @@
 """Classic NetCDF files: headers, and big-endian numbers.
 
-header     a header of the usual kind → what it says, all checks done; variables of those before are remembered
-arrays     a variable of a file that is in memory → an array
+header     a usual header → its content, completely checked; variables are remembered for the next files
+arrays     a variable of a file in memory → an array
 slabs      a part of a variable of an open file → an array; POSIX only
-portable   the same, elsewhere
+portable   the same on other operating systems
 
-Declarations: `items` (of a header, and where variables lie), `filling` (of arrays, and some values among others).
+Declarations: `items` (items of a header, extents of variables), `filling` (copies into arrays, search for sentinels).
 """
 
 import os

@@ -4,5 +4,5 @@ import numpy as np
 from numpy.typing import NDArray
 
 def decode(
-    data: Any, begin: int, step: int, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: NDArray[Any] | None
+    data: Any, begin: int, step: int, shape: tuple[int, ...], dtype: np.dtype[Any], sentinels: NDArray[Any] | None
 ) -> tuple[NDArray[Any], bool]: ...

@@ -1,6 +1,6 @@
-"""What the kernels for arrays share: the way of values into an array, and whether wanted ones are among them.
+"""Declarations for `arrays` and `slabs`: copies of values into an array, and the search for sentinels among them.
 
-Floating-point numbers are compared as such, but NaN equals NaN.
+Floating-point numbers are compared by value, except that NaN equals NaN.
 """
 
 cimport numpy as cnp
@@ -58,53 +58,53 @@ cdef extern from *:
 
 cdef enum:
     MAX_RANK = 64  # dimensions of an array
-    PIECE = 16 << 10  # bytes that stay in the nearest cache
+    PIECE = 16 << 10  # bytes that fit into the first-level cache
 
 
-cdef struct Wanted:
-    const uint8_t* values  # that are looked for, one after another
+cdef struct Search:
+    const uint8_t* sentinels  # one after another
     Py_ssize_t n
-    int size  # bytes of each
+    int size  # bytes of a value
     bint is_float
-    bint found  # one of them was seen
+    bint found  # whether a sentinel was found
 
 
-cdef inline void seek(Wanted* wanted, const uint8_t* values, Py_ssize_t n) noexcept nogil:
-    """Look for the wanted ones among native, aligned values, unless one was found already."""
+cdef inline void search_values(Search* search, const uint8_t* values, Py_ssize_t n) noexcept nogil:
+    """Search native, aligned values for sentinels, unless one was found before."""
     cdef Py_ssize_t i
-    for i in range(wanted.n):
-        if wanted.found:
+    for i in range(search.n):
+        if search.found:
             return
-        wanted.found = has(values, n, wanted.values + i * wanted.size, wanted.size, wanted.is_float)
+        search.found = has(values, n, search.sentinels + i * search.size, search.size, search.is_float)
 
 
 cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size) noexcept nogil:
-    """Copy `n` big-endian values of 1, 2, 4 or 8 bytes to native ones; source and target may be the same."""
+    """Convert `n` big-endian values of 1, 2, 4 or 8 bytes to native ones. Source and target may be the same."""
     if size > 1 and LITTLE_HOST:
         swap_words(source, target, n, size)
     elif source != target:
         memcpy(target, source, n * size)
 
 
-cdef inline int want(Wanted* wanted, cnp.dtype dtype, cnp.ndarray values) except -1:
-    """Say which values are looked for among those of a type, native and of 1, 2, 4 or 8 bytes; None: none."""
-    wanted.size = dtype.itemsize
-    wanted.is_float = dtype.kind == c"f"
-    wanted.values = NULL
-    wanted.n = 0
-    wanted.found = False
-    if values is not None:
-        if cnp.PyArray_TYPE(values) != dtype.type_num or not cnp.PyArray_ISCARRAY_RO(values):
-            raise TypeError("wanted: expected values of the type of the variable, one after another")
-        wanted.values = <const uint8_t*> cnp.PyArray_DATA(values)
-        wanted.n = cnp.PyArray_SIZE(values)
-    if wanted.size not in (1, 2, 4, 8):
+cdef inline int start_search(Search* search, cnp.dtype dtype, cnp.ndarray sentinels) except -1:
+    """Initialise a search for sentinels, or for none if they are None, among values of a native dtype."""
+    search.size = dtype.itemsize
+    search.is_float = dtype.kind == c"f"
+    search.sentinels = NULL
+    search.n = 0
+    search.found = False
+    if sentinels is not None:
+        if cnp.PyArray_TYPE(sentinels) != dtype.type_num or not cnp.PyArray_ISCARRAY_RO(sentinels):
+            raise TypeError("sentinels: expected a C-contiguous array of the type of the variable")
+        search.sentinels = <const uint8_t*> cnp.PyArray_DATA(sentinels)
+        search.n = cnp.PyArray_SIZE(sentinels)
+    if search.size not in (1, 2, 4, 8):
         raise ValueError(f"{dtype}: expected values of 1, 2, 4 or 8 bytes")
     return 0
 
 
 cdef inline int rank_of(tuple lengths, cnp.npy_intp* shape) except -1:
-    """Take a shape, and return its rank."""
+    """Copy a shape to C integers, and return its rank."""
     cdef Py_ssize_t rank = len(lengths), i
     if rank > MAX_RANK:
         raise ValueError(f"{rank} dimensions, expected at most {MAX_RANK}")
@@ -115,13 +115,13 @@ cdef inline int rank_of(tuple lengths, cnp.npy_intp* shape) except -1:
     return <int> rank
 
 
-cdef inline void put(const uint8_t* source, uint8_t* target, Py_ssize_t n, Wanted* wanted) noexcept nogil:
-    """Copy big-endian values to native ones, in place or to an array, and look for the wanted ones."""
-    cdef Py_ssize_t most = PIECE // wanted.size, m
+cdef inline void copy_and_search(const uint8_t* source, uint8_t* target, Py_ssize_t n, Search* search) noexcept nogil:
+    """Convert big-endian values to native ones, in place or into an array, and search them for sentinels."""
+    cdef Py_ssize_t most = PIECE // search.size, m
     while n > 0:
         m = min(n, most)
-        native(source, target, m, wanted.size)
-        seek(wanted, target, m)
-        source += m * wanted.size
-        target += m * wanted.size
+        native(source, target, m, search.size)
+        search_values(search, target, m)
+        source += m * search.size
+        target += m * search.size
         n -= m

@@ -15,10 +15,10 @@ cdef class Section:
     cdef bint follows(self, Items* c) noexcept
 
 
-cdef class Values:
+cdef class TypedReader:
     cdef tuple dtypes
     cdef int sizes[16]
 
     cdef dict attributes(self, Items* c)
     cdef object _value(self, Items* c)
-    cdef Section section(self, Items* c, Section known, int width)
+    cdef Section section(self, Items* c, Section remembered, int width)

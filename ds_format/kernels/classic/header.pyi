@@ -4,7 +4,7 @@ from typing import Any, final
 class Section: ...
 
 @final
-class Values:
+class TypedReader:
     def __init__(self, codes: tuple[str, ...]) -> None: ...
 
 @final

@@ -1,6 +1,7 @@
-"""The header of a classic file → what it says, in one pass.
+"""The header of a classic file → its content, in one pass.
 
-This is `classic.format` and `classic.header` for headers of the usual kind: what is wrong or unusual is left to those.
+This does the same as `classic.format` and `classic.header` for usual headers. Wrong and unusual ones are left to these
+modules: functions here raise EOFError, and `Parser.parse` returns None.
 """
 
 cimport cython
@@ -16,7 +17,9 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
 from .filling cimport MAX_RANK, empty, native
-from .items cimport MAX_SIZE, Items, Place, check_places, count, listed, most, name, number, padded, take, type_number
+from .items cimport (
+    MAX_SIZE, Extent, Items, capacity, check_extents, count, listed, name, number, padded, take, type_number
+)
 
 cnp.import_array()
 
@@ -30,10 +33,10 @@ cdef enum:
 
 @cython.final
 cdef class Section:
-    """A variable in a header, from its name to its type: in the next file it often is the same."""
+    """The bytes of a variable in a header, from its name to its type, which the next file often repeats."""
 
     cdef bint follows(self, Items* c) noexcept:
-        """Return whether it is what comes next, and step over it if so."""
+        """Return whether the next bytes of the header equal these, and step over them if so."""
         cdef Py_ssize_t size = len(self.raw)
         if size > c.end - c.p or memcmp(c.p, <const char*> self.raw, size):
             return False
@@ -42,8 +45,8 @@ cdef class Section:
 
 
 @cython.final
-cdef class Values:
-    """Reads what has types.
+cdef class TypedReader:
+    """Reads attributes and variables, the items that have types.
 
     Parameters
     ----------
@@ -88,14 +91,14 @@ cdef class Values:
         native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size)
         return array
 
-    cdef Section section(self, Items* c, Section known, int width):
-        """Read a variable up to its type, or recall it."""
+    cdef Section section(self, Items* c, Section remembered, int width):
+        """Read a variable up to its type. Return the remembered section, which may be None, if its bytes are equal."""
         cdef const uint8_t* start = c.p
         cdef Section section
         cdef uint64_t rank, i
         cdef object one
-        if known is not None and known.follows(c):
-            return known
+        if remembered is not None and remembered.follows(c):
+            return remembered
         section = Section.__new__(Section)
         section.title = name(c)
         rank = count(c, width)
@@ -113,7 +116,7 @@ cdef class Values:
 
 
 cdef dict copied(dict attributes):
-    """Return attributes that nothing else refers to."""
+    """Return a copy of attributes, arrays included."""
     cdef dict found = PyDict_Copy(attributes)
     for title, value in attributes.items():
         if isinstance(value, cnp.ndarray):
@@ -124,19 +127,21 @@ cdef dict copied(dict attributes):
 cdef enum:
     NC_DIMENSION = 10
     NC_VARIABLE = 11
-    IDLE = 8  # most memories that are kept for others
-    MOST = 256  # variables that are remembered
-    LONGEST = 8192  # bytes of one that is remembered
+    MAX_IDLE = 8  # lists of sections that are kept while no call uses them
+    MAX_REMEMBERED = 256  # variables of a header that are remembered
+    MAX_REMEMBERED_SIZE = 8192  # bytes of a variable that is remembered
 
 
 @cython.final
 cdef class Parser:
-    """Reads headers, and remembers the variables of those before.
+    """Reads headers, and remembers variables of earlier headers.
+
+    A call takes a list of remembered sections from those that no other call uses, so that it is thread-safe.
 
     Parameters
     ----------
     dimension, variable, header : type
-        Named tuples to make; see `classic.header`.
+        Types of the named tuples in the result; see `classic.header`.
     formats : dict
         Version → name of the format.
     codes : tuple of str
@@ -147,7 +152,7 @@ cdef class Parser:
     cdef list narrow, wide
     cdef dict formats
     cdef tuple codes
-    cdef Values values
+    cdef TypedReader reader
 
     def __init__(
         self, type dimension not None, type variable not None, type header not None, dict formats not None,
@@ -156,7 +161,7 @@ cdef class Parser:
         self.dimension, self.variable, self.header = dimension, variable, header
         self.formats, self.codes = formats, codes
         self.narrow, self.wide = [], []
-        self.values = Values(codes)
+        self.reader = TypedReader(codes)
 
     def parse(self, data, uint64_t file_size, bint share=False):
         """Read a header.
@@ -168,21 +173,22 @@ cdef class Parser:
         file_size : int
             Bytes of the whole file.
         share : bool
-            Whether attributes of a variable may be those of another header that has the same ones. Then nobody may
-            change them.
+            Whether attributes may be the same objects as those of an equal variable in an earlier header. Then you
+            must not change them.
 
         Returns
         -------
         Header, int or None
-            An int: so many bytes of the file are needed at least. None: the header is wrong or unusual.
+            An int: the minimum number of bytes, from the start of the file, that is necessary. None: the header is
+            wrong or unusual.
         """
         cdef Items c
         cdef Py_buffer view
         cdef uint64_t* lengths = NULL
-        cdef Place* places = NULL
+        cdef Extent* extents = NULL
         cdef list idle, memory
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-        # What is remembered depends on the width of numbers.
+        # the same bytes mean something else with another width of numbers
         idle = self.wide if view.len > 3 and (<const uint8_t*> view.buf)[3] == 5 else self.narrow
         try:
             memory = <list> idle.pop()
@@ -192,21 +198,21 @@ cdef class Parser:
             c.start = c.p = <const uint8_t*> view.buf
             c.end = c.p + min(<uint64_t> view.len, file_size)
             c.file_size, c.needed = file_size, 0
-            return self._header(&c, &lengths, &places, memory, share)
+            return self._header(&c, &lengths, &extents, memory, share)
         except EOFError:
             return c.needed or None
         finally:
-            if len(idle) < IDLE:
+            if len(idle) < MAX_IDLE:
                 idle.append(memory)
             free(lengths)
-            free(places)
+            free(extents)
             PyBuffer_Release(&view)
 
-    cdef object _header(self, Items* c, uint64_t** lengths, Place** places, list memory, bint share):
+    cdef object _header(self, Items* c, uint64_t** lengths, Extent** extents, list memory, bint share):
         cdef const uint8_t* magic = take(c, 4)
         cdef uint64_t n_records, n_dimensions, n, i, step
         cdef list dimensions, sections = [], variables = []
-        # Of this header alone: the very same attributes in two headers mean that the variables are the same.
+        # one dict for each header: callers take variables with the same object of attributes for equal ones
         cdef dict nothing = {}
         cdef Section section
         if magic[0] != c"C" or magic[1] != c"D" or magic[2] != c"F" or magic[3] not in (1, 2, 5):
@@ -216,38 +222,38 @@ cdef class Parser:
         if n_records > MAX_SIZE or (c.width == 4 and n_records == 0xFFFFFFFF):
             raise EOFError
         n_dimensions = listed(c, NC_DIMENSION, 2 * c.width)
-        lengths[0] = <uint64_t*> malloc(most(c, n_dimensions, 2 * c.width) * sizeof(uint64_t))
+        lengths[0] = <uint64_t*> malloc(capacity(c, n_dimensions, 2 * c.width) * sizeof(uint64_t))
         if lengths[0] == NULL:
             raise MemoryError
         dimensions = self._dimensions(c, n_dimensions, lengths[0], n_records)
-        attributes = self.values.attributes(c)
+        attributes = self.reader.attributes(c)
         n = listed(c, NC_VARIABLE, 4 * c.width + 8)
-        places[0] = <Place*> malloc(most(c, n, 4 * c.width + 8) * sizeof(Place))
-        if places[0] == NULL:
+        extents[0] = <Extent*> malloc(capacity(c, n, 4 * c.width + 8) * sizeof(Extent))
+        if extents[0] == NULL:
             raise MemoryError
         for i in range(n):
-            section = self.values.section(c, <Section> memory[i] if i < <uint64_t> len(memory) else None, c.width)
-            self._place(c, section, n_dimensions, lengths[0], &places[0][i], 4 if magic[3] == 1 else 8)
+            section = self.reader.section(c, <Section> memory[i] if i < <uint64_t> len(memory) else None, c.width)
+            self._extent(c, section, n_dimensions, lengths[0], &extents[0][i], 4 if magic[3] == 1 else 8)
             sections.append(section)
-            if i == <uint64_t> len(memory) and i < MOST:
+            if i == <uint64_t> len(memory) and i < MAX_REMEMBERED:
                 memory.append(None)
-            if i < MOST and len(section.raw) <= LONGEST:
+            if i < MAX_REMEMBERED and len(section.raw) <= MAX_REMEMBERED_SIZE:
                 memory[i] = section
-            elif i >= MOST:
+            elif i >= MAX_REMEMBERED:
                 section.raw = None
                 if share and not section.attributes:
                     section.attributes = nothing
-        step = check_places(places[0], n, n_records, <uint64_t> (c.p - c.start))
+        step = check_extents(extents[0], n, n_records, <uint64_t> (c.p - c.start))
         names = set()
         for i in range(n):
             section = <Section> sections[i]
             names.add(section.title)
-            variables.append(self._variable(section, dimensions, &places[0][i], step, share))
+            variables.append(self._variable(section, dimensions, &extents[0][i], step, share))
             sections[i] = None  # sections of a large header take as much memory as its variables
         if <uint64_t> len(names) != n:
             raise EOFError
-        found = self.formats[magic[3]], tuple(dimensions), attributes, tuple(variables), c.p - c.start
-        return tuple.__new__(self.header, found)
+        fields = self.formats[magic[3]], tuple(dimensions), attributes, tuple(variables), c.p - c.start
+        return tuple.__new__(self.header, fields)
 
     cdef list _dimensions(self, Items* c, uint64_t n, uint64_t* lengths, uint64_t n_records):
         cdef list dimensions = []
@@ -266,30 +272,30 @@ cdef class Parser:
             raise EOFError
         return dimensions
 
-    cdef int _place(self, Items* c, Section section, uint64_t n_dimensions, const uint64_t* lengths, Place* place,
-                    int begin_width) except -1:
-        """Read where a variable lies."""
+    cdef int _extent(self, Items* c, Section section, uint64_t n_dimensions, const uint64_t* lengths, Extent* extent,
+                     int begin_width) except -1:
+        """Compute the size of a variable, and read its `begin`."""
         cdef uint64_t dim, i = 0
-        place.size = self.values.sizes[section.type]
-        place.is_record = False
+        extent.size = self.reader.sizes[section.type]
+        extent.is_record = False
         for one in section.dims:
             dim = one
             if dim >= n_dimensions or (i and lengths[dim] == 0):
                 raise EOFError
             if lengths[dim] == 0:
-                place.is_record = True
-            elif place.size > MAX_SIZE // lengths[dim]:
+                extent.is_record = True
+            elif extent.size > MAX_SIZE // lengths[dim]:
                 raise EOFError
             else:
-                place.size *= lengths[dim]
+                extent.size *= lengths[dim]
             i += 1
         take(c, c.width)  # vsize
-        place.begin = number(c, begin_width)
-        if place.begin > MAX_SIZE:
+        extent.begin = number(c, begin_width)
+        if extent.begin > MAX_SIZE:
             raise EOFError
         return 0
 
-    cdef object _variable(self, Section section, list dimensions, const Place* place, uint64_t step, bint share):
+    cdef object _variable(self, Section section, list dimensions, const Extent* extent, uint64_t step, bint share):
         cdef tuple dims = section.dims
         cdef Py_ssize_t rank = len(dims), i
         cdef tuple shape = PyTuple_New(rank)
@@ -300,5 +306,5 @@ cdef class Parser:
             PyTuple_SET_ITEM(shape, i, length)
         attributes = section.attributes if share else copied(section.attributes)
         code = self.codes[section.type]
-        step = step if place.is_record else 0
-        return tuple.__new__(self.variable, (section.title, dims, attributes, code, shape, place.begin, step))
+        step = step if extent.is_record else 0
+        return tuple.__new__(self.variable, (section.title, dims, attributes, code, shape, extent.begin, step))

@@ -1,4 +1,4 @@
-"""What `slabs` does, on systems without its calls."""
+"""The function of `slabs` for operating systems without POSIX calls."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def read(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     dtype: np.dtype[Any],
-    wanted: NDArray[Any] | None,
+    sentinels: NDArray[Any] | None,
 ) -> tuple[NDArray[Any], bool]:
-    """Return a part of a variable, and whether some value is in it; see `slabs.read`."""
+    """Return a part of a variable, and whether it contains a sentinel; see `slabs.read`."""
     if 0 in shape:
         return np.empty(shape, dtype), False
     axis, run = len(shape), dtype.itemsize
@@ -32,4 +32,4 @@ def read(
         offset = begin + sum(i * stride for i, stride in zip(index, strides, strict=False))
         if ranges.read_at(fd, offset, part) < run:
             raise EOFError
-    return decode(runs, 0, 0, shape, dtype, wanted)
+    return decode(runs, 0, 0, shape, dtype, sentinels)

@@ -9,5 +9,5 @@ def read(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     dtype: np.dtype[Any],
-    wanted: NDArray[Any] | None,
+    sentinels: NDArray[Any] | None,
 ) -> tuple[NDArray[Any], bool]: ...

@@ -1,11 +1,11 @@
-"""What several formats share.
+"""Kernels and declarations that several formats share.
 
 checksums   Adler-32 and Fletcher-32
 
 Declarations:
 
 words    loads, stores and byte swaps of words at any address
-utf8     whether bytes are UTF-8
-room     a buffer that grows at its end
-cursor   a place in a message, which never goes beyond its end
+utf8     check of UTF-8
+output   a buffer that grows at its end
+cursor   a position in a message, with checks of the end
 """

@@ -1,14 +1,14 @@
-"""Checksums that are several times as fast here as in the standard library or NumPy: Adler-32, Fletcher-32."""
+"""Adler-32 and Fletcher-32, several times faster than in the standard library or NumPy."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t, uint32_t
 
 cdef extern from *:
     """
-    #define DS_ADLER_PIECE 5536  /* bytes, whole vectors: the sums of as many stay within 32 bits */
+    #define DS_ADLER_PIECE 5536  /* bytes, whole vectors; their sums fit into 32 bits */
     #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
     #include <immintrin.h>
-    /* Sums n bytes, n a multiple of 32: each once, and each as often as bytes are left when it comes. */
+    /* Computes two sums of n bytes, n a multiple of 32: plain, and weighted by the number of bytes up to the end. */
     __attribute__((target("avx2")))
     static void ds_adler_sums_avx2(const unsigned char *p, Py_ssize_t n, unsigned int *once, unsigned int *often) {
         const __m256i zero = _mm256_setzero_si256(), ones = _mm256_set1_epi16(1);
@@ -46,11 +46,11 @@ cdef extern from *:
 cdef enum:
     BASE = 65521  # the largest prime below 2**16
     VECTOR = 32   # bytes
-    SHORT = 8192  # bytes that take less time than the GIL
+    SHORT = 8192  # bytes for which releasing the GIL takes longer than the checksum
 
 
 cdef void _sums(const uint8_t* p, Py_ssize_t n, uint32_t* once, uint32_t* often) noexcept nogil:
-    """Sum n bytes: each once, and each as often as bytes are left when it comes."""
+    """Compute two sums of n bytes: plain, and weighted by the number of bytes from each to the end."""
     cdef uint32_t i, sum = 0, weighted = 0
     for i in range(<uint32_t> n):
         sum += p[i]
@@ -84,12 +84,12 @@ def adler32(object data not None, uint32_t value=1):
     ----------
     data : C-contiguous buffer
     value : int
-        That of the bytes before.
+        Checksum of the bytes before.
 
     Returns
     -------
     int
-        Of 32 bits, as `zlib.adler32` returns it.
+        32 bits, the same as from `zlib.adler32`.
     """
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -104,7 +104,7 @@ def adler32(object data not None, uint32_t value=1):
 
 
 cdef enum:
-    STRETCH = 360  # words of 16 bits of which no sum is more than 32 bits hold (H5checksum.c)
+    STRETCH = 360  # words of 16 bits, whose sums fit into 32 bits (H5checksum.c)
 
 
 cdef inline uint32_t _folded(uint32_t sum) noexcept nogil:
@@ -130,7 +130,7 @@ cdef uint32_t _fletcher32(const uint8_t* data, Py_ssize_t size) noexcept nogil:
 
 
 def fletcher32(const uint8_t[::1] data not None):
-    """Return the checksum of some bytes.
+    """Return the Fletcher-32 checksum of bytes, as HDF5 computes it.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def fletcher32(const uint8_t[::1] data not None):
     int
         32 bits.
     """
-    cdef uint32_t found = 0
+    cdef uint32_t checksum = 0
     if data.shape[0]:
         with nogil:
-            found = _fletcher32(&data[0], data.shape[0])
-    return found
+            checksum = _fletcher32(&data[0], data.shape[0])
+    return checksum

@@ -1,4 +1,4 @@
-"""A place in a message, which never goes beyond its end."""
+"""A position in a message, with checks of the end."""
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp
@@ -12,7 +12,7 @@ cdef struct Cursor:
 
 
 cdef inline const uint8_t* take(Cursor* c, uint64_t size) except NULL:
-    """Step over some bytes, and return where they start; EOFError if there are not as many."""
+    """Return a pointer to the next `size` bytes, and advance. Raise EOFError if the message has fewer."""
     cdef const uint8_t* start = c.p
     if size > <uint64_t> (c.end - c.p):
         raise EOFError
@@ -21,12 +21,12 @@ cdef inline const uint8_t* take(Cursor* c, uint64_t size) except NULL:
 
 
 cdef inline uint64_t number(Cursor* c, int width) except? 0xFFFFFFFFFFFFFFFF:
-    """Read an unsigned number of some bytes, big-endian; EOFError as `take`."""
+    """Read a big-endian unsigned number of `width` bytes. Raise EOFError if the message has fewer."""
     return big_endian(take(c, width), width)
 
 
 cdef inline bint follows(Cursor* c, const char* text, Py_ssize_t size) noexcept:
-    """Return whether some bytes follow, and step over them if so."""
+    """Return whether the next bytes equal `text`, and step over them if so."""
     if size > c.end - c.p or memcmp(c.p, text, size):
         return False
     c.p += size

@@ -6,7 +6,7 @@ from .words cimport load_u64
 
 
 cdef inline Py_ssize_t utf8_size(const uint8_t* text, Py_ssize_t size) noexcept nogil:
-    """Return how many bytes from the start are UTF-8: `size`, or where the first wrong sequence is."""
+    """Return the number of bytes up to the first sequence that is not UTF-8, or `size` if there is none."""
     cdef Py_ssize_t i = 0, more, start
     cdef uint8_t lead, low, high
     while i < size:

@@ -54,9 +54,9 @@ cdef inline void _swap_each(const uint8_t* source, uint8_t* target, Py_ssize_t n
 
 
 cdef inline void swap_words(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size) noexcept nogil:
-    """Copy `n` values of 2, 4 or 8 bytes in the other byte order, in a loop that the compiler makes one of vectors.
+    """Copy `n` values of 2, 4 or 8 bytes in the other byte order, in a loop that compilers vectorise.
 
-    Source and target may be the same. Wider vectors than it may use everywhere (AVX2) gain nothing: memory is slower.
+    Source and target may be the same. Wider vectors (AVX2) are not faster, because memory is the limit.
     """
     if size == 2:
         _swap_each(source, target, n, <uint16_t> 0)

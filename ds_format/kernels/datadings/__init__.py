@@ -1,6 +1,6 @@
 """The index of datadings.
 
-index   hashes of many keys, Bloom filters of them, from the hash of a key to its number; samples cut out of a block
+index   hashes of many keys, Bloom filters, look-up of keys by their hashes; samples of a block
 
 Declaration: `blake2s`.
 """

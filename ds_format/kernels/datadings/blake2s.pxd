@@ -1,4 +1,4 @@
-"""BLAKE2s with 32 bytes of digest, with or without a salt (RFC 7693), of which the first 16 bytes are wanted."""
+"""The first 16 bytes of the BLAKE2s digest of 32 bytes, with or without a salt (RFC 7693)."""
 
 from libc.stdint cimport uint8_t, uint64_t
 

@@ -1,6 +1,6 @@
-"""The index of datadings: hashes of many keys at once, Bloom filters of them, from a hash to its number.
+"""The index of datadings: hashes of many keys, Bloom filters, look-up of keys by their hashes.
 
-And samples cut out of a block of a file.
+It also splits a block of a file into samples.
 """
 
 cimport cython
@@ -39,25 +39,25 @@ def hash_strings(
     const uint8_t[::1] strings not None, Py_ssize_t start, const uint8_t[::1] salt not None, uint8_t[::1] out not None,
     bint pairs=False
 ):
-    """Store the first 8 or 16 bytes of the BLAKE2s digest, of 32 bytes, of many strings.
+    """Store the first 8 or 16 bytes of the BLAKE2s digest, which has 32 bytes, of many strings.
 
     Parameters
     ----------
     strings : (size,) uint8
-        Strings of msgpack: a header with the length in front of each, nothing between them.
+        Strings of msgpack, one after another, each with a header that has its length.
     start : int
-        Where the first string is, in bytes.
+        Position of the first string in bytes.
     salt : (8,) or (0,) uint8
-        The salt; empty: none.
+        The salt; empty for no salt.
     out : (8 * N,) or (16 * N,) uint8
-        Out.
+        Output.
     pairs : bool
-        Whether 16 bytes of each are wanted.
+        Whether to store 16 bytes for each string.
 
     Returns
     -------
     int
-        Where the N strings end, in bytes.
+        Position of the end of the N strings in bytes.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def hash_strings(
     """
     cdef Py_ssize_t width = 16 if pairs else 8, n = out.shape[0] // width, done = 0
     if salt.shape[0] not in (0, 8) or out.shape[0] % width or start < 0:
-        raise ValueError(f"{salt.shape[0]} bytes are no salt, or {out.shape[0]} bytes no hashes")
+        raise ValueError(f"{salt.shape[0]} bytes are not a salt, or {out.shape[0]} bytes are not hashes")
     if n and strings.shape[0]:
         with nogil:
             done = _hash(
@@ -103,11 +103,11 @@ def fill_filter(const uint8_t[::1] digests not None, int k, uint8_t[::1] bits no
     Parameters
     ----------
     digests : (16 * N,) uint8
-        Of each string, as of `hash_strings` without salt: two numbers of 64 bits, big-endian, h1 and h2.
+        The output of `hash_strings` without a salt: two big-endian 64-bit numbers for each string, h1 and h2.
     k : int
-        Bits of one string: bit j is the remainder by m of h1 + j * h2, modulo 2**64.
+        Number of bits of one string. The position of bit j is (h1 + j * h2) modulo 2**64, modulo m.
     bits : (m / 8,) uint8
-        In and out: m bits, the lowest of a byte first.
+        Input and output: m bits, the lowest bit of a byte first.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def fill_filter(const uint8_t[::1] digests not None, int k, uint8_t[::1] bits no
 
 
 def count_absent(const uint8_t[::1] digests not None, int k, const uint8_t[::1] bits not None):
-    """Return how many strings are not in a Bloom filter; arguments and errors as of `fill_filter`."""
+    """Return the number of strings that are not in a Bloom filter. Arguments and errors are those of `fill_filter`."""
     cdef Py_ssize_t i, n = 0
     cdef uint64_t m = <uint64_t> bits.shape[0] * 8
     _check(digests.shape[0], m)
@@ -134,7 +134,7 @@ def count_absent(const uint8_t[::1] digests not None, int k, const uint8_t[::1] 
 
 
 def in_filter(bytes string not None, int k, const uint8_t[::1] bits not None):
-    """Return whether a string, without header, may be in a Bloom filter."""
+    """Return whether a string, without a header, may be in a Bloom filter."""
     cdef uint64_t first, second, m = <uint64_t> bits.shape[0] * 8
     _check(0, m)
     blake2s(string, len(string), NULL, &first, &second)
@@ -143,7 +143,7 @@ def in_filter(bytes string not None, int k, const uint8_t[::1] bits not None):
 
 cdef int _check(Py_ssize_t size, uint64_t m) except -1:
     if size % 16 or not m:
-        raise ValueError(f"{size} bytes are no pairs of hashes, or {m} bits no filter")
+        raise ValueError(f"{size} bytes are not pairs of hashes, or {m} bits are not a filter")
     return 0
 
 
@@ -155,28 +155,28 @@ cdef enum:
 
 
 cdef inline uint64_t _scaled(uint64_t hash, uint64_t n) noexcept nogil:
-    """Return a number below n, of at most 34 bits, in proportion to a hash."""
+    """Scale a hash to a number below n, which has at most 34 bits."""
     return ((hash >> 34) * n) >> 30
 
 
 @cython.final
 cdef class Lookup:
-    """Finds strings by their salted hash: by comparing one hash after another, or with a table once it is built.
+    """Finds strings by their salted hash: by comparing all hashes, or by a table once it is built.
 
-    The table has 1.5 slots of 4 bytes for each hash. Which slot a hash begins with depends on a secret number, so that
-    no file can be made to be slow. Of equal hashes the last one is found.
+    The table has 1.5 slots of 4 bytes for each hash. The first slot of a hash depends on a secret number, so that no
+    file can be made slow on purpose. Among equal hashes, the last one is found.
 
     Parameters
     ----------
     hashes : (8 + 8 * n,) uint8
-        A salt of 8 bytes, then n hashes of 8 bytes: the file as it is.
+        The bytes of the file: a salt of 8 bytes, then n hashes of 8 bytes.
     secret : int
-        An odd number of 64 bits.
+        An odd 64-bit number.
 
     Raises
     ------
     ValueError
-        If the size is another, or there are too many hashes.
+        If the size is wrong, or there are too many hashes.
     """
 
     cdef const uint8_t[::1] view
@@ -187,7 +187,7 @@ cdef class Lookup:
 
     def __cinit__(self, const uint8_t[::1] hashes not None, uint64_t secret):
         if hashes.shape[0] < 8 or hashes.shape[0] % 8 or hashes.shape[0] // 8 - 1 >= EMPTY:
-            raise ValueError(f"{hashes.shape[0]} bytes are no salt and hashes of 8 bytes")
+            raise ValueError(f"{hashes.shape[0]} bytes are not a salt and hashes of 8 bytes")
         self.view = hashes
         self.hashes = &hashes[0] + 8
         self.n = hashes.shape[0] // 8 - 1
@@ -197,7 +197,7 @@ cdef class Lookup:
         PyMem_RawFree(self.slots)
 
     cdef uint32_t* slot_of(self, uint32_t* slots, uint64_t hash) noexcept nogil:
-        """Return the slot of a hash, in the byte order of this machine, or the empty one where it would be."""
+        """Return the slot of a hash in native byte order, or the empty slot for it."""
         cdef uint64_t slot = _scaled(hash * self.secret, self.n_slots)
         while slots[slot] != <uint32_t> EMPTY:
             if load_u64(self.hashes + 8 * <uint64_t> slots[slot], LITTLE_HOST) == hash:
@@ -208,7 +208,7 @@ cdef class Lookup:
         return &slots[slot]
 
     def build(self):
-        """Make the table, unless there is one."""
+        """Build the table, if there is none yet."""
         cdef uint32_t* slots
         cdef Py_ssize_t i
         if self.slots != NULL:
@@ -231,17 +231,17 @@ cdef class Lookup:
         string : str
             The key.
         keys : Keys
-            n keys; the one found is compared.
+            The n keys. The key with this hash is compared.
 
         Returns
         -------
         int
-            The number; -1: no key has this hash; -2 - i: key i has it, and is another one.
+            The number. -1: no key has this hash. -2 - i: key i has this hash, but differs.
 
         Raises
         ------
         ValueError
-            If there are not n keys.
+            If the number of keys is not n.
         """
         cdef Py_ssize_t size = 0, i
         cdef const char* data
@@ -255,7 +255,7 @@ cdef class Lookup:
         return i if i < 0 or keys.has(i, data, size) else -2 - i
 
     cdef Py_ssize_t number_of(self, const char* data, Py_ssize_t size) noexcept:
-        """Return the number of the last hash that is that of a string, or -1."""
+        """Return the number of the last hash that equals the hash of a string, or -1."""
         cdef uint64_t hash, rest
         cdef uint8_t stored[8]
         cdef uint32_t number
@@ -274,7 +274,7 @@ cdef class Lookup:
         return i
 
     def duplicates(self):
-        """Return the numbers of the first string whose hash comes again, and of the next with it; None: all differ."""
+        """Return the numbers of the first two strings with the same hash; None if all hashes differ."""
         cdef Py_ssize_t i
         cdef uint64_t hash
         self.build()
@@ -286,14 +286,15 @@ cdef class Lookup:
 
 
 def cut(const uint8_t[::1] data not None, list spans not None):
-    """Return the pieces of a block of a file.
+    """Split a block of a file.
 
     Parameters
     ----------
     data : (size,) uint8
         The block.
     spans : list of n + 1 int
-        Where in the file each piece starts, and where the last one ends, in bytes. The block starts at the first one.
+        Positions in the file: the start of each piece, and the end of the last one. The block begins with the first
+        piece.
 
     Returns
     -------
@@ -302,7 +303,7 @@ def cut(const uint8_t[::1] data not None, list spans not None):
     Raises
     ------
     ValueError
-        If they do not ascend from the start of the block to its end.
+        If the positions do not ascend from the start of the block to its end.
     """
     cdef Py_ssize_t i, n = len(spans) - 1
     cdef int64_t origin, start = 0, stop, size = data.shape[0]

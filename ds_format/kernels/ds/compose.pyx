@@ -1,7 +1,7 @@
 """Arrays and metadata → the bytes of a ds-1.0 file, in one pass.
 
-The header is what `codec.line.build` makes of `codec.attributes.to_json` and of `codec.header.properties`, byte for
-byte; whatever is wrong or unusual is left to these.
+The header has the same bytes as that of `codec.line.build`, from `codec.attributes.to_json` and
+`codec.header.properties`. Wrong and unusual metadata are left to these functions.
 """
 
 import numpy
@@ -14,7 +14,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from ..common.room cimport Room, make_room, put_byte, put_bytes
+from ..common.output cimport Output, grow, put_byte, put_bytes
 from ..json.scan cimport MAX_DEPTH
 from ..json.values cimport put_int64, put_items, put_name, put_text, put_value
 
@@ -27,7 +27,7 @@ cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef enum:
-    AROUND = MAX_DEPTH - 100  # lists as if around an attribute, so that no more are in it than `nesting.DEPTH`
+    AROUND = MAX_DEPTH - 100  # depth at which attributes begin, so that they have at most `codec.header.DEPTH` levels
 
 
 cdef inline bint _is_numpy(object value) noexcept:
@@ -46,50 +46,50 @@ cdef inline bint _is_left_out(object key, frozenset without) except -1:
     return PyUnicode_GET_LENGTH(key) and PyUnicode_READ_CHAR(key, 0) == "." and key in without
 
 
-cdef int _put_dtype(Room* room, cnp.dtype dtype) except -1:
+cdef int _put_dtype(Output* output, cnp.dtype dtype) except -1:
     """Append the name of a dtype of numbers, booleans or strings."""
     cdef Py_UCS4 kind = dtype.kind
     if kind == "U":
-        return put_bytes(room, b'"str"', 5)
+        return put_bytes(output, b'"str"', 5)
     if kind == "b":
-        return put_bytes(room, b'"bool"', 6)
+        return put_bytes(output, b'"bool"', 6)
     if kind == "f" and dtype.itemsize <= 8:
-        put_bytes(room, b'"float', 6)
+        put_bytes(output, b'"float', 6)
     elif kind == "i":
-        put_bytes(room, b'"int', 4)
+        put_bytes(output, b'"int', 4)
     elif kind == "u":
-        put_bytes(room, b'"uint', 5)
+        put_bytes(output, b'"uint', 5)
     else:
         raise Unusual
-    put_int64(room, 8 * dtype.itemsize)
-    return put_byte(room, c'"')
+    put_int64(output, 8 * dtype.itemsize)
+    return put_byte(output, c'"')
 
 
-cdef int _put_dtypes(Room* room, dict attributes, frozenset without) except -1:
-    """Append the dtypes of all NumPy values: of scalars the names, of arrays lists with the shapes, too."""
+cdef int _put_dtypes(Output* output, dict attributes, frozenset without) except -1:
+    """Append the dtypes of all NumPy values: names for scalars, lists of name and shape for arrays."""
     cdef object key, value
     cdef bint is_first = True
     cdef int i
-    put_bytes(room, b'".dtypes": {', 12)
+    put_bytes(output, b'".dtypes": {', 12)
     for key, value in attributes.items():
         if not _is_numpy(value) or _is_left_out(key, without):
             continue
-        put_name(room, key, is_first)
+        put_name(output, key, is_first)
         is_first = False
         if not cnp.PyArray_CheckExact(value) or cnp.PyArray_NDIM(value) == 0:
-            _put_dtype(room, _dtype_of(value))
+            _put_dtype(output, _dtype_of(value))
             continue
-        put_byte(room, c"[")
-        _put_dtype(room, _dtype_of(value))
+        put_byte(output, c"[")
+        _put_dtype(output, _dtype_of(value))
         for i in range(cnp.PyArray_NDIM(value)):
-            put_bytes(room, b", ", 2)
-            put_int64(room, cnp.PyArray_DIM(value, i))
-        put_byte(room, c"]")
-    return put_byte(room, c"}")
+            put_bytes(output, b", ", 2)
+            put_int64(output, cnp.PyArray_DIM(value, i))
+        put_byte(output, c"]")
+    return put_byte(output, c"}")
 
 
 cdef object _as_python(object value):
-    """Return a NumPy value as one of Python."""
+    """Convert a NumPy value to Python values."""
     cdef char kind = _dtype_of(value).kind
     if kind != c"f" and kind != c"i" and kind != c"u" and kind != c"b" and kind != c"U":
         raise Unusual
@@ -97,56 +97,56 @@ cdef object _as_python(object value):
 
 
 def _inner_as_python(value):
-    """Do the same for a value inside of a list or dict."""
+    """Do the same for a value within a list or dict."""
     if not _is_numpy(value):
         raise Unusual
     return _as_python(value)
 
 
-cdef int _put_usual_attributes(Room* room, dict attributes, frozenset without) except -1:
-    """Append attributes but for some, and `.dtypes` where one has a NumPy type, as the items of an object.
+cdef int _put_usual_attributes(Output* output, dict attributes, frozenset without) except -1:
+    """Append attributes, except those in `without`, and `.dtypes` if any has a NumPy type, as items of an object.
 
-    Raises Unusual, TypeError or ValueError for what is left to others.
+    Return whether there are any. Raise Unusual, TypeError or ValueError for wrong and unusual attributes.
     """
     cdef object key, value
     cdef bint is_first = True, is_numpy, has_numpy = False
-    room.fallback = <PyObject*> _inner_as_python
+    output.fallback = <PyObject*> _inner_as_python
     for key, value in attributes.items():
         if _is_left_out(key, without):
             continue
-        put_name(room, key, is_first)
+        put_name(output, key, is_first)
         is_first = False
         is_numpy = _is_numpy(value)
         has_numpy |= is_numpy
-        put_value(room, _as_python(value) if is_numpy else value, AROUND)
+        put_value(output, _as_python(value) if is_numpy else value, AROUND)
     if has_numpy:
-        put_bytes(room, b", ", 2)
-        _put_dtypes(room, attributes, without)
+        put_bytes(output, b", ", 2)
+        _put_dtypes(output, attributes, without)
     return not is_first
 
 
 cdef enum:
     ALIGNMENT = 64     # bytes, see `codec.header`
     LARGE_SIZE = 4096  # bytes, see `codec.header`; smaller arrays are copied
-    FIRST_ROOM = 4096
+    FIRST_CAPACITY = 4096
 
 cdef object NO_MASK = numpy.False_  # numpy.ma.nomask, without loading numpy.ma
 
 
 cdef struct Draft:
-    Room text    # of the header
-    Room body    # what is behind the buffers that are done
-    int64_t end  # of the body so far
+    Output text  # the header
+    Output body  # bytes of the body after those in finished buffers
+    int64_t end  # size of the body so far
 
 
-cdef inline int _fill(Room* room, uint8_t byte, Py_ssize_t n) except -1:
-    make_room(room, n)
-    memset(room.data + room.size, byte, n)
-    room.size += n
+cdef inline int _fill(Output* output, uint8_t byte, Py_ssize_t n) except -1:
+    grow(output, n)
+    memset(output.data + output.size, byte, n)
+    output.size += n
     return 0
 
 
-cdef int _flush(Room* body, list buffers) except -1:
+cdef int _flush(Output* body, list buffers) except -1:
     if body.size:
         buffers.append(PyBytes_FromStringAndSize(<const char*> body.data, body.size))
         body.size = 0
@@ -154,7 +154,7 @@ cdef int _flush(Room* body, list buffers) except -1:
 
 
 cdef int _put_array(Draft* draft, list buffers, cnp.ndarray array, int64_t offset) except -1:
-    """Append the bytes of an array to the body, so that they start at an offset."""
+    """Append the bytes of an array to the body, after zeros up to `offset`."""
     cdef Py_ssize_t size = cnp.PyArray_NBYTES(array)
     _fill(&draft.body, 0, offset - draft.end)
     draft.end = offset + size
@@ -165,8 +165,8 @@ cdef int _put_array(Draft* draft, list buffers, cnp.ndarray array, int64_t offse
     return 0
 
 
-cdef inline bint _lies_as_written(object array) except -1:
-    """Return whether the values of an array are in C order, and there is no mask."""
+cdef inline bint _is_contiguous(object array) except -1:
+    """Return whether an array is C-contiguous, without a mask."""
     return cnp.PyArray_Check(array) and cnp.PyArray_IS_C_CONTIGUOUS(array) and (
         cnp.PyArray_CheckExact(array) or getattr(array, "_mask", NO_MASK) is NO_MASK
     )
@@ -174,7 +174,7 @@ cdef inline bint _lies_as_written(object array) except -1:
 
 cdef int _put_numbers(Draft* draft, list buffers, cnp.ndarray array, str name) except -1:
     """Append properties and bytes of numbers without a mask."""
-    cdef Room* text = &draft.text
+    cdef Output* text = &draft.text
     cdef Py_ssize_t item_size = cnp.PyArray_ITEMSIZE(array), size = cnp.PyArray_NBYTES(array)
     cdef Py_ssize_t step = ALIGNMENT if size >= LARGE_SIZE else item_size
     cdef int64_t offset = (draft.end + step - 1) // step * step
@@ -196,7 +196,7 @@ cdef int _put_numbers(Draft* draft, list buffers, cnp.ndarray array, str name) e
 
 
 cdef int _put_encoded(Draft* draft, list buffers, dict properties, list parts) except -1:
-    """Append properties and bytes of a variable of another kind."""
+    """Append properties and bytes of a variable that `encode` has encoded."""
     cdef int64_t offset = properties[".offset"]
     put_items(&draft.text, properties, 0, False)
     for part in parts:
@@ -205,7 +205,7 @@ cdef int _put_encoded(Draft* draft, list buffers, dict properties, list parts) e
     return 0
 
 
-cdef int _put_attributes(Room* text, object attributes, frozenset without) except -1:
+cdef int _put_attributes(Output* text, object attributes, frozenset without) except -1:
     if type(attributes) is not dict:
         raise Unusual
     try:
@@ -221,7 +221,7 @@ cdef int _put_variable(
     """Append the entry and the bytes of a variable."""
     cdef PyObject* name = NULL
     cdef object encoded = None
-    if _lies_as_written(array):
+    if _is_contiguous(array):
         name = PyDict_GetItemWithError(types, <object> cnp.PyArray_DESCR(array))
     if name == NULL:
         encoded = encode(key, array, entry, draft.end)
@@ -235,35 +235,35 @@ cdef int _put_variable(
 
 
 def compose(dict arrays not None, dict meta not None, dict types not None, frozenset without not None, encode not None):
-    """Make a file.
+    """Compose a file.
 
     Parameters
     ----------
     arrays : dict
         Key → array, or None for a variable without data.
     meta : dict
-        Key → attributes and properties of the variable; those of the dataset under `"."`.
+        Key → attributes and properties of the variable; `"."` → attributes of the dataset.
     types : dict
-        dtype → name of the type, of numbers that lie in memory as in a file.
+        Dtype → name of the type, for numbers that have the same bytes in memory and in a file.
     without : frozenset of str
-        Properties that are made anew.
+        Properties to leave out, since they are generated.
     encode : callable
-        Gets the key, array and metadata of a variable of another kind, and the bytes of the body in front of it;
-        returns its properties, and C-contiguous arrays with its bytes, which follow one another.
+        Takes the key, array and metadata of any other variable, and the number of bytes of the body before it. Returns
+        its properties, and a list of C-contiguous arrays with its bytes.
 
     Returns
     -------
     (list of buffers, int) or None
-        And the bytes of the body. None: some metadata are wrong or unusual.
+        The file, and the size of its body in bytes. None if metadata are wrong or unusual.
     """
-    cdef Draft draft = Draft(Room(NULL, 0, 0, NULL, True), Room(NULL, 0, 0, NULL, False), 0)
+    cdef Draft draft = Draft(Output(NULL, 0, 0, NULL, True), Output(NULL, 0, 0, NULL, False), 0)
     cdef list buffers = [None]
     cdef object key, array
     cdef dict none = {}
     cdef bint is_first = True
     try:
-        make_room(&draft.text, FIRST_ROOM)
-        make_room(&draft.body, FIRST_ROOM)
+        grow(&draft.text, FIRST_CAPACITY)
+        grow(&draft.body, FIRST_CAPACITY)
         put_bytes(&draft.text, b"ds-1.0\n{", 8)
         for key, array in arrays.items():
             if type(key) is not str:

@@ -1,7 +1,7 @@
-"""Numbers and plain arrays of small datasets, without a call of NumPy from Python for each.
+"""Numbers and plain arrays of small datasets, without a call of NumPy from Python for each of them.
 
-A small file of numbers becomes a dataset in one call; numbers among attributes get their NumPy types back; a dataset
-that is written is checked for arrays that stay as they are. Whatever is wrong or unusual is left to others.
+A small file of numbers is read into a dataset by one call. Numbers in attributes are converted to their NumPy types. A
+dataset is checked before writing for arrays that need no conversion. Wrong and unusual data are left to the caller.
 """
 
 cimport numpy as cnp
@@ -32,30 +32,31 @@ cdef extern from "numpy/arrayobject.h":
 
 
 cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint share, out, keys):
-    """Put variables into a dataset: all arrays of numbers of this machine's byte order that have no mask.
+    """Put variables into a dataset: numbers in native byte order without a mask.
 
     Parameters
     ----------
     header : Header
     dtypes : list of dtype or None
-        By the number of their type; None: no numbers.
+        Dtype by the number of the type; None: not a number.
     data : writable buffer
-        The whole file, or its end.
+        The whole file, or its last part.
     body : int
-        Where in it the body starts, in bytes.
+        Start of the body in `data`, in bytes.
     share : bool
         Whether arrays may be views of `data`.
     out : dict
-        Gets all variables in their order; None in the place of those that are left, and of those without data.
+        Output: all variables in their order. Variables without data, and those that are returned, are None.
     keys : collection of str or None
-        Which variables; None: all.
+        The requested variables; None: all.
 
     Returns
     -------
     list of str
-        The keys of those that are left: of other kinds, without values, or not inside of the file.
+        The keys of variables that the caller decodes: they have other types or byte orders, a mask or no values, or are
+        not within the file.
     """
-    cdef list left = []
+    cdef list remaining = []
     cdef Py_buffer view
     cdef Variable* var
     cdef Py_ssize_t i
@@ -72,25 +73,25 @@ cpdef list put_numbers(Header header, list dtypes, data, Py_ssize_t body, bint s
             array = _array(header, var, dtypes, data, &view, body, share) if var.ndim >= 0 else None
             PyDict_SetItem(<dict> <PyObject*> out, key, array)
             if array is None and var.ndim >= 0:
-                left.append(key)
+                remaining.append(key)
     finally:
         PyBuffer_Release(&view)
-    return left
+    return remaining
 
 
 cdef object _array(
     Header header, Variable* var, list dtypes, object data, Py_buffer* view, Py_ssize_t body, bint share
 ):
-    """Return the array of a variable, or the scalar; None: it is not that simple."""
+    """Return the array or scalar of a variable, or None if the caller has to decode it."""
     cdef cnp.dtype dtype
-    cdef Py_ssize_t size, room = view.len - body - var.offset
+    cdef Py_ssize_t size, available = view.len - body - var.offset
     cdef char* first
-    found = dtypes[var.type]
-    if found is None or var.missing or var.n == 0:
+    kind = dtypes[var.type]
+    if kind is None or var.missing or var.n == 0:
         return None
-    dtype = <cnp.dtype> found
+    dtype = <cnp.dtype> kind
     size = dtype.itemsize
-    if (var.big == LITTLE_HOST and size > 1) or room < 0 or var.n > room // size:
+    if (var.big == LITTLE_HOST and size > 1) or available < 0 or var.n > available // size:
         return None
     first = <char*> view.buf + body + var.offset
     if var.ndim == 0:
@@ -117,13 +118,13 @@ cdef class Reader:
     ----------
     parser : Parser
     typed : callable
-        As of `Parser.parse`.
+        See `Parser.parse`.
     dtypes : list of dtype or None
-        By the number of their type; None: no numbers.
+        Dtype by the number of the type; None: not a number.
     read_or_open : callable
-        As `kernels.files.files.read_or_open`.
+        The function `kernels.files.files.read_or_open`.
     limit : int
-        Size in bytes of the largest file that is read whole.
+        Maximum bytes of a file that is read completely.
     first : int
         Bytes to read from the start of a larger file.
     """
@@ -144,10 +145,10 @@ cdef class Reader:
         self.first = first
 
     def read(self, path, out, keys, bint full):
-        """Read a small file into a dataset; open a larger one.
+        """Read a small file into a dataset, or open a larger one.
 
-        Parameters are those of `fill`. The result, too, except for a larger file: (None, opened, None), where `opened`
-        is the result of `read_or_open`.
+        Parameters and result are those of `fill`. For a larger file, the result is (None, opened, None), in which
+        `opened` is the result of `read_or_open`.
 
         Raises
         ------
@@ -165,98 +166,98 @@ cdef class Reader:
         data : bytearray
             The whole file.
         out : dict
-            Where to. Arrays are views of the bytes if all variables are wanted.
+            Output. Arrays are views of `data` if all variables are requested.
         keys : collection of str or None
-            Which variables; None: all.
+            The requested variables; None: all.
         full : bool
-            Whether the metadata of the others are wanted, too.
+            Whether the metadata of other variables are requested, too.
 
         Returns
         -------
         None, or (buffer, (Header, dict) or None, list of str or None)
-            None: all is done. Else the bytes; what `Parser.parse` said of them; and the variables that are still to be
-            decoded, None: all. The caller puts metadata into the dataset.
+            None: the dataset is complete. Otherwise, the caller completes it with the bytes, the result of
+            `Parser.parse`, and the variables that remain to be decoded (None: all), and adds the metadata.
         """
-        cdef tuple found = self.parser.parse(data, None if full else keys, self.typed)
+        cdef tuple parsed = self.parser.parse(data, None if full else keys, self.typed)
         cdef Header header
         cdef Py_ssize_t body
-        if found is None:
+        if parsed is None:
             return data, None, None
-        header = <Header> found[0]
+        header = <Header> parsed[0]
         if header.flags & DOUBTFUL:
-            return data, found, None
+            return data, parsed, None
         body, block = header.body, data
         if keys is None and body > len(data) - body:
-            body, block = 0, data[body:]  # arrays keep what they are views of: not more of the header than of values
-        left = put_numbers(header, self.dtypes, block, body, keys is None, out, keys)
-        if header.flags or left:
-            return data, found, left
-        PyObject_SetItem(out, ".", found[1])
+            body, block = 0, data[body:]  # views keep the whole buffer in memory, so a large header is cut off
+        remaining = put_numbers(header, self.dtypes, block, body, keys is None, out, keys)
+        if header.flags or remaining:
+            return data, parsed, remaining
+        PyObject_SetItem(out, ".", parsed[1])
         return None
 
 
-def put_types(dict attributes not None, dict specs not None, dict known not None):
-    """Give numbers, and lists of numbers, their NumPy types back, in place.
+def put_types(dict attributes not None, dict specs not None, dict dtypes not None):
+    """Convert numbers, and lists of numbers, to their NumPy types, in place.
 
     Parameters
     ----------
     attributes : dict
     specs : dict
         Key of an attribute → the name of its dtype, or [name, count] of an array.
-    known : dict
+    dtypes : dict
         Name of each dtype → dtype.
 
     Returns
     -------
     list of str
-        Keys of the others: of other kinds, of more dimensions, or which do not fit.
+        Keys of attributes that the caller converts: they have other types or more dimensions, or do not fit.
     """
-    cdef list left = []
+    cdef list remaining = []
     for key, spec in specs.items():
         if key not in attributes:
             continue
-        made = _typed(attributes[key], spec, known)
-        if made is None:
-            left.append(key)
+        typed = _typed(attributes[key], spec, dtypes)
+        if typed is None:
+            remaining.append(key)
         else:
-            PyDict_SetItem(attributes, key, made)
-    return left
+            PyDict_SetItem(attributes, key, typed)
+    return remaining
 
 
-cdef object _typed(object value, object spec, dict known):
-    """Return a number as a scalar, or a list as an array of one dimension; None: that is for others to do."""
-    cdef uint8_t room[8]
+cdef object _typed(object value, object spec, dict dtypes):
+    """Return a number as a scalar, or a list as a 1-d array; None if the caller has to convert it."""
+    cdef uint8_t number[8]
     if type(spec) is str:
-        dtype = known.get(spec)
-        if dtype is None or not _put_number(value, dtype, room):
+        dtype = dtypes.get(spec)
+        if dtype is None or not _put_number(value, dtype, number):
             return None
-        return PyArray_Scalar(room, dtype, None)
+        return PyArray_Scalar(number, dtype, None)
     if type(spec) is not list or len(<list> spec) != 2 or type(value) is not list:
         return None
     name, n = <list> spec
     if type(name) is not str or type(n) is not int or n != len(<list> value):
         return None
-    dtype = known.get(name)
+    dtype = dtypes.get(name)
     return None if dtype is None else _typed_array(<list> value, dtype)
 
 
 cdef object _typed_array(list values, cnp.dtype dtype):
     cdef cnp.npy_intp n = len(values)
     cdef cnp.ndarray array
-    cdef uint8_t* place
+    cdef uint8_t* target
     if dtype.kind == b"U":
         return None
     array = cnp.PyArray_SimpleNew(1, &n, dtype.num)
-    place = <uint8_t*> cnp.PyArray_DATA(array)
+    target = <uint8_t*> cnp.PyArray_DATA(array)
     for value in values:
-        if not _put_number(value, dtype, place):
+        if not _put_number(value, dtype, target):
             return None
-        place += cnp.PyArray_ITEMSIZE(array)
+        target += cnp.PyArray_ITEMSIZE(array)
     return array
 
 
-cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* place) except -1:
-    """Write a number as a dtype has it; False: it is no number of this kind, or does not fit."""
+cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* target) except -1:
+    """Write a number in a dtype. Return False if it is not an integer or float like the dtype, or does not fit."""
     cdef double number
     cdef float narrow
     cdef int size = dtype.itemsize
@@ -268,9 +269,9 @@ cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* place) except -1:
         number = value
         narrow = <float> number
         if size == 4:
-            memcpy(place, &narrow, 4)
+            memcpy(target, &narrow, 4)
             return isinf(number) or not isinf(narrow)
-        memcpy(place, &number, 8)
+        memcpy(target, &number, 8)
         return True
     if (dtype.kind != b"i" and dtype.kind != b"u") or type(value) is not int:
         return False
@@ -278,40 +279,40 @@ cdef bint _put_number(object value, cnp.dtype dtype, uint8_t* place) except -1:
     if overflow:
         return False
     if dtype.kind == b"u":
-        return integer >= 0 and (size == 8 or integer >> (8 * size) == 0) and _put_bits(integer, size, place)
-    return (size == 8 or -1 <= integer >> (8 * size - 1) <= 0) and _put_bits(integer, size, place)
+        return integer >= 0 and (size == 8 or integer >> (8 * size) == 0) and _put_bits(integer, size, target)
+    return (size == 8 or -1 <= integer >> (8 * size - 1) <= 0) and _put_bits(integer, size, target)
 
 
-cdef bint _put_bits(int64_t integer, int size, uint8_t* place) noexcept:
+cdef bint _put_bits(int64_t integer, int size, uint8_t* target) noexcept:
     cdef uint8_t bits8 = <uint8_t> integer
     cdef uint16_t bits16 = <uint16_t> integer
     cdef uint32_t bits32 = <uint32_t> integer
     if size == 1:
-        place[0] = bits8
+        target[0] = bits8
     elif size == 2:
-        memcpy(place, &bits16, 2)
+        memcpy(target, &bits16, 2)
     elif size == 4:
-        memcpy(place, &bits32, 4)
+        memcpy(target, &bits32, 4)
     else:
-        memcpy(place, &integer, 8)
+        memcpy(target, &integer, 8)
     return True
 
 
 cdef bint _is_plain(object data) noexcept:
-    """Return whether data are an array that stays as it is; `np.ma.masked`, which does not, has no dimensions."""
+    """Return whether data are an array that needs no conversion. `np.ma.masked` is excluded: it has no dimensions."""
     if not cnp.PyArray_Check(data) or cnp.PyArray_TYPE(data) == cnp.NPY_OBJECT:
         return False
     return cnp.PyArray_CheckExact(data) or cnp.PyArray_NDIM(data) > 0
 
 
 cdef bint _is_property(object key) except -1:
-    """Whether a key begins with a dot, or is no text at all."""
+    """Return whether a key begins with a dot, or is not a str."""
     return type(key) is not str or (len(<str> key) and PyUnicode_READ_CHAR(key, 0) == c".")
 
 
 cdef bint _fits(object names, cnp.ndarray array, dict sizes) except -1:
-    """Return whether the names of dimensions are as many as an array has, and none has another size elsewhere."""
-    cdef object name, found
+    """Return whether names of dimensions match an array: in their number, and in their sizes in other arrays."""
+    cdef object name, size
     cdef Py_ssize_t i, n
     if type(names) is not list or len(<list> names) != cnp.PyArray_NDIM(array):
         return False
@@ -319,26 +320,26 @@ cdef bint _fits(object names, cnp.ndarray array, dict sizes) except -1:
         name, n = (<list> names)[i], cnp.PyArray_DIM(array, i)
         if type(name) is not str:
             return False
-        found = sizes.get(name)
-        if found is None:
+        size = sizes.get(name)
+        if size is None:
             PyDict_SetItem(sizes, name, n)
-        elif <Py_ssize_t> found != n:
+        elif <Py_ssize_t> size != n:
             return False
     return True
 
 
 def plain_arrays(dataset not None):
-    """Return the data of a dataset, if nothing is to be done to them and its metadata fit them.
+    """Return the arrays of a dataset if they need no conversion, and its metadata match them.
 
     Parameters
     ----------
     dataset : dict
-        Or of a subclass that adds nothing to what a dict does.
+        Or an instance of a subclass that behaves like a dict.
 
     Returns
     -------
     dict or None
-        Key → array, of any kind but object arrays. None: something has to be looked at.
+        Key → array, without object arrays. None if the caller has to convert or check data.
     """
     cdef dict arrays, entries, sizes = {}
     cdef object key, array, entry, names

@@ -1,6 +1,6 @@
-"""Length-prefixed strings ↔ arrays: N lengths of 64 bits, and the bytes of all strings in a row.
+"""Length-prefixed strings ↔ arrays: N lengths of 64 bits, followed by the bytes of all strings.
 
-Arrays are of Python strings, or of NumPy's StringDType without a Python object per string.
+Arrays have Python strings, or NumPy's StringDType, which needs no Python object per string.
 """
 
 cimport numpy as cnp
@@ -20,8 +20,8 @@ cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 
-cdef Py_ssize_t _total(const uint8_t[::1] lengths, bint swapped, Py_ssize_t room, Py_ssize_t* bad) noexcept nogil:
-    cdef Py_ssize_t i, left = room
+cdef Py_ssize_t _total(const uint8_t[::1] lengths, bint swapped, Py_ssize_t available, Py_ssize_t* bad) noexcept nogil:
+    cdef Py_ssize_t i, left = available
     cdef uint64_t length
     for i in range(lengths.shape[0] // 8):
         length = load_u64(&lengths[8 * i], swapped)
@@ -29,10 +29,10 @@ cdef Py_ssize_t _total(const uint8_t[::1] lengths, bint swapped, Py_ssize_t room
             bad[0] = i
             return -1
         left -= <Py_ssize_t> length
-    return room - left
+    return available - left
 
 
-def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t room):
+def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t available):
     """Return the sum of all lengths, in bytes.
 
     Parameters
@@ -41,20 +41,20 @@ def total_length(const uint8_t[::1] lengths not None, bint big, Py_ssize_t room)
         N sizes of 64 bits each, in bytes.
     big : bool
         Byte order of `lengths`.
-    room : int
-        Bytes that the strings may fill.
+    available : int
+        Maximum bytes of all strings.
 
     Raises
     ------
     ValueError
-        If a string ends beyond `room`; nothing can overflow.
+        If the sum is larger than `available`. The sum cannot overflow.
     """
     cdef Py_ssize_t bad = 0, total
     _check_lengths(lengths.shape[0])
     with nogil:
-        total = _total(lengths, big == LITTLE_HOST, max(room, 0), &bad)
+        total = _total(lengths, big == LITTLE_HOST, max(available, 0), &bad)
     if total < 0:
-        raise ValueError(f"string {bad} ends beyond the {room} bytes that are left for it")
+        raise ValueError(f"string {bad} ends beyond the {available} available bytes")
     return total
 
 
@@ -69,7 +69,7 @@ cdef bint _is_ascii(const uint8_t[::1] data) noexcept nogil:
 def decode_strings(
     const uint8_t[::1] lengths not None, bint big, const uint8_t[::1] data not None, bint text, object[::1] out not None
 ):
-    """Make a Python string of each entry.
+    """Decode all strings to Python strings.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def decode_strings(
     data : (sum of lengths,) uint8
         The strings, one after another.
     text : bool
-        Whether `data` are UTF-8 and become `str`; else `bytes`.
+        Whether `data` are UTF-8 and become `str`; otherwise `bytes`.
     out : (N,) object
-        Out.
+        Output.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def decode_strings(
     cdef bint swapped = big == LITTLE_HOST
     cdef bint is_ascii = _is_ascii(data)
     cdef object one
-    cdef const char* base = b""  # from NULL nobody may copy, not even nothing
+    cdef const char* base = b""  # copying from NULL is undefined, even for 0 bytes
     if data.shape[0]:
         base = <const char*> &data[0]
     _check_lengths(lengths.shape[0])
@@ -130,7 +130,7 @@ cdef inline const char* _bytes_of(object value, bint text, Py_ssize_t* length, P
 
 
 def has_none(object[::1] values not None):
-    """Return whether a value, (N,) object, is None."""
+    """Return whether any value of an (N,) object array is None."""
     cdef Py_ssize_t i
     for i in range(values.shape[0]):
         if values[i] is None:
@@ -148,16 +148,16 @@ def measure_strings(object[::1] values not None, bint text, uint8_t[::1] lengths
     text : bool
         Whether `values` are `str`, measured in UTF-8.
     lengths : (8 * N,) uint8
-        Out: sizes of 64 bits each, little-endian.
+        Output: sizes of 64 bits each, little-endian.
 
     Raises
     ------
     TypeError
-        If a value is of another type.
+        If a value has another type.
     UnicodeEncodeError
-        If a text has an unpaired surrogate.
+        If a string has an unpaired surrogate.
     ValueError
-        If `lengths` has another length.
+        If `lengths` has another size.
     """
     cdef Py_ssize_t n = values.shape[0], i, length = 0, total = 0
     if lengths.shape[0] != 8 * n:
@@ -175,16 +175,16 @@ def encode_strings(object[::1] values not None, bint text, uint8_t[::1] data not
     Parameters
     ----------
     values : (N,) object
-        As given to `measure_strings`, and unchanged since.
+        The unchanged argument of `measure_strings`.
     text : bool
         Whether `values` are `str`, stored as UTF-8.
     data : (total,) uint8
-        Out; of the size that `measure_strings` returned.
+        Output; `total` is the result of `measure_strings`.
 
     Raises
     ------
     TypeError, UnicodeEncodeError
-        As `measure_strings`.
+        See `measure_strings`.
     ValueError
         If the strings do not fill `data`.
     """
@@ -193,7 +193,7 @@ def encode_strings(object[::1] values not None, bint text, uint8_t[::1] data not
     for i in range(values.shape[0]):
         source = _bytes_of(values[i], text, &length, i)
         if length > data.shape[0] - start:
-            raise ValueError(f"the strings do not fit {data.shape[0]} bytes")
+            raise ValueError(f"the strings do not fit into {data.shape[0]} bytes")
         if length:
             memcpy(&data[start], source, length)
         start += length
@@ -227,7 +227,7 @@ cdef Py_ssize_t _decode(
     const uint8_t[::1] lengths, bint swapped, const uint8_t[::1] data, char* items, Py_ssize_t step,
     allocator_t* allocator, Py_ssize_t* start
 ) noexcept nogil:
-    """Return the index of the first string that is wrong, or N."""
+    """Return the index of the first invalid string, or N."""
     cdef Py_ssize_t i, n = lengths.shape[0] // 8
     cdef uint64_t length
     cdef const char* text
@@ -258,7 +258,7 @@ def decode_numpy_strings(
     data : (sum of lengths,) uint8
         The strings in UTF-8, one after another.
     out : (N,) StringDType
-        Out.
+        Output.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def decode_numpy_strings(
 cdef Py_ssize_t _measure(
     const char* items, Py_ssize_t step, uint8_t[::1] lengths, allocator_t* allocator, Py_ssize_t* total
 ) noexcept nogil:
-    """Return the index of the first string that is missing, or N."""
+    """Return the index of the first missing string, or N."""
     cdef Py_ssize_t i, n = lengths.shape[0] // 8
     cdef string_t string
     for i in range(n):
@@ -299,12 +299,12 @@ def measure_numpy_strings(cnp.ndarray values not None, uint8_t[::1] lengths not 
     ----------
     values : (N,) StringDType
     lengths : (8 * N,) uint8
-        Out: sizes of 64 bits each, little-endian.
+        Output: sizes of 64 bits each, little-endian.
 
     Raises
     ------
     ValueError
-        If a value is the missing one of the dtype, or `lengths` has another length.
+        If a value is the missing value of the dtype, or `lengths` has another size.
     """
     cdef Py_ssize_t n = _check(values, lengths.shape[0]), bad, total = 0
     cdef Py_ssize_t step = values.strides[0]
@@ -321,7 +321,7 @@ def measure_numpy_strings(cnp.ndarray values not None, uint8_t[::1] lengths not 
 cdef Py_ssize_t _encode(
     const char* items, Py_ssize_t step, Py_ssize_t n, uint8_t[::1] data, allocator_t* allocator
 ) noexcept nogil:
-    """Return the bytes written, or -1 if the strings do not fit."""
+    """Return the number of bytes written, or -1 if the strings do not fit."""
     cdef Py_ssize_t i, start = 0
     cdef string_t string
     for i in range(n):
@@ -341,9 +341,9 @@ def encode_numpy_strings(cnp.ndarray values not None, uint8_t[::1] data not None
     Parameters
     ----------
     values : (N,) StringDType
-        As given to `measure_numpy_strings`, and unchanged since.
+        The unchanged argument of `measure_numpy_strings`.
     data : (total,) uint8
-        Out; of the size that `measure_numpy_strings` returned.
+        Output; `total` is the result of `measure_numpy_strings`.
 
     Raises
     ------

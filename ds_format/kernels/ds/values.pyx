@@ -1,6 +1,6 @@
-"""Masks and fixed-width values: bits and flags, byte swap, and the present values of an array to and from their places.
+"""Masks and fixed-width values: bits ↔ flags, byte swap, and present values ↔ their positions in an array.
 
-Bits are eight to a byte with the most significant first, flags one byte each.
+A byte has eight bits, the most significant one first. A flag has one byte.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -27,7 +27,7 @@ cdef extern from *:
     #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
     #include <immintrin.h>
     #include <string.h>
-    /* Works on whole groups of flags, and returns the first flag that is left. */
+    /* Unpacks whole groups of 32 flags, and returns the number of the first flag after them. */
     __attribute__((target("avx2")))
     static Py_ssize_t ds_unpack_avx2(const unsigned char *packed, unsigned char *flags, Py_ssize_t n) {
         const __m256i spread = _mm256_setr_epi8(
@@ -43,7 +43,7 @@ cdef extern from *:
         }
         return i;
     }
-    /* The same the other way; adds to `count` how many flags are set. */
+    /* Packs whole groups of 32 flags, and adds the number of set flags to `count`; returns the first other flag. */
     __attribute__((target("avx2,popcnt")))
     static Py_ssize_t ds_pack_avx2(
         const unsigned char *flags, unsigned char *packed, Py_ssize_t n, Py_ssize_t *count) {
@@ -107,11 +107,11 @@ cdef Py_ssize_t _count(const uint8_t[::1] packed, Py_ssize_t n) noexcept nogil:
 
 
 cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) noexcept nogil:
-    cdef Py_ssize_t n = flags.shape[0], i, start, end, place, count = 0
+    cdef Py_ssize_t n = flags.shape[0], i, start, end, position, count = 0
     cdef uint8_t bits
     if not n:
         return 0
-    start = min(n, 8 - first) if first else 0  # those that belong to a byte which has others already
+    start = min(n, 8 - first) if first else 0  # flags that share the first byte with earlier bits
     if first:
         bits = packed[0] & <uint8_t> (0xFF00 >> first)
         for i in range(start):
@@ -120,36 +120,36 @@ cdef Py_ssize_t _pack(const uint8_t[::1] flags, uint8_t[::1] packed, int first) 
         packed[0] = bits
         if start == n:
             return count
-    place = 1 if first else 0
-    end = start + pack_groups(&flags[start], &packed[place], n - start, &count)
-    place += (end - start) // 8
+    position = 1 if first else 0
+    end = start + pack_groups(&flags[start], &packed[position], n - start, &count)
+    position += (end - start) // 8
     while end < n:
         bits = 0
         for i in range(min(8, n - end)):
             bits |= <uint8_t> ((flags[end + i] != 0) << (7 - i))
             count += flags[end + i] != 0
-        packed[place] = bits
-        place += 1
+        packed[position] = bits
+        position += 1
         end += 8
     return count
 
 
 def pack_bits(const uint8_t[::1] flags not None, uint8_t[::1] packed not None, int first=0):
-    """Pack N flags into bits, and return how many are set.
+    """Pack N flags into bits, and return the number of set flags.
 
     Parameters
     ----------
     flags : (N,) uint8
-        Any value but 0 is set.
+        All values except 0 are set.
     packed : (ceil((first + N) / 8),) uint8
-        Out. The first bits of its first byte stay as they are; those behind the last flag become 0.
+        Output. The first bits of its first byte are not changed. Bits after the last flag become 0.
     first : int
-        Bits of the first byte that others have, 0 to 7.
+        Position of the first flag in the first byte, 0 to 7.
 
     Raises
     ------
     ValueError
-        If the lengths do not fit each other.
+        If the sizes do not match.
     """
     cdef Py_ssize_t count
     if not 0 <= first <= 7 or packed.shape[0] != (first + flags.shape[0] + 7) // 8:
@@ -167,12 +167,12 @@ def unpack_bits(const uint8_t[::1] packed not None, uint8_t[::1] flags not None)
     packed : (ceil(N / 8),) uint8
         The unused low bits of the last byte are ignored.
     flags : (N,) uint8
-        Out: 0 or 1.
+        Output: 0 or 1.
 
     Raises
     ------
     ValueError
-        If the lengths do not fit each other.
+        If the sizes do not match.
     """
     if packed.shape[0] != (flags.shape[0] + 7) // 8:
         raise ValueError(f"{packed.shape[0]} bytes do not hold {flags.shape[0]} flags")
@@ -181,12 +181,12 @@ def unpack_bits(const uint8_t[::1] packed not None, uint8_t[::1] flags not None)
 
 
 def count_bits(const uint8_t[::1] packed not None, Py_ssize_t n):
-    """Return how many of the first `n` bits of `packed`, (ceil(n / 8) or more,) uint8, are 1.
+    """Return the number of 1s among the first `n` bits of `packed`, (ceil(n / 8) or more,) uint8.
 
     Raises
     ------
     ValueError
-        If `packed` holds fewer than `n` bits.
+        If `packed` has fewer than `n` bits.
     """
     cdef Py_ssize_t count
     if n < 0 or packed.shape[0] < (n + 7) // 8:
@@ -223,7 +223,7 @@ cdef Py_ssize_t _scatter(
             for j in range(count):
                 flags[8 * i + j] = (bits >> (7 - j)) & 1
         if count == 8 and taken + 8 <= m:
-            # Reads one value for each of the eight, wanted or not: no branch that the mask could mislead.
+            # reads a value for each of the eight, even for missing ones, so that no branch depends on the mask
             for j in range(8):
                 missing = (bits >> (7 - j)) & 1
                 _store(values, 8 * i + j, <word> (_load(present, taken, swapped, kind) & <word> (<int> missing - 1)))
@@ -246,7 +246,7 @@ cdef Py_ssize_t _gather(
     cdef Py_ssize_t n = flags.shape[0], m = present.shape[0] // <Py_ssize_t> sizeof(word), taken = 0, i = 0, j
     cdef uint64_t eight
     while i + 8 <= n and taken + 8 <= m:
-        # missing values come in stretches more often than not
+        # missing values are usually contiguous
         eight = load_u64(&flags[i], False)
         if not eight:
             for j in range(8):
@@ -272,14 +272,14 @@ def swap(const uint8_t[::1] source not None, uint8_t[::1] target not None, int s
     Parameters
     ----------
     source, target : (N * size,) uint8
-        May be the same buffer. Neither need be aligned.
+        They may be the same buffer, and need not be aligned.
     size : int
         2, 4 or 8 bytes.
 
     Raises
     ------
     ValueError
-        If the lengths differ or are no multiple of `size`, or for another `size`.
+        If the lengths differ or are not a multiple of `size`, or for another `size`.
     """
     _check_size(size)
     if size == 1:
@@ -295,7 +295,7 @@ def scatter(
     const uint8_t[::1] mask not None, const uint8_t[::1] present not None, uint8_t[::1] flags not None,
     uint8_t[::1] values not None, int size, bint swapped,
 ):
-    """Expand a mask, and put the present values at their places; the others become 0.
+    """Expand a mask, and copy the present values to their positions. Missing values become 0.
 
     Parameters
     ----------
@@ -304,18 +304,18 @@ def scatter(
     present : (M * size,) uint8
         The values that are not missing, one after another.
     flags : (N,) uint8
-        Out: 1 where missing, else 0.
+        Output: 1 for missing values, 0 for others.
     values : (N * size,) uint8
-        Out.
+        Output.
     size : int
         1, 2, 4 or 8 bytes per value.
     swapped : bool
-        Whether `present` is in the other byte order than `values`.
+        Whether `present` and `values` differ in byte order.
 
     Raises
     ------
     ValueError
-        If the lengths do not fit each other, or the mask has not M bits of 0.
+        If the sizes do not match, or the mask does not have M bits of 0.
     """
     cdef Py_ssize_t n = flags.shape[0], taken
     _check_sizes(present.shape[0], n, values.shape[0], size)
@@ -331,7 +331,7 @@ def scatter(
         else:
             taken = _scatter(mask, present, flags, values, swapped, <uint64_t> 0)
     if taken * size != present.shape[0]:
-        raise ValueError(f"the mask does not leave {present.shape[0] // size} of {n} values")
+        raise ValueError(f"the mask does not have {present.shape[0] // size} of {n} values present")
 
 
 def gather(
@@ -343,19 +343,19 @@ def gather(
     Parameters
     ----------
     flags : (N,) uint8
-        Any value but 0 is missing.
+        All values except 0 are missing.
     values : (N * size,) uint8
     present : (M * size,) uint8
-        Out: the values that are not missing.
+        Output: the values that are not missing.
     size : int
         1, 2, 4 or 8 bytes per value.
     swapped : bool
-        Whether `values` is in the other byte order than `present`.
+        Whether `values` and `present` differ in byte order.
 
     Raises
     ------
     ValueError
-        If the lengths do not fit each other, or not M flags are 0.
+        If the sizes do not match, or the number of flags that are 0 is not M.
     """
     cdef Py_ssize_t n = flags.shape[0], taken
     _check_sizes(present.shape[0], n, values.shape[0], size)
@@ -369,7 +369,7 @@ def gather(
         else:
             taken = _gather(flags, values, present, swapped, <uint64_t> 0)
     if taken * size != present.shape[0]:
-        raise ValueError(f"the flags do not leave {present.shape[0] // size} of {n} values")
+        raise ValueError(f"the flags do not have {present.shape[0] // size} of {n} values present")
 
 
 cdef int _check_size(int size) except -1:

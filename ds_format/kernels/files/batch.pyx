@@ -1,6 +1,6 @@
 """Many small files in one call, without the GIL.
 
-POSIX only; `portable.py` has the same function for other systems.
+POSIX only; `portable.py` has the same function for other operating systems.
 """
 
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
@@ -19,28 +19,28 @@ from .system cimport encoded_path
 
 cdef enum:
     FAILED = -1
-    OTHER = -2  # too large, or not a file
-    FIRST_ROOM = 1 << 16
+    OTHER = -2  # too large, or not a regular file
+    FIRST_CAPACITY = 1 << 16
 
 
-cdef struct Room:
+cdef struct FileBytes:
     char* data
-    size_t used
     size_t size
+    size_t capacity
 
 
-cdef bint _make_room(Room* room, size_t size) noexcept nogil:
-    """Make room for `size` more bytes."""
-    cdef size_t wanted = room.used + size
+cdef bint _grow(FileBytes* content, size_t size) noexcept nogil:
+    """Allocate memory for `size` more bytes; return False if there is not enough."""
+    cdef size_t capacity = content.size + size
     cdef void* moved
-    if wanted <= room.size:
+    if capacity <= content.capacity:
         return True
-    wanted = max(wanted, 2 * room.size)
-    moved = realloc(room.data, wanted)
+    capacity = max(capacity, 2 * content.capacity)
+    moved = realloc(content.data, capacity)
     if moved == NULL:
         return False
-    room.data = <char*> moved
-    room.size = wanted
+    content.data = <char*> moved
+    content.capacity = capacity
     return True
 
 
@@ -50,8 +50,10 @@ cdef struct Stamp:
     int64_t inode
 
 
-cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int* failure, Stamp* stamp) noexcept nogil:
-    """Append a file to the room, and return its size, FAILED with the errno, or OTHER; its stamp tells which it was."""
+cdef Py_ssize_t _read_whole(
+    const char* name, Py_ssize_t limit, FileBytes* content, int* failure, Stamp* stamp
+) noexcept nogil:
+    """Append a file to `content`, and set its stamp. Return its size, OTHER, or FAILED after setting the errno."""
     cdef struct_stat status
     cdef Py_ssize_t size, done = 0, got
     cdef int fd = c_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -68,12 +70,12 @@ cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int*
         if not S_ISREG(status.st_mode) or size > limit:
             c_close(fd)
             return OTHER
-        if not _make_room(room, size):
+        if not _grow(content, size):
             failure[0] = errno.ENOMEM
             c_close(fd)
             return FAILED
         while done < size:
-            got = pread(fd, room.data + room.used + done, size - done, done)
+            got = pread(fd, content.data + content.size + done, size - done, done)
             if got < 0 and errno.errno == errno.EINTR:
                 continue
             if got < 0:
@@ -85,36 +87,37 @@ cdef Py_ssize_t _read_whole(const char* name, Py_ssize_t limit, Room* room, int*
             done += got
         if not is_changing(fd, &status):
             break
-    else:  # who reads it by itself gets the error
+    else:  # the caller then reads the file by itself, which raises the error
         c_close(fd)
         return OTHER
     c_close(fd)
-    room.used += done
+    content.size += done
     return done
 
 
 cdef class Contents:
-    """What was read of files, in their order: of each a bytearray that is made when it is asked for; or no bytes.
+    """The contents of files in their order. Iteration makes a bytearray of each file, or yields why it was not read.
 
-    So threads that read hold the lock of the interpreter for a moment only, and memory is taken where it is used.
+    Bytearrays are made on demand, so that threads that read hold the GIL only briefly, and memory is allocated where
+    it is used.
     """
 
-    cdef Room room
+    cdef FileBytes content
     cdef Py_ssize_t n
     cdef Py_ssize_t* sizes
     cdef int* failures
     cdef Stamp* kept
 
     def __cinit__(self, Py_ssize_t n):
-        self.room = Room(<char*> malloc(FIRST_ROOM), 0, FIRST_ROOM)
+        self.content = FileBytes(<char*> malloc(FIRST_CAPACITY), 0, FIRST_CAPACITY)
         self.sizes = <Py_ssize_t*> malloc(max(n, 1) * sizeof(Py_ssize_t))
         self.failures = <int*> malloc(max(n, 1) * sizeof(int))
         self.kept = <Stamp*> calloc(max(n, 1), sizeof(Stamp))
-        if self.room.data == NULL or self.sizes == NULL or self.failures == NULL or self.kept == NULL:
+        if self.content.data == NULL or self.sizes == NULL or self.failures == NULL or self.kept == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        free(self.room.data)
+        free(self.content.data)
         free(self.sizes)
         free(self.failures)
         free(self.kept)
@@ -123,13 +126,13 @@ cdef class Contents:
         return self.n
 
     def stamps(self):
-        """Return which files these were.
+        """Return the stamps of the files.
 
         Returns
         -------
         bytes
-            Of each file three int64 in native byte order: its size in bytes, when it was changed in ns since 1970, and
-            its inode; zeros if the system refuses it.
+            For each file, three int64 in native byte order: its size in bytes, the time of its last change in ns since
+            1970, and its inode. They are 0 if the operating system does not open it.
         """
         return PyBytes_FromStringAndSize(<char*> self.kept, self.n * sizeof(Stamp))
 
@@ -138,7 +141,7 @@ cdef class Contents:
         cdef size_t start = 0
         for i in range(self.n):
             if self.sizes[i] >= 0:
-                yield PyByteArray_FromStringAndSize(self.room.data + start, self.sizes[i])
+                yield PyByteArray_FromStringAndSize(self.content.data + start, self.sizes[i])
                 start += self.sizes[i]
             else:
                 yield self.failures[i] if self.sizes[i] == FAILED else None
@@ -156,13 +159,13 @@ def read_files(list paths not None, Py_ssize_t limit):
     Returns
     -------
     iterable of bytearray, int or None
-        For each path the bytes of the file; the errno if the system refuses it; None if it is larger than `limit` bytes
-        or not a regular file.
+        For each path, the bytes of the file, or the errno if the operating system cannot read it. None if it is larger
+        than `limit` bytes, is not a regular file, or was modified each time it was read.
 
     Raises
     ------
     MemoryError
-        If there is no room to begin with.
+        If there is not enough memory to begin. Later, a file gets the errno ENOMEM.
     """
     cdef Py_ssize_t i, n = len(paths)
     cdef list encoded = [encoded_path(path) for path in paths]
@@ -174,7 +177,9 @@ def read_files(list paths not None, Py_ssize_t limit):
         names[i] = PyBytes_AS_STRING(encoded[i])
     with nogil:
         for i in range(n):
-            contents.sizes[i] = _read_whole(names[i], limit, &contents.room, &contents.failures[i], &contents.kept[i])
+            contents.sizes[i] = _read_whole(
+                names[i], limit, &contents.content, &contents.failures[i], &contents.kept[i]
+            )
     free(names)
     contents.n = n
     return contents

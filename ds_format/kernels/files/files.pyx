@@ -1,7 +1,7 @@
 """Files that are opened, read or written in one call: whole ones, and the first bytes of larger ones.
 
-As few system calls as there can be, without the GIL. POSIX only; `portable.py` has the same functions for other
-systems.
+These functions make as few system calls as possible, without the GIL. POSIX only; `portable.py` has the same functions
+for other operating systems.
 """
 
 import os
@@ -45,7 +45,7 @@ cdef extern from *:
     int DS_CLOCK
 
 cdef enum:
-    RECENT = 20_000_000  # ns; several times the step of the clock that file systems use
+    RECENT = 20_000_000  # ns; several steps of the clock of file systems
 
 
 cdef int64_t time_changed(struct_stat* status) noexcept nogil:
@@ -54,10 +54,10 @@ cdef int64_t time_changed(struct_stat* status) noexcept nogil:
 
 
 cdef bint is_changing(int fd, struct_stat* status) noexcept nogil:
-    """Return whether a file was modified while it was read, and update what is known of it.
+    """Return whether a file was modified while it was read, and update its status.
 
-    A second fstat takes as long as a tenth of reading a small file. It is made where the file was modified a moment
-    ago: a program that writes it in parts has most likely begun before.
+    A second fstat takes a tenth of the time of reading a small file. So it is made only if the file was modified a
+    moment ago. A program that writes the file in parts has most likely started before.
     """
     cdef timespec now
     cdef struct_stat after
@@ -73,7 +73,7 @@ cdef bint is_changing(int fd, struct_stat* status) noexcept nogil:
 
 
 cdef int _open_regular(object path, struct_stat* status) except -1:
-    """Open a file to read, and return its descriptor; raise an OSError, also for what is no file."""
+    """Open a file for reading, and return its descriptor. Raise an OSError if it is not a regular file."""
     cdef bytes encoded = encoded_path(path)
     cdef const char* name = PyBytes_AS_STRING(encoded)
     cdef int fd, failed, number
@@ -95,22 +95,22 @@ cdef int _open_regular(object path, struct_stat* status) except -1:
 cdef bytearray _read_first(
     int fd, struct_stat* status, Py_ssize_t limit, object path, Py_ssize_t* size, int64_t* changed
 ):
-    """Read the first bytes of an open file, at most `limit`; a file that has no more is read until it is at rest.
+    """Read the first bytes of an open file, at most `limit`. A smaller file is read again if it changes meanwhile.
 
-    `size` gets the bytes of the file, `changed` the time of its last change before they were read.
+    Output: `size` in bytes, and `changed`, the time of its last change before it was read.
     """
     cdef Py_ssize_t done, got, end
     cdef bytearray data
-    cdef char* room
+    cdef char* buffer
     cdef int _
     for _ in range(TRIES):
         size[0], changed[0] = status.st_size, time_changed(status)
         end, done = min(size[0], limit), 0
         data = PyByteArray_FromStringAndSize(NULL, end)
-        room = PyByteArray_AS_STRING(data)
+        buffer = PyByteArray_AS_STRING(data)
         while done < end:
             with nogil:
-                got = pread(fd, room + done, min(end - done, PIECE), done)
+                got = pread(fd, buffer + done, min(end - done, PIECE), done)
             if got < 0:
                 fail(path)
             elif got == 0:
@@ -144,30 +144,30 @@ cdef bytearray _opened(
 
 
 def open_first(object path not None, Py_ssize_t limit):
-    """Open a file, and read its first bytes: open, fstat, read; and close, if these are all there are.
+    """Open a file, and read its first bytes: open, fstat, read. Close it if these are all bytes.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     limit : int
-        Bytes to read at most.
+        Maximum number of bytes to read.
 
     Returns
     -------
     fd : int
-        File descriptor, for the caller to close; where its next read begins is not said. -1: the file is closed, for
-        all of it was read.
+        File descriptor, which the caller closes. Its position is undefined. -1: the file was read completely, and
+        closed.
     size : int
         Bytes of the file.
     data : bytearray
-        The first ones. Fewer than `limit` and `size` if the file shrank meanwhile.
+        The first bytes. Fewer than `limit` and `size` if the file was truncated meanwhile.
     changed : int
-        Time of the last change before they were read, in ns since 1970.
+        Time of the last change before reading, in ns since 1970.
 
     Raises
     ------
     OSError
-        As the system says; IsADirectoryError for a folder, ESPIPE for what is no file either.
+        From the operating system. IsADirectoryError for a folder, ESPIPE for other paths that are not regular files.
     ReplacedError
         If a small file was modified each time it was read.
     """
@@ -184,7 +184,7 @@ cdef enum:
 
 @cython.final
 cdef class Vectors:
-    """Buffers held for one vectored write."""
+    """Buffers that are held during a vectored write."""
 
     cdef Py_buffer* views
     cdef iovec* items
@@ -233,7 +233,7 @@ cdef class Vectors:
 
 
 cdef enum:
-    NAME_SIZE = 255  # bytes of the longest file name of common file systems
+    NAME_SIZE = 255  # maximum bytes of a file name on common file systems
 
 
 cdef inline char* _hex(char* out, uint64_t value) noexcept nogil:
@@ -290,12 +290,12 @@ def read_file(object path not None, Py_ssize_t limit):
     Returns
     -------
     bytearray or None
-        None if the file is larger than `limit`. Shorter than the file was if it shrank meanwhile.
+        None if the file is larger than `limit`. Shorter than the file was if it was truncated meanwhile.
 
     Raises
     ------
     OSError
-        As the system says; IsADirectoryError for a folder.
+        From the operating system. IsADirectoryError for a folder.
     ReplacedError
         If the file was modified each time it was read.
     """
@@ -314,25 +314,25 @@ def read_file(object path not None, Py_ssize_t limit):
 
 
 def read_or_open(object path not None, Py_ssize_t limit, Py_ssize_t first):
-    """Read a whole file as `read_file` does, or open a larger one and read its first bytes: one open in both cases.
+    """Read a whole file like `read_file`, or open a larger one and read its first bytes. The file is opened only once.
 
     Parameters
     ----------
     path : str, bytes or PathLike
     limit : int
-        Size in bytes of the largest file that is read whole.
+        Maximum bytes of a file that is read completely.
     first : int
         Bytes to read from the start of a larger file.
 
     Returns
     -------
     bytearray or (fd, size, data, changed)
-        All bytes of a small file. For a larger one the result of `open_first`.
+        All bytes of a small file. For a larger one, the result of `open_first`.
 
     Raises
     ------
     OSError
-        From the operating system; IsADirectoryError for a folder.
+        From the operating system. IsADirectoryError for a folder.
     ReplacedError
         If a small file was modified each time it was read.
     """
@@ -351,22 +351,22 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     path : str, bytes or PathLike
     buffers : list of C-contiguous buffers
     atomic : bool
-        Write to a temporary file in the same folder and rename it; a file that it replaces gives its permissions from
-        the beginning. Else create the file, which must not exist yet, and write straight into it.
+        Write to a temporary file in the same folder, and rename it. If it replaces a file, it gets the permissions of
+        that file before anything is written. If false, create the file, which must not exist, and write directly to it.
     durable : bool
         Flush file and folder to the disk before returning.
 
     Returns
     -------
     bool
-        False, and nothing is left behind, if a link or something else than a file stands under the name.
+        False if the path is a link or anything other than a regular file. Then no file is left behind.
 
     Raises
     ------
     OSError
-        As the system says. Nothing is left behind.
+        From the operating system. No file is left behind.
     """
-    cdef bytes encoded = encoded_path(path), room
+    cdef bytes encoded = encoded_path(path), temporary
     cdef const char* name = PyBytes_AS_STRING(encoded)
     cdef char* written = <char*> name
     cdef Py_ssize_t size = PyBytes_GET_SIZE(encoded)
@@ -375,12 +375,12 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     cdef mode_t mode = 0o666
     cdef Vectors vectors = Vectors(buffers)
     if atomic:
-        room = PyBytes_FromStringAndSize(NULL, size + 64)
-        written = PyBytes_AS_STRING(room)
+        temporary = PyBytes_FromStringAndSize(NULL, size + 64)
+        written = PyBytes_AS_STRING(temporary)
         found = -1
         while found < 0:
             with nogil:
-                found = _look(name, &mode)
+                found = _check_name(name, &mode)
             if found < 0:
                 fail(path)
         if found > 1:
@@ -401,7 +401,7 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
             failed |= -(c_close(fd) < 0)
             fd = -1
             if atomic and not failed:
-                failed = -(c_rename(written, name) < 0) if found else _place(written, name)
+                failed = -(c_rename(written, name) < 0) if found else _rename_new(written, name)
         if failed < 0:
             PyErr_SetFromErrnoWithFilenameObject(OSError, path)
         placed = failed == 0
@@ -414,8 +414,8 @@ def write_file(object path not None, list buffers not None, bint atomic=True, bi
     return placed
 
 
-cdef int _look(const char* name, mode_t* mode) noexcept nogil:
-    """Return 1, and its permissions, if a file stands under a name; 0 for nothing, 2 for something else, -1: error."""
+cdef int _check_name(const char* name, mode_t* mode) noexcept nogil:
+    """Return 1, and set the permissions, for a regular file; 0 if it is missing, 2 for other things, -1 on an error."""
     cdef struct_stat status
     if lstat(name, &status) < 0:
         return 0 if errno.errno == errno.ENOENT else -1
@@ -423,20 +423,20 @@ cdef int _look(const char* name, mode_t* mode) noexcept nogil:
     return 1 if S_ISREG(status.st_mode) else 2
 
 
-cdef int _place(const char* written, const char* name) noexcept nogil:
-    """Rename a new file; 1 if something that is not a file stands in the way by now, -1 on an error."""
+cdef int _rename_new(const char* written, const char* name) noexcept nogil:
+    """Rename a file to a name that was free. Return 1 if the name is no longer free, and not a file; -1 on an error."""
     cdef mode_t mode
     cdef int found
     if rename_new(written, name) == 0:
         return 0
-    found = _look(name, &mode)
+    found = _check_name(name, &mode)
     if found > 1:
         return 1
     return -1 if found < 0 or (found > 0 and chmod(written, mode) < 0) or c_rename(written, name) < 0 else 0
 
 
 cdef void _close_quietly(int fd) noexcept:
-    """Close, and leave the error of the call before it in place."""
+    """Close a descriptor without changing errno."""
     cdef int number = errno.errno
     if fd >= 0:
         c_close(fd)
@@ -454,12 +454,12 @@ cdef int _sync(int fd, object path) except -1:
 
 
 def sync_folder(object path not None):
-    """Flush the folder of a file to the disk, so that a rename in it lasts.
+    """Flush the folder of a file to the disk, so that a rename in it is durable.
 
     Raises
     ------
     OSError
-        As the system says.
+        From the operating system.
     """
     cdef bytes encoded = encoded_path(path)
     cdef bytes folder = encoded.rpartition(b"/")[0] or (b"/" if encoded.startswith(b"/") else b".")

@@ -1,7 +1,7 @@
-"""Names of files: what is there under a name, before it is written or removed; temporary names.
+"""Checks of paths before they are written or removed, and temporary names.
 
-`os.path.exists` and its like take every error of the system for an absent file. But what could not be looked at must
-not be written over: here only what is not there is absent, and all other errors are raised.
+`os.path.exists` and similar functions treat each error of the operating system as a missing file. But a file that
+cannot be accessed must not be overwritten. So here, only a missing file counts as missing, and other errors are raised.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import time
 from typing import Any
 
 BINARY = getattr(os, "O_BINARY", 0)
-"""Flag of `os.open` for bytes, where the operating system has another mode."""
+"""Flag of `os.open` for binary files, on operating systems that have a text mode."""
 NAME_SIZE = 255
-"""Bytes of the longest file name of common file systems."""
+"""Maximum bytes of a file name on common file systems."""
 
 
 def status(path: Any, *, follow: bool = True) -> os.stat_result | None:
-    """Return what the system says of what stands under a name, or, unless `follow`, of a link there; None: nothing.
+    """Return the status of a path, or None if it does not exist. Links are followed if `follow` is true.
 
     Raises
     ------
     OSError
-        If it cannot say so.
+        If the operating system cannot determine it.
     """
     try:
         return os.stat(path) if follow else os.lstat(path)
@@ -32,7 +32,7 @@ def status(path: Any, *, follow: bool = True) -> os.stat_result | None:
 
 
 def exists(path: Any, *, follow: bool = True) -> bool:
-    """Return whether anything stands under a name, or, unless `follow`, a link to nothing; errors as `status`.
+    """Return whether a path exists. Errors are as in `status`. A link to a missing file exists if `follow` is false.
 
     Examples
     --------
@@ -44,25 +44,25 @@ def exists(path: Any, *, follow: bool = True) -> bool:
 
 
 def is_folder(path: Any) -> bool:
-    """Return whether a folder stands under a name; errors as `status`."""
-    found = status(path)
-    return found is not None and stat.S_ISDIR(found.st_mode)
+    """Return whether a path is a folder, or a link to one. Errors are as in `status`."""
+    result = status(path)
+    return result is not None and stat.S_ISDIR(result.st_mode)
 
 
 def is_file(path: Any) -> bool:
-    """Return whether a file stands under a name; errors as `status`."""
-    found = status(path)
-    return found is not None and stat.S_ISREG(found.st_mode)
+    """Return whether a path is a regular file, or a link to one. Errors are as in `status`."""
+    result = status(path)
+    return result is not None and stat.S_ISREG(result.st_mode)
 
 
 def is_link(path: Any) -> bool:
-    """Return whether a link stands under a name; errors as `status`."""
-    found = status(path, follow=False)
-    return found is not None and stat.S_ISLNK(found.st_mode)
+    """Return whether a path is a link. Errors are as in `status`."""
+    result = status(path, follow=False)
+    return result is not None and stat.S_ISLNK(result.st_mode)
 
 
 def real_path(path: str) -> str:
-    """Return the path behind all links, of what need not exist; errors as `status`."""
+    """Return a path without links. The path may be missing. Errors are as in `status`."""
     try:
         return os.path.realpath(path, strict=True)
     except (FileNotFoundError, NotADirectoryError):
@@ -71,25 +71,25 @@ def real_path(path: str) -> str:
 
 def temporary_name(path: str) -> str:
     """Return a name in the same folder that no other process uses."""
-    return _beside(path, f".{os.getpid():x}-{time.monotonic_ns():x}.tmp")
+    return _hidden_name(path, f".{os.getpid():x}-{time.monotonic_ns():x}.tmp")
 
 
 def usual_temporary_name(path: str, use: str = "") -> str:
-    """Return the name in the same folder under which what is of `use` for a file is written, and is found later."""
-    return _beside(path, f"{use and '.'}{use}.ds_format.tmp")
+    """Return the name of an accompanying file in the same folder. It depends only on `use`, so later runs find it."""
+    return _hidden_name(path, f"{use and '.'}{use}.ds_format.tmp")
 
 
-def _beside(path: str, end: str) -> str:
+def _hidden_name(path: str, end: str) -> str:
     name = os.path.basename(path)
     short = os.fsdecode(os.fsencode(name)[: NAME_SIZE - 40])
     return f"{path[: len(path) - len(name)]}.{short}{end}"
 
 
 def creation_mode(replaced: int | None) -> int:
-    """Return the mode to create a temporary file with: no more than that of the file that it replaces allows."""
+    """Return the mode of a new temporary file, which does not allow more than the file that it replaces."""
     return 0o666 if replaced is None else replaced & 0o777 | 0o600
 
 
 def signed(inode: int) -> int:
-    """Return the number of an inode as an int64 holds it."""
+    """Return the number of an inode, converted from uint64 to int64."""
     return (inode + (1 << 63)) % (1 << 64) - (1 << 63)

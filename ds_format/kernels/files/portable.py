@@ -1,4 +1,4 @@
-"""What kernels of this folder do, in Python, for systems without their calls: the same arguments and results."""
+"""The functions of the kernels in this folder, in Python, for operating systems without POSIX calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...errors import ReplacedError
 from .names import BINARY, creation_mode, signed, temporary_name
 
 _lock = _thread.allocate_lock()
-"""Held between the call that sets the position of a file and the one that reads or writes there."""
+"""Held from the call that sets the position of a file to the call that reads or writes there."""
 
 COPY_SIZE = 1 << 20
-TRIES = 16  # times that a small file is read which is modified meanwhile
+TRIES = 16  # maximum number of times that a small file is read if it is modified meanwhile
 
 
 def read_file(path: Any, limit: int) -> bytearray | None:
-    """Read a whole file; None if it is larger than `limit` bytes."""
+    """Read a whole file. Return None if it is larger than `limit` bytes."""
     fd, _, data, _ = open_first(path, limit)
     if fd < 0:
         return data
@@ -36,9 +36,10 @@ def read_or_open(path: Any, limit: int, first: int) -> bytearray | tuple[int, in
 
 
 def open_first(path: Any, limit: int) -> tuple[int, int, bytearray, int]:
-    """Open a file, and read its first bytes.
+    """Open a file, and read its first bytes; see `files.open_first`.
 
-    Return the descriptor (-1: closed, for these are all), the size, the bytes, and the time of the last change in ns.
+    Return the descriptor (-1: the file is closed, since these are all bytes), the size, the bytes, and the time of the
+    last change in ns.
     """
     fd, before = _open_regular(path)
     try:
@@ -62,7 +63,7 @@ def open_first(path: Any, limit: int) -> tuple[int, int, bytearray, int]:
 
 
 def _open_regular(path: Any) -> tuple[int, os.stat_result]:
-    """Open what has to be a file, and return its descriptor and what the operating system knows of it."""
+    """Open a regular file, and return its descriptor and status. Raise an OSError for anything else."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.ESPIPE
@@ -76,16 +77,16 @@ def _open_regular(path: Any) -> tuple[int, os.stat_result]:
 
 
 class Contents(list["bytearray | int | None"]):
-    """What was read of files, and which these were; see `batch.Contents`."""
+    """The contents of files, and their stamps; see `batch.Contents`."""
 
     def __init__(self) -> None:
         self._stamps = array("q")
 
     def add(self, content: bytearray | int | None, status: os.stat_result | None) -> None:
-        """Add a file; None is for one that the system refuses."""
+        """Add a file. Its status is None if the operating system cannot read it."""
         self.append(content)
-        known = (0, 0, 0) if status is None else (status.st_size, status.st_mtime_ns, signed(status.st_ino))
-        self._stamps.extend(known)
+        stamp = (0, 0, 0) if status is None else (status.st_size, status.st_mtime_ns, signed(status.st_ino))
+        self._stamps.extend(stamp)
 
     def stamps(self) -> bytes:
         """Return size, time of change and inode of each file."""
@@ -93,12 +94,12 @@ class Contents(list["bytearray | int | None"]):
 
 
 def read_files(paths: list[Any], limit: int) -> Contents:
-    """Read whole files; the errno of one that the system refuses, None for one that is too large or no file."""
+    """Read whole files; see `batch.read_files`. A file that cannot be read is its errno, or None if it is too large."""
     out = Contents()
     for path in paths:
         status = None
         try:
-            status = os.stat(path)  # before: what takes the name meanwhile is not what the stamp says
+            status = os.stat(path)  # before reading, so that the stamp differs if the file is replaced meanwhile
             out.add(read_file(path, limit), status)
         except OSError as error:
             is_other = error.errno in (errno.EISDIR, errno.ESPIPE)
@@ -130,23 +131,23 @@ def read_ranges(fd: int, offsets: Any, sizes: Any, outs: list[Any]) -> int:
     if len(offsets) != len(sizes):
         raise ValueError(f"{len(offsets)} offsets for {len(sizes)} sizes")
     message = f"{len(sizes)} ranges do not fill {len(outs)} buffers"
-    left = [(offset, size) for offset, size in zip(offsets.tolist(), sizes.tolist(), strict=True) if size]
-    left.reverse()
+    remaining = [(offset, size) for offset, size in zip(offsets.tolist(), sizes.tolist(), strict=True) if size]
+    remaining.reverse()
     total = 0
     for out in outs:
         view = memoryview(out)
         view = view.cast("B") if view.nbytes else memoryview(b"")
         at = 0
         while at < len(view):
-            if not left or not 0 <= left[-1][1] <= len(view) - at:
+            if not remaining or not 0 <= remaining[-1][1] <= len(view) - at:
                 raise ValueError(message)
-            offset, size = left.pop()
+            offset, size = remaining.pop()
             got = read_at(fd, offset, view[at : at + size])
             if got < size:
                 return total + at + got
             at += size
         total += at
-    if left:
+    if remaining:
         raise ValueError(message)
     return total
 
@@ -159,7 +160,7 @@ def write_at(fd: int, offset: int, buffer: Any) -> int:
 
 
 def write_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
-    """Write the bytes of a buffer, one after another, to ranges of one size; return the bytes written."""
+    """Write the bytes of a buffer, one after another, to ranges of the same size; return the bytes written."""
     view = memoryview(buffer)
     view = view.cast("B") if view.nbytes else memoryview(b"")
     if size < 0 or len(view) != len(offsets) * size:
@@ -170,11 +171,11 @@ def write_ranges(fd: int, offsets: Any, size: int, buffer: Any) -> int:
 
 
 def reserve(fd: int, offset: int, size: int) -> None:
-    """Tell the system of bytes that will be written: there is no call for it that works everywhere."""
+    """Do nothing: not all operating systems can be informed about bytes that will be written."""
 
 
 def extend(fd: int, size: int) -> None:
-    """Give an open file at least `size` bytes; whether the disk has room for them is seen later."""
+    """Extend an open file to at least `size` bytes. A full disk is an error of a later write."""
     if os.fstat(fd).st_size < size:
         os.ftruncate(fd, size)
 
@@ -189,7 +190,7 @@ def _write(fd: int, buffer: Any) -> int:
 
 
 def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool = False) -> bool:
-    """Write a whole file from buffers; False if something that is not a file stands under the name."""
+    """Write a whole file from buffers. Return False if the path exists and is not a regular file."""
     name = os.fsdecode(path)
     written = name
     mode: int | None = None
@@ -227,11 +228,11 @@ def write_file(path: Any, buffers: list[Any], atomic: bool = True, durable: bool
 
 
 def sync_folder(path: Any) -> None:
-    """Flush the folder of a file to the disk, where the system can."""
+    """Flush the folder of a file to the disk, if the operating system supports it."""
     try:
         fd = os.open(os.path.dirname(os.fsdecode(path)) or ".", os.O_RDONLY)
     except PermissionError:
-        return  # Windows opens no folders; it also needs no flush of them
+        return  # Windows does not open folders, and does not need this flush
     try:
         os.fsync(fd)
     finally:
@@ -239,7 +240,7 @@ def sync_folder(path: Any) -> None:
 
 
 def copy_range(source: int, source_offset: int, target: int, target_offset: int, size: int) -> int:
-    """Copy bytes from one open file to another; return how many, fewer than `size` if the source ends before."""
+    """Copy bytes from one open file to another. Return their number: fewer than `size` if the source ends before."""
     done = 0
     while done < size:
         piece = bytearray(min(size - done, COPY_SIZE))

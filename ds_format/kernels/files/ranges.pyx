@@ -1,6 +1,6 @@
-"""Ranges of open files: read, written, copied, reserved; without the GIL.
+"""Ranges of open files: read, written, copied, reserved, without the GIL.
 
-POSIX only; `portable.py` has the same functions for other systems, except `Fetcher`.
+POSIX only; `portable.py` has the same functions for other operating systems, except `Fetcher`.
 """
 
 import os
@@ -36,7 +36,7 @@ cdef extern from *:
         int source, off_t* source_offset, int target, off_t* target_offset, size_t size, unsigned int flags) nogil
 
 cdef enum:
-    COPY_SIZE = 1 << 20  # bytes of the buffer where the system cannot copy by itself
+    COPY_SIZE = 1 << 20  # bytes of the buffer for copies, if the operating system does not support copy_file_range
 
 
 def read_at(int fd, int64_t offset, object buffer not None):
@@ -49,17 +49,17 @@ def read_at(int fd, int64_t offset, object buffer not None):
     offset : int
         Bytes from the start of the file.
     buffer : writable, C-contiguous buffer
-        Out.
+        Output.
 
     Returns
     -------
     int
-        Bytes read; fewer than the buffer holds only at the end of the file.
+        Bytes read; fewer than the size of the buffer only at the end of the file.
 
     Raises
     ------
     OSError
-        As the system says.
+        From the operating system.
     """
     cdef Py_buffer view
     cdef Py_ssize_t done = 0, got
@@ -91,13 +91,13 @@ def read_ranges(int fd, const int64_t[::1] offsets not None, const int64_t[::1] 
     sizes : (N,) int64
         Bytes of each range.
     outs : list of writable, C-contiguous buffers
-        Out. The first ranges fill the first buffer, the following ones the next. No range crosses from one buffer to
-        the next.
+        Output. The first ranges fill the first buffer, the following ones the next. A range must not cross from one
+        buffer to the next.
 
     Returns
     -------
     int
-        Bytes read; fewer than the buffers hold if a range ends beyond the file.
+        Bytes read; fewer than the size of all buffers if a range ends after the end of the file.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def read_ranges(int fd, const int64_t[::1] offsets not None, const int64_t[::1] 
         try:
             while at < view.len:
                 with nogil:
-                    # Stays outside of the GIL until a range comes in part.
+                    # without the GIL, until a range is read only in part
                     while at < view.len and i < n and done <= sizes[i] <= view.len - at + done:
                         got = pread(fd, <char*> view.buf + at, sizes[i] - done, offsets[i] + done)
                         if got != sizes[i] - done:
@@ -159,12 +159,12 @@ def write_at(int fd, int64_t offset, object buffer not None):
     Returns
     -------
     int
-        Bytes written: all.
+        Bytes written: all of them.
 
     Raises
     ------
     OSError
-        As the system says.
+        From the operating system.
     """
     cdef Py_buffer view
     cdef Py_ssize_t done = 0, put
@@ -183,7 +183,7 @@ def write_at(int fd, int64_t offset, object buffer not None):
 
 
 def copy_range(int source, int64_t source_offset, int target, int64_t target_offset, int64_t size):
-    """Copy bytes from one open file to another, inside of the system where it can.
+    """Copy bytes from one open file to another, with copy_file_range if the operating system supports it.
 
     Parameters
     ----------
@@ -202,25 +202,25 @@ def copy_range(int source, int64_t source_offset, int target, int64_t target_off
     Raises
     ------
     OSError
-        As the system says.
+        From the operating system.
     """
     cdef int64_t done = 0
     cdef off_t from_, to
     cdef Py_ssize_t got, put, written
-    cdef bint inside = True
-    cdef bytearray room = None
+    cdef bint is_supported = True
+    cdef bytearray memory = None
     cdef char* buffer = NULL
     while done < size:
         from_, to = source_offset + done, target_offset + done
-        if inside:
+        if is_supported:
             with nogil:
                 got = copy_file_range(source, &from_, target, &to, <size_t> min(size - done, PIECE), 0)
-            # Zero may also come from a file system that cannot tell sizes.
+            # a file system without sizes of files also returns 0
             if got == 0 or (got < 0 and errno.errno in (
                     errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF)):
-                inside = False
-                room = PyByteArray_FromStringAndSize(NULL, COPY_SIZE)
-                buffer = PyByteArray_AS_STRING(room)
+                is_supported = False
+                memory = PyByteArray_FromStringAndSize(NULL, COPY_SIZE)
+                buffer = PyByteArray_AS_STRING(memory)
                 continue
         else:
             with nogil:
@@ -259,7 +259,9 @@ cdef extern from *:
 
 
 def reserve(int fd, int64_t offset, int64_t size):
-    """Tell the system of `size` bytes that will be written at once, by which Linux is faster; it does not have to care.
+    """Inform the operating system about `size` bytes that will be written soon. This makes writing faster on Linux.
+
+    Errors are ignored.
 
     Parameters
     ----------
@@ -273,9 +275,9 @@ def reserve(int fd, int64_t offset, int64_t size):
 
 
 def extend(int fd, int64_t size):
-    """Give an open file at least `size` bytes, and have the disk keep room for them, where the system can do that.
+    """Extend an open file to at least `size` bytes, and reserve space for them on the disk, if this is supported.
 
-    What the file has stays, also what others write at the same time.
+    Bytes of the file are not changed, even if other processes write them at the same time.
 
     Parameters
     ----------
@@ -287,7 +289,7 @@ def extend(int fd, int64_t size):
     Raises
     ------
     OSError
-        As the system says; if the disk has no room for them, that.
+        From the operating system, for example if the disk does not have enough space.
     """
     cdef int failed
     while size > 0:
@@ -303,7 +305,7 @@ def extend(int fd, int64_t size):
 
 
 def write_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, object buffer not None):
-    """Write the bytes of a buffer, one after another, to ranges of one size.
+    """Write the bytes of a buffer, one after another, to ranges of the same size.
 
     Parameters
     ----------
@@ -318,27 +320,27 @@ def write_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, o
     Returns
     -------
     int
-        Bytes written: all.
+        Bytes written: all of them.
 
     Raises
     ------
     OSError
-        As the system says.
+        From the operating system.
     ValueError
         If the buffer has another size.
     """
     cdef Py_buffer view
-    cdef Py_ssize_t i = 0, n = offsets.shape[0], done = 0, put = 0, wanted
+    cdef Py_ssize_t i = 0, n = offsets.shape[0], done = 0, put = 0, piece
     PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
     try:
         if size < 0 or view.len != n * size:
             raise ValueError(f"{n} ranges of {size} bytes do not take {view.len} bytes")
         while i < n and size:
             with nogil:
-                # Stays outside of the GIL until a range goes in part.
+                # without the GIL, until a range is written only in part
                 while i < n:
-                    wanted = min(size - done, PIECE)
-                    put = pwrite(fd, <char*> view.buf + i * size + done, wanted, offsets[i] + done)
+                    piece = min(size - done, PIECE)
+                    put = pwrite(fd, <char*> view.buf + i * size + done, piece, offsets[i] + done)
                     if put != size - done:
                         break
                     done = 0
@@ -355,26 +357,26 @@ def write_ranges(int fd, const int64_t[::1] offsets not None, Py_ssize_t size, o
 
 
 cdef enum:
-    LONGEST_SAMPLE = 1 << 30  # bytes that one call of the system returns
+    MAX_SAMPLE_SIZE = 1 << 30  # bytes that one system call returns
 
 
 @cython.final
 cdef class Fetcher:
-    """Reads samples of an open file, in two steps without a Python object between: where it lies, and its bytes.
+    """Reads samples of an open file by their numbers, without a Python object for their positions.
 
     Parameters
     ----------
     fd : int
         File descriptor, which the caller keeps open.
     offsets : (8 * (n + 1),) uint8
-        Where each sample starts, and where the last one ends: integers of 64 bits, big-endian.
+        Start of each sample, and end of the last one: 64-bit integers, big-endian.
     size : int
         Bytes of the file.
 
     Raises
     ------
     ValueError
-        If there are no whole offsets.
+        If the size of `offsets` is 0, or not a multiple of 8 bytes.
     """
 
     cdef const uint8_t[::1] view
@@ -393,7 +395,7 @@ cdef class Fetcher:
         self.fd = fd
 
     def get(self, Py_ssize_t i):
-        """Return the bytes of sample i; None where there is more to say: wrong offsets, a short file, a huge sample."""
+        """Return the bytes of sample i; None for wrong offsets, a truncated file or a huge sample."""
         cdef uint64_t start, stop
         cdef Py_ssize_t size, got
         cdef bytes data
@@ -402,7 +404,7 @@ cdef class Fetcher:
             return None
         start = load_u64(self.offsets + 8 * i, LITTLE_HOST)
         stop = load_u64(self.offsets + 8 * i + 8, LITTLE_HOST)
-        if start > stop or stop > self.size or stop - start > LONGEST_SAMPLE:
+        if start > stop or stop > self.size or stop - start > MAX_SAMPLE_SIZE:
             return None
         size = <Py_ssize_t> (stop - start)
         data = PyBytes_FromStringAndSize(NULL, size)

@@ -1,4 +1,4 @@
-"""What the kernels that call the system share: paths and errors."""
+"""Paths and errors, for all kernels with system calls."""
 
 from cpython.exc cimport PyErr_CheckSignals, PyErr_SetFromErrnoWithFilenameObject
 from libc cimport errno
@@ -8,11 +8,11 @@ cdef extern from "Python.h":
     int PyUnicode_FSConverter(object path, void* result) except 0
 
 cdef enum:
-    PIECE = 1 << 28  # bytes of one system call: signals are looked at in between
+    PIECE = 1 << 28  # maximum bytes of a system call; signals are checked between calls
 
 
 cdef inline int fail(object path) except -1:
-    """Raise the error of the last system call, unless a signal merely interrupted it."""
+    """Raise the error of the last system call. If a signal interrupted it, only run the handlers of signals."""
     if errno.errno == errno.EINTR:
         PyErr_CheckSignals()
         return 0
@@ -21,7 +21,7 @@ cdef inline int fail(object path) except -1:
 
 
 cdef inline bytes encoded_path(object path):
-    """Return a path, str, bytes or PathLike, as the system wants it."""
+    """Return a path, which is str, bytes or PathLike, in the encoding of the file system."""
     cdef void* result = NULL
     PyUnicode_FSConverter(path, &result)
     cdef object encoded = <object> result

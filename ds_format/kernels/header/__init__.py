@@ -1,6 +1,6 @@
 """Header lines of the ds format.
 
-parser   a line → metadata, and what it says of each variable
-header   what a header says, and the members of its entries
-memory   entries of the headers before, so that only what is new is read; metadata of files in a row
+parser   a line → metadata, and the position and type of each variable
+header   the parsed header, and the members of its entries
+memory   entries of earlier headers, so that only differences are parsed; comparison of metadata of successive files
 """

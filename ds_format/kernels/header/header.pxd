@@ -1,16 +1,16 @@
-"""What a header says, and the members of its entries: what other kernels need of it."""
+"""Declarations of `header` for other kernels: the parsed header, and the members of its entries."""
 
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t
 
 from ..json.decode cimport Names, Text, follows
 
-cdef enum:  # what an entry says to those who decode, beyond its `Variable`
-    DOUBTFUL = 1  # some older writer gets its `.len` wrong
+cdef enum:  # facts about an entry that affect decoding, in addition to its `Variable`
+    DOUBTFUL = 1  # an older writer may have stored a wrong `.len`
     DTYPES = 2    # it has `.dtypes`
-    PACKED = 4    # it has a record of how numbers are packed in another file
+    PACKED = 4    # it records that the original file had packed numbers
 
-cdef enum:  # properties that say how a variable is stored, one bit each: see `codec.header`
+cdef enum:  # properties that describe the storage of a variable, one bit each: see `codec.header`
     SIZE = 1
     OFFSET = 2
     LEN = 4
@@ -21,15 +21,15 @@ cdef enum:  # properties that say how a variable is stored, one bit each: see `c
     DSIZE = 128
 
 cdef enum:
-    FEW = 16  # variables and dimensions of most files, for which nothing is allocated
+    FEW = 16  # variables, and dimensions, for which no memory is allocated; enough for most files
 
 
 cdef struct Variable:
-    int type         # which of the known types; -1: none
-    int ndim         # -1: the variable has no data
-    Py_ssize_t first  # of its dimensions, in `sizes`
-    int n_dims       # how many have names; -1: they have none
-    int64_t n        # values
+    int type         # number of the type; -1: none
+    int ndim         # -1: the variable does not have data
+    Py_ssize_t first  # index in `sizes` of its first dimension
+    int n_dims       # number of names in `.dims`; -1: it does not have `.dims`
+    int64_t n        # number of values
     int64_t offset
     int64_t length
     bint big
@@ -44,15 +44,15 @@ cdef class Header:
     cdef Variable* variables
     cdef Py_ssize_t* sizes
     cdef Py_ssize_t n_sizes
-    cdef Py_ssize_t room_for_variables
-    cdef Py_ssize_t room_for_sizes
+    cdef Py_ssize_t variables_capacity
+    cdef Py_ssize_t sizes_capacity
     cdef Variable[FEW] few_variables
     cdef Py_ssize_t[FEW] few_sizes
-    cdef Variable* place_of(self, Py_ssize_t i) except NULL
+    cdef Variable* new_variable(self, Py_ssize_t i) except NULL
     cdef int add_size(self, Variable* var, int64_t count) except -1
 
 
-cdef class Known:
+cdef class TypeTable:
     cdef Names names
     cdef dict types
     cdef int float64
@@ -60,15 +60,17 @@ cdef class Known:
     cdef int unicode
 
 
-cdef void begin(Variable* var, Header header, Known known) noexcept
-cdef object take_name(Text* t, Known known, bint is_variable, int* which)
-cdef int take_member(Text* t, Known known, int which, str name, Header header, Variable* var, dict meta) except -1
-cdef int finish(Variable* var, Known known) except -1
-cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list rooms)
+cdef void begin(Variable* var, Header header, TypeTable table) noexcept
+cdef object take_name(Text* t, TypeTable table, bint is_variable, int* property)
+cdef int take_member(
+    Text* t, TypeTable table, int property, str name, Header header, Variable* var, dict meta
+) except -1
+cdef int finish(Variable* var, TypeTable table) except -1
+cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list targets)
 
 
 cdef inline int take_property(Text* t) noexcept:
-    """Step over the name of a property that says how a variable is stored, and return which; 0: another name."""
+    """Step over the name of a storage property, and return its bit; 0, without a step, for another name."""
     cdef uint8_t c
     if t.end - t.p < 8 or t.p[0] != b'"' or t.p[1] != b".":
         return 0

@@ -1,6 +1,7 @@
-"""What the header of a ds file says of each variable, for those who decode it, and how its entries say it.
+"""The parsed header of a ds file, with the position and type of each variable, and a parser for members of entries.
 
-Entries of the usual kind are read here as by `codec.header.variable`; whatever is wrong or unusual is left to that.
+Usual entries are parsed here with the same result as in `codec.header.variable`. Wrong and unusual ones are left to
+that module: `Unusual` is raised.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -21,17 +22,17 @@ cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef enum:
-    MOST_DIMS = 32
+    MAX_DIMS = 32
 
-cdef int64_t MOST_VALUES = <int64_t> 1 << 48  # but for dimensions of size 0
+cdef int64_t MAX_VALUES = <int64_t> 1 << 48  # dimensions of size 0 are not counted
 
-cdef frozenset KNOWN = frozenset(
+cdef frozenset STORAGE_NAMES = frozenset(
     (".size", ".offset", ".len", ".type", ".missing", ".endian", ".dims", ".dsize", ".writer")
 )
 
 
 cdef class Header:
-    """What a header says of each variable, and what of it who reads numbers has to look at; `is_plain`: nothing."""
+    """The position and type of each variable, and facts that affect decoding: none of them if `is_plain`."""
 
     @property
     def is_plain(self):
@@ -50,8 +51,8 @@ cdef class Header:
         return self.flags & PACKED != 0
 
     def __cinit__(self):
-        self.variables, self.room_for_variables = self.few_variables, FEW
-        self.sizes, self.room_for_sizes = self.few_sizes, FEW
+        self.variables, self.variables_capacity = self.few_variables, FEW
+        self.sizes, self.sizes_capacity = self.few_sizes, FEW
 
     def __dealloc__(self):
         if self.variables != self.few_variables:
@@ -60,7 +61,7 @@ cdef class Header:
             PyMem_Free(self.sizes)
 
     def variable(self, Py_ssize_t i):
-        """Return type (its number; -1: none), size, offset, length, whether big-endian, whether values are missing."""
+        """Return type (its number; -1: none), size, offset, length, whether big-endian, whether it has a mask."""
         if not 0 <= i < len(self.keys):
             raise IndexError
         cdef Variable* var = &self.variables[i]
@@ -68,22 +69,22 @@ cdef class Header:
         return var.type, size, var.offset, var.length, var.big, var.missing
 
     def missing(self):
-        """Return of each variable whether values may be missing."""
+        """Return for each variable whether it has a mask."""
         return [self.variables[i].missing for i in range(len(self.keys))]
 
-    cdef Variable* place_of(self, Py_ssize_t i) except NULL:
-        """Return the place of the next variable."""
-        if i == self.room_for_variables:
+    cdef Variable* new_variable(self, Py_ssize_t i) except NULL:
+        """Return the memory of the next variable, whose number is `i`."""
+        if i == self.variables_capacity:
             self.variables = <Variable*> _grown(self.variables, self.few_variables, i * sizeof(Variable))
-            self.room_for_variables *= 2
+            self.variables_capacity *= 2
         return &self.variables[i]
 
     cdef int add_size(self, Variable* var, int64_t count) except -1:
-        if var.ndim == MOST_DIMS:
+        if var.ndim == MAX_DIMS:
             raise Unusual
-        if self.n_sizes == self.room_for_sizes:
+        if self.n_sizes == self.sizes_capacity:
             self.sizes = <Py_ssize_t*> _grown(self.sizes, self.few_sizes, self.n_sizes * sizeof(Py_ssize_t))
-            self.room_for_sizes *= 2
+            self.sizes_capacity *= 2
         self.sizes[self.n_sizes] = count
         self.n_sizes += 1
         var.ndim += 1
@@ -91,17 +92,17 @@ cdef class Header:
 
 
 cdef void* _grown(void* old, void* few, size_t size) except NULL:
-    """Return twice the room of what is full, with what is in it; `few` was not allocated."""
-    cdef void* room = PyMem_Realloc(NULL if old == few else old, 2 * size)
-    if room == NULL:
+    """Return memory of twice the size, with the content of the old. `few` is not on the heap."""
+    cdef void* memory = PyMem_Realloc(NULL if old == few else old, 2 * size)
+    if memory == NULL:
         raise MemoryError
     if old == few:
-        memcpy(room, few, size)
-    return room
+        memcpy(memory, few, size)
+    return memory
 
 
 cdef void _copy(char* target, const char* source, Py_ssize_t n, Py_ssize_t size, bint swapped) noexcept nogil:
-    """Copy `n` values of `size` bytes."""
+    """Copy `n` values of `size` bytes, in the other byte order if `swapped`."""
     cdef Py_ssize_t i, k
     if not swapped:
         memcpy(target, source, n * size)
@@ -111,43 +112,43 @@ cdef void _copy(char* target, const char* source, Py_ssize_t n, Py_ssize_t size,
             target[i * size + k] = source[(i + 1) * size - 1 - k]
 
 
-cdef char* _more(bytearray room, Py_ssize_t size) except NULL:
-    """Lengthen an array of bytes, and return where the new ones are."""
-    cdef Py_ssize_t before = PyByteArray_GET_SIZE(room)
-    if before + size >= (<PyByteArrayObject*> room).ob_alloc:
-        PyByteArray_Resize(room, 2 * (before + size))  # by itself it grows by an eighth, and is moved each time
-    PyByteArray_Resize(room, before + size)
-    return PyByteArray_AS_STRING(room) + before
+cdef char* _extended(bytearray target, Py_ssize_t size) except NULL:
+    """Extend a bytearray by `size` bytes, and return a pointer to them."""
+    cdef Py_ssize_t before = PyByteArray_GET_SIZE(target)
+    if before + size >= (<PyByteArrayObject*> target).ob_alloc:
+        PyByteArray_Resize(target, 2 * (before + size))  # Python would grow it by an eighth, and move it more often
+    PyByteArray_Resize(target, before + size)
+    return PyByteArray_AS_STRING(target) + before
 
 
-cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list rooms):
-    """Append the numbers of a file to those of others; or append nothing, and return which variables prevent it."""
-    cdef list left = []
+cdef list append_values(Header header, Py_ssize_t body, Py_buffer* view, list sizes, list targets):
+    """Append the numbers of a file to bytearrays, or nothing: then return the variables that prevent it."""
+    cdef list unsuitable = []
     cdef Variable* var
-    cdef Py_ssize_t i, size, room_size = view.len - body
-    for i in range(len(rooms)):
+    cdef Py_ssize_t i, size, body_size = view.len - body
+    for i in range(len(targets)):
         var = &header.variables[i]
-        if rooms[i] is None or var.ndim < 0 or var.n == 0:
+        if targets[i] is None or var.ndim < 0 or var.n == 0:
             continue
         size = sizes[var.type]
-        if size <= 0 or var.missing or var.offset > room_size or var.n > (room_size - var.offset) // size:
-            left.append(i)
-    if left:
-        return left
-    for i in range(len(rooms)):
+        if size <= 0 or var.missing or var.offset > body_size or var.n > (body_size - var.offset) // size:
+            unsuitable.append(i)
+    if unsuitable:
+        return unsuitable
+    for i in range(len(targets)):
         var = &header.variables[i]
-        if rooms[i] is None or var.ndim < 0 or var.n == 0:
+        if targets[i] is None or var.ndim < 0 or var.n == 0:
             continue
-        room, size = <bytearray?> rooms[i], sizes[var.type]
+        target, size = <bytearray?> targets[i], sizes[var.type]
         _copy(
-            _more(room, var.n * size), <const char*> view.buf + body + var.offset, var.n, size,
+            _extended(target, var.n * size), <const char*> view.buf + body + var.offset, var.n, size,
             size > 1 and var.big == LITTLE_HOST
         )
-    return left
+    return unsuitable
 
 
-def append_numbers(Header header not None, data not None, list sizes not None, list rooms not None):
-    """Append the numbers of a file to those of others, in native byte order.
+def append_numbers(Header header not None, data not None, list sizes not None, list targets not None):
+    """Append the numbers of a file to those of other files, in native byte order.
 
     Parameters
     ----------
@@ -155,22 +156,22 @@ def append_numbers(Header header not None, data not None, list sizes not None, l
     data : buffer
         The whole file.
     sizes : list of int
-        Bytes of a value, by the number of its type; 0: no number.
-    rooms : list of bytearray or None
-        For each variable of the header what its values are appended to; None: they are not wanted.
+        Bytes of a value, by the number of its type; 0: not a number.
+    targets : list of bytearray or None
+        For each variable of the header, the bytearray to which its values are appended. None: they are not requested.
 
     Returns
     -------
     list of int
-        Which of the wanted variables are no numbers, have a mask, or are not inside of the file. If there are some,
-        nothing has been appended.
+        The requested variables that are not numbers, have a mask, or are not within the file. If the list is not empty,
+        nothing was appended.
     """
     cdef Py_buffer view
-    if len(rooms) != len(header.keys):
-        raise ValueError(f"{len(rooms)} rooms for {len(header.keys)} variables")
+    if len(targets) != len(header.keys):
+        raise ValueError(f"{len(targets)} targets for {len(header.keys)} variables")
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        return append_values(header, header.body, &view, sizes, rooms)
+        return append_values(header, header.body, &view, sizes, targets)
     finally:
         PyBuffer_Release(&view)
 
@@ -183,7 +184,7 @@ cdef bint _take_bool(Text* t) except -1:
 
 
 cdef list _take_size(Text* t, Header header, Variable* var):
-    """Take the shape of a variable, and return it as a list, or None if it has no data."""
+    """Take the shape of a variable, and return it as a list, or None if the variable does not have data."""
     cdef list sizes = []
     cdef int64_t count, total = 1
     var.ndim = 0
@@ -200,7 +201,7 @@ cdef list _take_size(Text* t, Header header, Variable* var):
         return sizes
     while True:
         count = take_count(t)
-        if count > MOST_VALUES // total:
+        if count > MAX_VALUES // total:
             raise Unusual
         total *= max(count, 1)
         var.n *= count
@@ -230,15 +231,15 @@ cdef list _take_dims(Text* t, Names names):
     return dims
 
 
-cdef int _take_type(Text* t, Known known, Variable* var, dict meta) except -1:
+cdef int _take_type(Text* t, TypeTable table, Variable* var, dict meta) except -1:
     if next_byte(t) != b'"':
         if take_value(t, None) is not None:
             raise Unusual
         var.type = -1
         meta[".type"] = None
         return 0
-    name = take_string(t, known.names)
-    number = known.types.get(name)
+    name = take_string(t, table.names)
+    number = table.types.get(name)
     if number is None:
         raise Unusual
     var.type = number
@@ -246,8 +247,8 @@ cdef int _take_type(Text* t, Known known, Variable* var, dict meta) except -1:
     return 0
 
 
-cdef class Known:
-    """What is known of headers beforehand: the types, each with a number; and names that others had."""
+cdef class TypeTable:
+    """The types of the format by name, each with a number, and a table of names that earlier headers had."""
 
     def __cinit__(self, dict types):
         self.names = Names()
@@ -255,9 +256,9 @@ cdef class Known:
         self.float64, self.str, self.unicode = types["float64"], types["str"], types["unicode"]
 
 
-cdef void begin(Variable* var, Header header, Known known) noexcept:
-    """Say of a variable what is so if its entry does not say otherwise."""
-    var.type = known.float64
+cdef void begin(Variable* var, Header header, TypeTable table) noexcept:
+    """Set a variable to the defaults of the format."""
+    var.type = table.float64
     var.ndim = 0
     var.first = header.n_sizes
     var.n_dims = -1
@@ -268,65 +269,67 @@ cdef void begin(Variable* var, Header header, Known known) noexcept:
     var.flags = 0
 
 
-cdef object take_name(Text* t, Known known, bint is_variable, int* which):
-    """Take the name of a member and the colon behind it; None and which it is if it says how a variable is stored."""
+cdef object take_name(Text* t, TypeTable table, bint is_variable, int* property):
+    """Take the name of a member and the colon after it. For a storage property, set its bit and return None."""
     next_byte(t)
-    which[0] = take_property(t) if is_variable else 0
-    if which[0] == 0:
-        return take_key(t, known.names)
+    property[0] = take_property(t) if is_variable else 0
+    if property[0] == 0:
+        return take_key(t, table.names)
     expect(t, b":")
     return None
 
 
-cdef int take_member(Text* t, Known known, int which, str name, Header header, Variable* var, dict meta) except -1:
-    """Take the value of a member, for the metadata unless it is a matter of bytes alone."""
-    if which == 0:
-        value = take_value(t, known.names)
+cdef int take_member(
+    Text* t, TypeTable table, int property, str name, Header header, Variable* var, dict meta
+) except -1:
+    """Take the value of a member, into the variable and, unless it describes bytes only, into the metadata."""
+    if property == 0:
+        value = take_value(t, table.names)
         PyDict_SetItem(meta, name, value)
         var.flags |= _flags_of(name, value)
-    elif which == SIZE:
+    elif property == SIZE:
         meta[".size"] = _take_size(t, header, var)
-    elif which == OFFSET:
+    elif property == OFFSET:
         var.offset = take_count(t)
-    elif which == LEN:
+    elif property == LEN:
         var.length = take_count(t)
-    elif which == TYPE:
-        _take_type(t, known, var, meta)
-    elif which == MISSING:
+    elif property == TYPE:
+        _take_type(t, table, var, meta)
+    elif property == MISSING:
         var.missing = _take_bool(t)
-    elif which == ENDIAN:
-        endian = take_string(t, known.names) if next_byte(t) == b'"' else None
+    elif property == ENDIAN:
+        endian = take_string(t, table.names) if next_byte(t) == b'"' else None
         if endian != "l" and endian != "b":
             raise Unusual
         var.big = endian == "b"
-    elif which == DIMS:
-        dims = _take_dims(t, known.names)
+    elif property == DIMS:
+        dims = _take_dims(t, table.names)
         var.n_dims = <int> len(dims)
         meta[".dims"] = dims
     else:
-        take_value(t, None)  # `.dsize`, which the type says, too
+        take_value(t, None)  # `.dsize`, which the type determines
     return 0
 
 
-cdef int finish(Variable* var, Known known) except -1:
-    """Check that the members of an entry fit each other."""
+cdef int finish(Variable* var, TypeTable table) except -1:
+    """Check that the members of an entry match each other."""
     if var.ndim >= 0 and (var.type < 0 or (var.n_dims >= 0 and var.n_dims != var.ndim)):
         raise Unusual
     var.flags &= ~DOUBTFUL
-    if var.type == known.str or (var.type == known.unicode and var.missing):
+    if var.type == table.str or (var.type == table.unicode and var.missing):
         var.flags |= DOUBTFUL
     return 0
 
 
 cdef int _flags_of(str name, object value) except -1:
-    """Return what an attribute, or a property that is not of the format, says to those who decode."""
+    """Return the flags of an attribute, or of a property that is not part of the format."""
     cdef Py_UCS4 first = PyUnicode_READ_CHAR(name, 0) if name else 0
     if first == "\\":
         raise Unusual
     if first != ".":
         return 0
-    if name in KNOWN:
-        raise Unusual  # written with an escape, or where it means something else
+    if name in STORAGE_NAMES:
+        raise Unusual  # written with an escape, or in the entry of the dataset
     if name == ".dtypes":
         return DTYPES
     return PACKED if type(value) is dict and "packed" in <dict> value else 0

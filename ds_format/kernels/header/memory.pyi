@@ -23,5 +23,5 @@ def merge_entries(left: dict[str, dict[str, Any]], right: dict[str, dict[str, An
 class Model:
     def __init__(self, line: bytes, last: int, header: Header, attributes: dict[str, Any]) -> None: ...
     def take(
-        self, data: Buffer, sizes: list[int], rooms: list[bytearray | None], attributes: dict[str, Any]
+        self, data: Buffer, sizes: list[int], targets: list[bytearray | None], attributes: dict[str, Any]
     ) -> dict[str, Any] | None: ...

@@ -1,9 +1,9 @@
-"""What is remembered from one file to the next, so that of a header only what is new is read.
+"""Entries of earlier headers, so that only the differences of a header are parsed.
 
-The files of an archive have the same variables, described in the same words, at the same places of their headers. So
-for each place there is a template: the entry that was there in a file before. `Model` is a whole header before. The key
-is always bytes: what is remembered counts if a file has the same bytes there, and is copied before it is given away.
-The functions at the end compare and merge the metadata of files in a row.
+The files of an archive usually have the same variables with equal entries, in the same order. So the last entry at each
+position of a header is remembered as a template. `Model` remembers a whole header. The key is always bytes: a
+remembered object is used only if a file has the same bytes, and is copied before it is returned. The functions at the
+end compare and merge the metadata of successive files.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -18,7 +18,7 @@ from libc.string cimport memchr, memcmp, memcpy
 from ..common.words cimport load_u64
 from ..json.decode cimport Text, borrow_names, expect, follows, give_back, next_byte, take_key, take_value
 from .header cimport (
-    DIMS, DTYPES, SIZE, TYPE, Header, Known, Variable, append_values, begin, finish, take_member, take_name
+    DIMS, DTYPES, SIZE, TYPE, Header, TypeTable, Variable, append_values, begin, finish, take_member, take_name
 )
 
 from ..json.decode import Unusual
@@ -29,14 +29,14 @@ cdef extern from "Python.h":
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t i) noexcept
 
 cdef enum:
-    LONGEST = 2048  # bytes of an entry that is remembered
+    MAX_SIZE = 2048  # bytes of an entry that is remembered
 
 cdef str DTYPES_KEY = ".dtypes"
 cdef frozenset PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 cdef uint64_t _hash(const uint8_t* text, Py_ssize_t size) noexcept:
-    """Return a number that two texts hardly share."""
+    """Return a hash of a text."""
     cdef uint64_t hash = <uint64_t> size, word = 0
     cdef Py_ssize_t i = 0
     while size - i >= 8:
@@ -48,7 +48,7 @@ cdef uint64_t _hash(const uint8_t* text, Py_ssize_t size) noexcept:
 
 
 cdef object _copied(object value):
-    """Return a value of metadata that shares nothing with another that could be changed."""
+    """Return a deep copy of a value of metadata."""
     if type(value) is dict:
         return {name: _copied(inner) for name, inner in (<dict> value).items()}
     if type(value) is list:
@@ -57,22 +57,22 @@ cdef object _copied(object value):
 
 
 cdef bint _is_array(object value) except -1:
-    """Whether a value is an array of NumPy, which is not loaded where none is requested."""
+    """Return whether a value is a NumPy array. NumPy is not imported for this."""
     return type(value) not in PLAIN and getattr(value, "ndim", 0) > 0
 
 
 cdef bint _is_flat(object value) except -1:
-    """Whether a value is a list of such that cannot be changed."""
+    """Return whether a value is a list of immutable items."""
     return type(value) is list and PLAIN.issuperset(map(type, value))
 
 
 cdef class Original:
-    """Metadata that are never given away, but copied.
+    """Metadata of which only copies are returned.
 
     Parameters
     ----------
     meta : dict
-        It must not be changed afterwards, nor anything in it.
+        Neither it nor a value in it may be changed afterwards.
     """
 
     def __init__(self, dict meta not None):
@@ -85,7 +85,7 @@ cdef class Original:
                 self.deep += (name, value)
 
     cpdef dict copy(self):
-        """Return them as they are, with lists, dicts and arrays that nothing else refers to."""
+        """Return a deep copy."""
         cdef dict meta = <dict> PyDict_Copy(self.meta)
         cdef Py_ssize_t i
         for i in range(0, len(self.lists), 2):
@@ -96,7 +96,7 @@ cdef class Original:
 
 
 cdef class Template:
-    """An entry that was read, what it says, and where in its text each member stands."""
+    """A parsed entry, with its text, and the position of each member in the text."""
 
     def __cinit__(self):
         self.names = []
@@ -104,10 +104,10 @@ cdef class Template:
     def __dealloc__(self):
         PyMem_Free(self.text)
 
-    cdef int add(self, int which, str name, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """Note the next member."""
-        if self.n < MOST_MEMBERS:
-            self.members[self.n] = Member(which, start, stop, 0)
+    cdef int add(self, int property, str name, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """Add the next member."""
+        if self.n < MAX_MEMBERS:
+            self.members[self.n] = Member(property, start, stop, 0)
             self.names.append(name)
         self.n += 1
         return 0
@@ -115,9 +115,9 @@ cdef class Template:
     cdef bint fill(
         self, const uint8_t* text, Py_ssize_t size, str key, dict meta, Header header, Variable* var
     ) except -1:
-        """Note what the entry says, once all members are; False if it is too long to be remembered."""
+        """Store the parsed entry, after all members were added. Return False if it is too large to be remembered."""
         cdef int i
-        if size > LONGEST or self.n > MOST_MEMBERS or var.ndim > MOST_DIMS:
+        if size > MAX_SIZE or self.n > MAX_MEMBERS or var.ndim > MAX_DIMS:
             return False
         self.text = <uint8_t*> PyMem_Malloc(size)
         if self.text == NULL:
@@ -132,7 +132,7 @@ cdef class Template:
         return True
 
     cdef dict copy(self, object typed):
-        """Return its metadata, which nothing else refers to; `typed` as of `Parser.parse`."""
+        """Return a copy of its metadata; see `Parser.parse` for `typed`."""
         if typed is None or not self.var.flags & DTYPES:
             return self.meta.copy()
         if self.typed is None:
@@ -140,7 +140,7 @@ cdef class Template:
         return self.typed.copy()
 
     cdef int put(self, Header header, Variable* var) except -1:
-        """Say of a variable what it says."""
+        """Copy the variable of this entry into a header."""
         cdef int i
         var[0] = self.var
         var.first = header.n_sizes
@@ -150,17 +150,17 @@ cdef class Template:
         return 0
 
     cdef bint is_next(self, Text* t) noexcept:
-        """Step over this entry, if it is the next one, byte for byte."""
+        """Step over the next entry if it has the same bytes; return whether it has."""
         return follows(t, self.text, self.size)
 
-    cdef dict follow(self, Text* t, Known known, Header header, Variable* var, bint is_wanted):
-        """Take an entry of the same members, some with other values; None: it has others, or in another order."""
-        cdef dict meta = self.meta.copy() if is_wanted else {}
+    cdef dict follow(self, Text* t, TypeTable table, Header header, Variable* var, bint is_requested):
+        """Take an entry with the same members in the same order, whose values may differ; None for any other entry."""
+        cdef dict meta = self.meta.copy() if is_requested else {}
         cdef Member* member
         cdef const uint8_t* start
         cdef uint64_t hash
         cdef uint8_t c
-        cdef int i, which
+        cdef int i, property
         if self.n == 0 or not follows(t, self.text, self.members[0].start) or next_byte(t) == b"}":
             return None
         self.put(header, var)
@@ -174,30 +174,30 @@ cdef class Template:
             start = t.p
             if follows(t, self.text + member.start, member.stop - member.start):
                 c = next_byte(t)
-                if c == b"," or c == b"}":  # and not one more digit
+                if c == b"," or c == b"}":  # otherwise, a number has another digit
                     continue
                 t.p = start
-            name = take_name(t, known, self.key != ".", &which)
-            if which != member.which or name != self.names[i]:
+            name = take_name(t, table, self.key != ".", &property)
+            if property != member.property or name != self.names[i]:
                 return None
-            take_member(t, known, which, name, header, var, meta)
+            take_member(t, table, property, name, header, var, meta)
             hash = _hash(start, t.p - start)
             self.is_stale |= hash == member.other
             member.other = hash
         if next_byte(t) != b"}":
             return None
         t.p += 1
-        finish(var, known)
+        finish(var, table)
         return meta
 
 
-cdef int _give(dict out, str key, dict meta, Variable* var, object typed) except -1:
+cdef int _put_meta(dict out, str key, dict meta, Variable* var, object typed) except -1:
     PyDict_SetItem(out, key, meta if typed is None or not var.flags & DTYPES else typed(meta))
     return 0
 
 
 cdef class Memory:
-    """Templates, by the places of entries; for one call at a time.
+    """Templates by the positions of entries, for a single call at a time.
 
     Parameters
     ----------
@@ -206,75 +206,75 @@ cdef class Memory:
     """
 
     def __cinit__(self, dict types not None):
-        self.known = Known(types)
-        self.templates = [None] * MOST_ENTRIES
+        self.table = TypeTable(types)
+        self.templates = [None] * MAX_ENTRIES
 
     cdef str take_entry(
-        self, Text* t, Py_ssize_t place, Header header, Variable* var, object wanted, object typed, dict out
+        self, Text* t, Py_ssize_t i, Header header, Variable* var, object requested, object typed, dict out
     ):
-        """Take the entry that is next, and return its key.
+        """Take the next entry, and return its key.
 
         Parameters
         ----------
         t : Text
             At the name of the entry.
-        place : int
-            How many entries were before it.
+        i : int
+            Position of the entry: the number of entries before it.
         header, var
-            Where to say where the values are.
-        wanted : collection of str or None
-            Of which variables the metadata are; None: all.
+            Output: position and type of the variable.
+        requested : collection of str or None
+            Variables whose metadata to return; None: all.
         typed : callable or None
-            As of `Parser.parse`.
+            See `Parser.parse`.
         out : dict
-            Gets the metadata, if they are wanted.
+            Output: key → metadata, if they are requested.
         """
-        cdef Template template = <Template> self.templates[place] if place < MOST_ENTRIES else None
+        cdef Template template = <Template> self.templates[i] if i < MAX_ENTRIES else None
         cdef const uint8_t* start = t.p
         cdef Py_ssize_t n_sizes = header.n_sizes
         cdef dict meta
         cdef str key
-        cdef bint is_wanted, is_kept = place < MOST_ENTRIES
+        cdef bint is_requested, is_kept = i < MAX_ENTRIES
         if template is not None:
             key = template.key
-            is_wanted = wanted is None or key == "." or key in wanted
+            is_requested = requested is None or key == "." or key in requested
             if template.is_next(t):
                 template.put(header, var)
-                if is_wanted:
+                if is_requested:
                     PyDict_SetItem(out, key, template.copy(typed))
                 return key
-            meta = template.follow(t, self.known, header, var, is_wanted)
+            meta = template.follow(t, self.table, header, var, is_requested)
             if meta is not None:
-                self.refused[place] = False
+                self.refused[i] = False
                 if template.is_stale:
-                    self.templates[place] = None
-                if is_wanted:
-                    _give(out, key, meta, var, typed)
+                    self.templates[i] = None
+                if is_requested:
+                    _put_meta(out, key, meta, var, typed)
                 return key
             t.p = start
             header.n_sizes = n_sizes
-            is_kept = self.refused[place]  # only the second one in a row takes the place of the template
-            self.refused[place] = not is_kept
+            is_kept = self.refused[i]  # the template is replaced only after two successive entries that differ
+            self.refused[i] = not is_kept
         template = Template.__new__(Template) if is_kept else None
         meta = {}
         key = self._read(t, header, var, template, meta)
         if is_kept:
-            self.templates[place] = template if template.fill(start, t.p - start, key, meta, header, var) else None
-        if wanted is None or key == "." or key in wanted:
-            _give(out, key, meta, var, typed)
+            self.templates[i] = template if template.fill(start, t.p - start, key, meta, header, var) else None
+        if requested is None or key == "." or key in requested:
+            _put_meta(out, key, meta, var, typed)
         return key
 
     cdef str _read(self, Text* t, Header header, Variable* var, Template template, dict meta):
-        """Take an entry, member by member, and note these in a template, if there is one."""
+        """Take an entry, member by member, and add these to a template, unless it is None."""
         cdef const uint8_t* first = t.p
         cdef const uint8_t* start
         cdef Py_ssize_t n = 0
-        cdef int seen = 0, which
-        key = take_key(t, self.known.names)
+        cdef int seen = 0, property
+        key = take_key(t, self.table.names)
         cdef bint is_variable = key != "."
         if is_variable and key and PyUnicode_READ_CHAR(key, 0) in ".\\":
             raise Unusual
-        begin(var, header, self.known)
+        begin(var, header, self.table)
         expect(t, b"{")
         if next_byte(t) == b"}" and not is_variable:
             t.p += 1
@@ -282,21 +282,21 @@ cdef class Memory:
         while True:
             next_byte(t)
             start = t.p
-            name = take_name(t, self.known, is_variable, &which)
-            if which & seen:
+            name = take_name(t, self.table, is_variable, &property)
+            if property & seen:
                 raise Unusual
-            seen |= which
-            n += which == 0 or which == SIZE or which == TYPE or which == DIMS
-            take_member(t, self.known, which, name, header, var, meta)
+            seen |= property
+            n += property == 0 or property == SIZE or property == TYPE or property == DIMS
+            take_member(t, self.table, property, name, header, var, meta)
             if template is not None:
-                template.add(which, name, start - first, t.p - first)
+                template.add(property, name, start - first, t.p - first)
             if next_byte(t) != b",":
                 break
             t.p += 1
         expect(t, b"}")
         if PyDict_Size(meta) != n:
             raise Unusual  # a name occurs twice
-        finish(var, self.known)
+        finish(var, self.table)
         if is_variable and not seen & SIZE:
             PyDict_SetItem(meta, ".size", [])
         if is_variable and not seen & TYPE:
@@ -305,7 +305,7 @@ cdef class Memory:
 
 
 cdef bint _same(object left, object right) except -1:
-    """Whether two JSON values are the same, types of numbers and signs of zeros included."""
+    """Return whether two JSON values are equal, types of numbers and signs of zeros included."""
     cdef double first, second
     cdef Py_ssize_t i
     if left is right:
@@ -333,21 +333,21 @@ cdef bint _same(object left, object right) except -1:
 
 
 cdef bint same_member(dict left, dict right, str name) except -1:
-    """Whether a member of some name is the same, or absent from both."""
+    """Return whether two dicts have the same value for a name, or both do not have it."""
     cdef PyObject* one = PyDict_GetItemWithError(left, name)
     cdef PyObject* other = PyDict_GetItemWithError(right, name)
     return one == other or (one != NULL and other != NULL and _same(<object> one, <object> other))
 
 
 cdef bint _same_members(dict left, dict right, frozenset names) except -1:
-    """Whether members of some names are the same, or absent from both."""
+    """Return whether two dicts have the same values for some names; a name may be missing from both."""
     cdef PyObject* name
     cdef PyObject* value
     cdef PyObject* other_name
     cdef PyObject* other
     cdef Py_ssize_t i = 0, k = 0
     cdef bint goes_on = True
-    while goes_on:  # as long as both have the same names in the same order, none is looked up
+    while goes_on:  # no look-ups are necessary as long as both have the same names in the same order
         goes_on = PyDict_Next(left, &i, &name, &value)
         if PyDict_Next(right, &k, &other_name, &other) != goes_on or (goes_on and name != other_name):
             break
@@ -362,9 +362,9 @@ cdef bint _same_members(dict left, dict right, frozenset names) except -1:
 
 
 def are_alike(dict left not None, dict right not None, frozenset names not None):
-    """Return whether in the metadata of two files some members of each variable are the same, or absent from both.
+    """Return whether the metadata of two files have the same variables, with the same values for some names.
 
-    Of the attributes of the dataset this is asked of `.dtypes` only.
+    A name may be missing from both. Among attributes of the dataset, only `.dtypes` is compared.
     """
     if len(left) != len(right):
         return False
@@ -393,25 +393,25 @@ cdef int _merge(dict left, dict right) except -1:
 
 
 def merge_entries(dict left not None, dict right not None):
-    """Put the members of each entry of one metadata into those of another, which has the same keys."""
+    """Copy all members of the entries of `right` into the entries of `left`, which has the same keys."""
     for key, entry in left.items():
         _merge(entry, right[key])
 
 
 cdef class Model:
-    """A file which the next one may follow: that differs in attributes of the dataset, and in values, only.
+    """The header of a file, for files that differ from it only in attributes of the dataset and in values.
 
     Parameters
     ----------
     line : bytes
-        All before the body.
+        All bytes before the body.
     last : int
-        Where the value of the last member of the header may begin, if that are the attributes of the dataset, in bytes;
-        0: nowhere.
+        The position, in bytes, at which the value of the last member of the header may begin, if this member has the
+        attributes of the dataset. 0: it is not the last member.
     header : Header
-        What the kernel has found in it.
+        The parsed header.
     attributes : dict
-        Those of the dataset, plain JSON values.
+        Attributes of the dataset, plain JSON values.
     """
 
     cdef bytes line
@@ -424,30 +424,30 @@ cdef class Model:
         self.line, self.last, self.header, self.attributes = line, last, header, attributes
         self.is_sure = False
 
-    def take(self, data not None, list sizes not None, list rooms not None, dict attributes not None):
-        """Take a file that follows.
+    def take(self, data not None, list sizes not None, list targets not None, dict attributes not None):
+        """Append the numbers of a file whose header differs only in attributes of the dataset.
 
         Parameters
         ----------
         data : buffer
             The whole file.
-        sizes, rooms
-            As `append_numbers`.
+        sizes, targets
+            See `append_numbers`.
         attributes : dict
-            Those of the files before, plain JSON values; `.dtypes` among them has to be the same.
+            Attributes of the files before, plain JSON values. Their `.dtypes` must be equal to those of this file.
 
         Returns
         -------
         dict or None
-            The attributes of the dataset in this file, plain JSON values; those of the model itself if the headers are
-            equal. None if the file has not been taken: it does not follow, is unusual or damaged, or a requested
-            variable is not of plain numbers.
+            The attributes of the dataset in this file, plain JSON values. If the headers are equal, this is the object
+            of the model itself. None if nothing was appended: the header differs otherwise, is unusual or damaged, or a
+            requested variable does not have plain numbers.
         """
         cdef Py_buffer view
         cdef Py_ssize_t body = 0, size = PyBytes_GET_SIZE(self.line)
-        cdef dict found = self.attributes
-        if len(rooms) != len(self.header.keys):
-            raise ValueError(f"{len(rooms)} rooms for {len(self.header.keys)} variables")
+        cdef dict own = self.attributes
+        if len(targets) != len(self.header.keys):
+            raise ValueError(f"{len(targets)} targets for {len(self.header.keys)} variables")
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if view.len >= size and not memcmp(view.buf, PyBytes_AS_STRING(self.line), size):
@@ -457,19 +457,19 @@ cdef class Model:
                     self.is_sure = self._attributes(PyBytes_AS_STRING(self.line), size, &body) is not None
                     self.last = self.last if self.is_sure else 0
                 if self.is_sure:
-                    found = self._attributes(<const char*> view.buf, view.len, &body)
-            if not body or (found is not self.attributes and not same_member(attributes, found, DTYPES_KEY)):
+                    own = self._attributes(<const char*> view.buf, view.len, &body)
+            if not body or (own is not self.attributes and not same_member(attributes, own, DTYPES_KEY)):
                 return None
-            if append_values(self.header, body, &view, sizes, rooms):
+            if append_values(self.header, body, &view, sizes, targets):
                 return None
-            return found
+            return own
         finally:
             PyBuffer_Release(&view)
 
     cdef dict _attributes(self, const char* data, Py_ssize_t size, Py_ssize_t* body):
-        """Return the last member of a header, and where the body begins; None: there is something else, or unusual."""
+        """Return the last member of a header, and set the start of the body; None if it is wrong or unusual."""
         cdef Text t
-        cdef dict found
+        cdef dict attributes
         cdef Py_UCS4 first
         t.p = <const uint8_t*> data + self.last
         t.end = <const uint8_t*> memchr(t.p, b"\n", size - self.last)
@@ -479,8 +479,8 @@ cdef class Model:
             return None
         names = borrow_names()
         try:
-            found = take_value(&t, names)
-            for name in found:
+            attributes = take_value(&t, names)
+            for name in attributes:
                 first = PyUnicode_READ_CHAR(name, 0) if name else 0
                 if first == "\\" or (first == "." and name != DTYPES_KEY):
                     return None
@@ -493,4 +493,4 @@ cdef class Model:
         finally:
             give_back(names)
         body[0] = t.end + 1 - <const uint8_t*> data
-        return found
+        return attributes

@@ -1,7 +1,7 @@
-"""The parser of headers: what other kernels need of it."""
+"""Declaration of the parser of headers for other kernels."""
 
 
 cdef class Parser:
     cdef dict types
-    cdef list idle  # a memory belongs to one call at a time: values that are freed may run any code, this one too
+    cdef list idle  # memories that no call uses; freeing a value may run any code, including another call
     cpdef tuple parse(self, data, keys=*, typed=*)

@@ -1,6 +1,6 @@
-"""The header line of a ds-1.0 file → what it says of each variable, and the metadata, in one pass.
+"""The header line of a ds-1.0 file → the position and type of each variable, and the metadata, in one pass.
 
-This is `codec.line` for headers of the usual kind; whatever is wrong or unusual is left to that.
+This does the same as `codec.line` for usual headers. Wrong and unusual ones are left to that module.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -16,11 +16,11 @@ from ..json.decode import Unusual
 
 cdef enum:
     LEAD = 7  # bytes of the version line
-    IDLE = 8  # most memories that are kept for others
+    MAX_IDLE = 8  # memories that are kept while no call uses them
 
 
 cdef class Parser:
-    """Reads headers, and remembers what they have in common.
+    """Parses headers, and remembers their entries.
 
     Parameters
     ----------
@@ -40,16 +40,16 @@ cdef class Parser:
         data : buffer
             The first bytes of the file.
         keys : collection of str, optional
-            Of which variables to make the metadata, besides those of the dataset; all by default.
+            Variables whose metadata to return, in addition to the metadata of the dataset. Default: all.
         typed : callable, optional
-            Gives metadata that have `.dtypes` these types, in place, and returns them. Always the same one: what it
-            returns is remembered, too.
+            Converts attributes of metadata that have `.dtypes` to these types in place, and returns the metadata. It
+            must be the same function in all calls, because its results are remembered.
 
         Returns
         -------
         (Header, dict) or None
-            And the metadata of a dataset, as plain JSON values, or typed. None: the header is wrong or unusual, or goes
-            on.
+            The header, and the metadata of a dataset, as plain JSON values, or converted by `typed`. None if the header
+            is wrong or unusual, or does not end within `data`.
         """
         cdef Text t
         cdef Py_buffer view
@@ -76,12 +76,12 @@ cdef class Parser:
         except (Unusual, UnicodeDecodeError):
             return None
         finally:
-            if len(self.idle) < IDLE:
+            if len(self.idle) < MAX_IDLE:
                 self.idle.append(memory)
             PyBuffer_Release(&view)
 
 
-cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted, object typed):
+cdef dict _take_entries(Text* t, Memory memory, Header header, object requested, object typed):
     """Take all entries of a header, and return the metadata."""
     cdef dict meta = {}
     cdef list keys = []
@@ -93,8 +93,8 @@ cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted, ob
         raise Unusual
     while True:
         next_byte(t)
-        var = header.place_of(len(keys))
-        key = memory.take_entry(t, n, header, var, wanted, typed, meta)
+        var = header.new_variable(len(keys))
+        key = memory.take_entry(t, n, header, var, requested, typed, meta)
         header.flags |= var.flags
         if key != ".":
             keys.append(key)
@@ -104,7 +104,9 @@ cdef dict _take_entries(Text* t, Memory memory, Header header, object wanted, ob
         t.p += 1
     expect(t, b"}")
     next_byte(t)
-    if t.p != t.end or (PyDict_Size(meta) != n if wanted is None else len(set(keys)) != len(keys) or n > len(keys) + 1):
+    if t.p != t.end:
+        raise Unusual
+    if PyDict_Size(meta) != n if requested is None else len(set(keys)) != len(keys) or n > len(keys) + 1:
         raise Unusual
     header.keys = tuple(keys)
     if key != ".":

@@ -1,8 +1,8 @@
 """JSON (RFC 8259).
 
-check    whether lines are JSON, and where their `_id` is
+check    checks of lines of JSON, with the position of their `_id`
 values   Python values → JSON, always the same bytes
 decode   JSON → Python values
 
-Declarations: `scan` (what is found), `loop` (the grammar), `text` and `unescape` (texts and numbers).
+Declarations: `scan` (state and result of a check), `loop` (the grammar), `text` and `unescape` (strings and numbers).
 """

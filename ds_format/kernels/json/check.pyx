@@ -1,4 +1,4 @@
-"""Whether text is JSON (RFC 8259) with an object on each line, and where the member `_id` of the object is."""
+"""Checks of JSON text (RFC 8259) with one object per line, and the position of the member `_id` of the object."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
@@ -21,58 +21,58 @@ MAX_DEPTH = DEEPEST
 
 FAULTS = dict(enumerate((
     "valid",
-    "nothing but white space",
+    "only white space",
     "not an object",
-    "cut off",
+    "truncated",
     "found no key in quotes",
-    "found no colon behind a key",
+    "found no colon after a key",
     "found no value",
     "found neither a comma nor the end of the object or array",
-    "not a number of JSON",
+    "not a JSON number",
     "NaN and Infinity are not JSON",
     "a control character in a string",
-    "not an escape of JSON",
+    "not a JSON escape",
     "half a surrogate pair",
     "not UTF-8",
-    f"more than {DEEPEST} objects and arrays inside of one another",
-    "something behind the object",
+    f"more than {DEEPEST} nested objects and arrays",
+    "found more after the object",
     "a byte order mark",
 )))
 
 cdef enum:
-    LONGEST_EXACT = 18  # digits of an integer that 64 bits hold in any case
+    MAX_EXACT_DIGITS = 18  # digits of an integer that always fits into 64 bits
 
 
 cdef void begin(Scan* s, const uint8_t* p, Py_ssize_t size) noexcept nogil:
-    """Prepare for going through the lines of some bytes."""
+    """Start a check of lines."""
     s.end = p + size
     scan_from(s, p)
 
 
-cdef inline void _finish(Scan* s, const uint8_t* start, Checked* found) noexcept nogil:
-    """Refine what the loop found: it does not look at UTF-8."""
-    cdef Py_ssize_t size = found.size if found.status == FINE else found.error, good
+cdef inline void _check_utf8(Scan* s, const uint8_t* start, Checked* checked) noexcept nogil:
+    """Check UTF-8, which the loop does not do, up to its end or its fault. A byte order mark is a fault of its own."""
+    cdef Py_ssize_t size = checked.size if checked.status == FINE else checked.error, good
     if not s.high:
         return
     good = utf8_size(start, size)
-    if good < size or (found.status != FINE and size < found.size and start[size] & 0x80):
-        good = utf8_size(start, found.size)
+    if good < size or (checked.status != FINE and size < checked.size and start[size] & 0x80):
+        good = utf8_size(start, checked.size)
         if good <= size:
-            found.status, found.error = UTF8, good
-    if found.error == 0 and found.size >= 3 and start[0] == 0xEF and start[1] == 0xBB and start[2] == 0xBF:
-        found.status = BOM
+            checked.status, checked.error = UTF8, good
+    if checked.error == 0 and checked.size >= 3 and start[0] == 0xEF and start[1] == 0xBB and start[2] == 0xBF:
+        checked.status = BOM
 
 
-cdef void check_next(Scan* s, Checked* found) noexcept nogil:
-    """Check the line at `s.p`, and step behind its line feed, if there is one."""
+cdef void check_next(Scan* s, Checked* checked) noexcept nogil:
+    """Check the line at `s.p`, and step over it and its line feed, if there is one."""
     cdef const uint8_t* start = s.p
-    scan_object(s, found, True)
+    scan_object(s, checked, True)
     if s.high:
-        _finish(s, start, found)
+        _check_utf8(s, start, checked)
     if s.p == s.end:
         return
     s.p += 1
-    if found.status == FINE:
+    if checked.status == FINE:
         take_mark(s)
         s.high = s.block_high
     else:
@@ -82,16 +82,16 @@ cdef void check_next(Scan* s, Checked* found) noexcept nogil:
 cdef Checked check(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     """Check one line, with or without the line feed at its end."""
     cdef Scan s
-    cdef Checked found
+    cdef Checked checked
     begin(&s, p, size)
-    check_next(&s, &found)
-    if s.p < s.end and (found.status == FINE or found.status == BLANK):
-        found.status, found.error = BEHIND, s.p - p
-    return found
+    check_next(&s, &checked)
+    if s.p < s.end and (checked.status == FINE or checked.status == BLANK):
+        checked.status, checked.error = BEHIND, s.p - p
+    return checked
 
 
-cdef tuple _as_tuple(Checked found):
-    return found.status, found.error, found.id_start, found.id_size, found.flags
+cdef tuple _as_tuple(Checked checked):
+    return checked.status, checked.error, checked.id_start, checked.id_size, checked.flags
 
 
 def check_line(const uint8_t[::1] line not None):
@@ -107,31 +107,31 @@ def check_line(const uint8_t[::1] line not None):
     status : int
         VALID, or a key of FAULTS.
     error : int
-        Where it is wrong, in bytes.
+        Position of the fault in bytes.
     id_start, id_size : int
-        Where the value of the member `_id` is, in bytes; of a string what is between the quotes, with its escapes, of
-        other values only the start. Of several the last one; -1 if there is none.
+        Position and size of the last member `_id`, in bytes; -1 if it is missing. For a string, without its quotes but
+        with its escapes. For other values, only the position.
     flags : int
-        The sum of ID_FOUND; ID_STRING: it is a string; ID_ESCAPED: it has escapes; ID_TWICE: there is another one;
-        NUMBER_RANGE: some integer needs more than 64 bits, or some number is too large for a double;
-        CARRIAGE_RETURN: one is at the end.
+        The sum of ID_FOUND (`_id` exists), ID_STRING (it is a string), ID_ESCAPED (it has escapes), ID_TWICE (it occurs
+        more than once), NUMBER_RANGE (an integer needs more than 64 bits, or a number is too large for a double), and
+        CARRIAGE_RETURN (the line ends with one).
     """
-    cdef Checked found
+    cdef Checked checked
     with nogil:
-        found = check(&line[0] if line.shape[0] else NULL, line.shape[0])
-    return _as_tuple(found)
+        checked = check(&line[0] if line.shape[0] else NULL, line.shape[0])
+    return _as_tuple(checked)
 
 
 def check_text(const uint8_t[::1] text not None):
-    """Check an object that may stand on several lines; as `check_line` otherwise."""
+    """Check an object, which may have several lines; see `check_line`."""
     cdef Scan s
-    cdef Checked found
+    cdef Checked checked
     cdef const uint8_t* p = &text[0] if text.shape[0] else NULL
     with nogil:
         begin(&s, p, text.shape[0])
-        scan_object(&s, &found, False)
-        _finish(&s, p, &found)
-    return _as_tuple(found)
+        scan_object(&s, &checked, False)
+        _check_utf8(&s, p, &checked)
+    return _as_tuple(checked)
 
 
 cdef inline bint _is_digit(uint8_t c) noexcept nogil:
@@ -139,24 +139,24 @@ cdef inline bint _is_digit(uint8_t c) noexcept nogil:
 
 
 cdef bint has_big_number(const uint8_t* p, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t i = LONGEST_EXACT, first, last
+    cdef Py_ssize_t i = MAX_EXACT_DIGITS, first, last
     while i < size:
         if _is_digit(p[i]):
             first = last = i
-            while first > i - LONGEST_EXACT and _is_digit(p[first - 1]):
+            while first > i - MAX_EXACT_DIGITS and _is_digit(p[first - 1]):
                 first -= 1
-            while last - first < LONGEST_EXACT and last + 1 < size and _is_digit(p[last + 1]):
+            while last - first < MAX_EXACT_DIGITS and last + 1 < size and _is_digit(p[last + 1]):
                 last += 1
-            if last - first >= LONGEST_EXACT:
+            if last - first >= MAX_EXACT_DIGITS:
                 return True
-        i += LONGEST_EXACT + 1
+        i += MAX_EXACT_DIGITS + 1
     return False
 
 
 def big_number(object line not None):
-    """Return whether there are 19 digits in a row somewhere in JSON text, which is bytes or another (size,) uint8.
+    """Return whether JSON text, which is bytes or another (size,) uint8, has 19 digits in a row.
 
-    Only then can there be an integer that needs more than 64 bits. It costs little: each 19th byte is looked at.
+    Otherwise, no integer needs more than 64 bits. This is fast, because only each 19th byte is read.
     """
     cdef const uint8_t[::1] view
     if type(line) is bytes:

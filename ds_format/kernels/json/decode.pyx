@@ -1,8 +1,8 @@
-"""JSON text → Python values, as the `json` module of Python has them, for what most text is made of.
+"""Usual JSON text → Python values, with the results of Python's module `json`.
 
-Names that occur again and again are made once. Whatever is unusual or wrong is left to that module: then `Unusual` is
-raised, which says nothing more. Unusual are integers of more than 18 digits, floats of more than 60 characters, escapes
-of half a character, and deep nesting.
+Names that occur repeatedly are created once. Wrong and unusual text is left to that module: `Unusual` is raised without
+a message. Integers of more than 18 digits, floats of more than 60 characters, unpaired surrogates and deep nesting are
+unusual.
 """
 
 from cpython.dict cimport PyDict_SetItem, PyDict_Size
@@ -24,22 +24,22 @@ cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
 
 cdef enum:
-    LONGEST_NAME = 40  # bytes of a name that is remembered
+    MAX_NAME_SIZE = 40  # bytes of a name that is remembered
     SLOTS = 512  # names that are remembered: 9 bits of a hash
 
 
 class Unusual(Exception):
-    """The text is not JSON, or of a kind that is left to others."""
+    """The text is not JSON, or unusual JSON that this module does not decode."""
 
 
 cdef class Names:
-    """Strings that occur again and again, made once. A new one takes the place of another with the same hash."""
+    """A table of strings, so that repeated names are created once. A new name replaces one with the same hash."""
 
     def __cinit__(self):
         self.slots = [None] * SLOTS
 
     cdef str get(self, const uint8_t* p, Py_ssize_t size):
-        """Return a name of ASCII characters."""
+        """Return a name, which is ASCII."""
         cdef uint64_t hash = 0, last = 0
         cdef Py_ssize_t i
         if size >= 8:
@@ -57,7 +57,7 @@ cdef class Names:
         return <str> name
 
 
-cdef list _idle = []  # a table belongs to one call at a time: values that are freed may run any code, this one too
+cdef list _idle = []  # tables that no call uses; freeing a value may run any code, including another call
 
 
 cdef Names borrow_names():
@@ -69,7 +69,7 @@ cdef Names borrow_names():
 
 
 cdef give_back(Names names):
-    """Let others have a table of names."""
+    """Return a table of names after a call."""
     if len(_idle) < 8:
         _idle.append(names)
 
@@ -86,9 +86,9 @@ cdef extern from *:
 
 
 cdef inline uint64_t _marks(uint64_t word) noexcept nogil:
-    """Mark those of 8 bytes that end a string, begin an escape, are control characters, or not ASCII.
+    """Mark quotes, backslashes, control characters and bytes that are not ASCII among 8 bytes.
 
-    Bytes behind the first marked one may be marked without a reason.
+    Only the first mark is exact. Bytes after it may be marked without a reason.
     """
     cdef uint64_t quote = word ^ 0x2222222222222222u, backslash = word ^ 0x5C5C5C5C5C5C5C5Cu
     return (
@@ -97,7 +97,7 @@ cdef inline uint64_t _marks(uint64_t word) noexcept nogil:
 
 
 cdef int _check_escapes(const uint8_t* p, const uint8_t* end) except -1:
-    """Raise Unusual where `unescape` would not know what to do."""
+    """Raise Unusual for escapes that `unescape` does not support."""
     cdef int i, pair = 0
     cdef uint8_t c
     while p < end:
@@ -118,7 +118,7 @@ cdef int _check_escapes(const uint8_t* p, const uint8_t* end) except -1:
             if not (b"0" <= p[i] <= b"9" or b"a" <= c <= b"f"):
                 raise Unusual
         c = p[3] | 0x20
-        i = (p[2] | 0x20) == b"d" and c >= b"8"  # half of a character: 8 to b the first, c to f the second
+        i = (p[2] | 0x20) == b"d" and c >= b"8"  # a surrogate: 8 to b the first of a pair, c to f the second
         if i and (c >= b"c") != pair or pair and not i:
             raise Unusual
         pair = i and not pair
@@ -129,19 +129,19 @@ cdef int _check_escapes(const uint8_t* p, const uint8_t* end) except -1:
 
 
 cdef str _escaped(const uint8_t* p, Py_ssize_t size):
-    cdef uint8_t* room
+    cdef uint8_t* text
     _check_escapes(p, p + size)
-    room = <uint8_t*> PyMem_Malloc(size)
-    if room == NULL:
+    text = <uint8_t*> PyMem_Malloc(size)
+    if text == NULL:
         raise MemoryError
     try:
-        return PyUnicode_DecodeUTF8(<char*> room, unescape(p, size, room), NULL)
+        return PyUnicode_DecodeUTF8(<char*> text, unescape(p, size, text), NULL)
     finally:
-        PyMem_Free(room)
+        PyMem_Free(text)
 
 
 cdef str take_string(Text* t, Names names):
-    """Take a string, whose first quote is next; a short one of ASCII from the table, if there is one."""
+    """Take a string, whose first quote is next. A short ASCII string comes from the table, unless it is None."""
     cdef const uint8_t* start = t.p + 1
     cdef const uint8_t* p = start
     cdef bint is_ascii = True, is_escaped = False
@@ -176,7 +176,7 @@ cdef str take_string(Text* t, Names names):
         return _escaped(start, size)
     if not is_ascii:
         return PyUnicode_DecodeUTF8(<char*> start, size, NULL)
-    if names is not None and size <= LONGEST_NAME:
+    if names is not None and size <= MAX_NAME_SIZE:
         return names.get(start, size)
     text = PyUnicode_New(size, 127)
     memcpy(PyUnicode_DATA(text), start, size)
@@ -187,10 +187,10 @@ cdef extern from "<float.h>":
     const int FLT_EVAL_METHOD
 
 cdef enum:
-    DEEPEST = 64  # lists and dicts inside of one another
-    DIGITS = 18  # of an integer that surely fits 64 bits
-    EXACT_DIGITS = 15  # of an integer that a double surely holds
-    NUMBER_SIZE = 60  # bytes of the longest float
+    MAX_DEPTH = 64  # nested lists and dicts
+    DIGITS = 18  # digits of an integer that always fits into 64 bits
+    EXACT_DIGITS = 15  # digits of an integer that a double always represents exactly
+    NUMBER_SIZE = 60  # maximum bytes of a float
 
 cdef double[EXACT_DIGITS + 1] POWERS = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15
@@ -198,7 +198,7 @@ cdef double[EXACT_DIGITS + 1] POWERS = [
 
 
 cdef int expect(Text* t, uint8_t byte) except -1:
-    """Step over white space and one byte; Unusual if that is another."""
+    """Step over white space and one byte. Raise Unusual if the byte is another one."""
     if next_byte(t) != byte:
         raise Unusual
     t.p += 1
@@ -206,7 +206,7 @@ cdef int expect(Text* t, uint8_t byte) except -1:
 
 
 cdef str take_key(Text* t, Names names):
-    """Take the name of a member and the colon behind it."""
+    """Take the name of a member and the colon after it."""
     if next_byte(t) != b'"':
         raise Unusual
     name = take_string(t, names)
@@ -215,7 +215,7 @@ cdef str take_key(Text* t, Names names):
 
 
 cdef inline int _take_digits(Text* t, uint64_t* value) noexcept:
-    """Step over digits, append them to those of a number, and return how many there are."""
+    """Step over digits, append them to a number, and return how many there are."""
     cdef const uint8_t* start = t.p
     while t.p < t.end and b"0" <= t.p[0] <= b"9":
         value[0] = 10 * value[0] + (t.p[0] - 48)
@@ -224,7 +224,7 @@ cdef inline int _take_digits(Text* t, uint64_t* value) noexcept:
 
 
 cdef inline uint64_t _take_integer(Text* t, int* n) except? 0xFFFFFFFFFFFFFFFF:
-    """Step over an integer without a sign, or what stands in front of the point, and return it if it has few digits."""
+    """Step over an integer without a sign, or the part of a number before the point. Few digits are exact."""
     cdef const uint8_t* first = t.p
     cdef uint64_t value = 0
     n[0] = _take_digits(t, &value)
@@ -234,7 +234,7 @@ cdef inline uint64_t _take_integer(Text* t, int* n) except? 0xFFFFFFFFFFFFFFFF:
 
 
 cdef inline bint _is_float(Text* t) noexcept:
-    """Whether a number goes on behind its integer part."""
+    """Return whether a number continues after its integer part."""
     return t.p < t.end and (t.p[0] == b"." or t.p[0] == b"e" or t.p[0] == b"E")
 
 
@@ -275,18 +275,18 @@ cdef object _take_number(Text* t):
         if _take_digits(t, &_) == 0:
             raise Unusual
     if is_short and n + places <= EXACT_DIGITS:
-        number = <double> value / POWERS[places]  # of two exact numbers, and so the nearest to the true one
+        number = <double> value / POWERS[places]  # both are exact, so the quotient is correctly rounded
         return PyFloat_FromDouble(-number if negative else number)
     return _parse_float(start, t.p - start)
 
 
 cdef object _parse_float(const uint8_t* start, Py_ssize_t size):
-    cdef char[NUMBER_SIZE + 1] room
+    cdef char[NUMBER_SIZE + 1] text
     if size > NUMBER_SIZE:
         raise Unusual
-    memcpy(room, start, size)
-    room[size] = 0
-    return PyFloat_FromDouble(PyOS_string_to_double(room, NULL, NULL))
+    memcpy(text, start, size)
+    text[size] = 0
+    return PyFloat_FromDouble(PyOS_string_to_double(text, NULL, NULL))
 
 
 cdef object _take_word(Text* t):
@@ -341,7 +341,7 @@ cdef dict _take_dict(Text* t, Names names):
 
 
 cdef object take_value(Text* t, Names names):
-    """Take any value; keys of objects come from the table of names."""
+    """Take any value. Keys of objects come from the table of names."""
     cdef uint8_t c = next_byte(t)
     if c == b'"':
         return take_string(t, None)
@@ -349,7 +349,7 @@ cdef object take_value(Text* t, Names names):
         return _take_number(t)
     if c != b"[" and c != b"{":
         return _take_word(t)
-    if t.depth == DEEPEST:
+    if t.depth == MAX_DEPTH:
         raise Unusual
     t.depth += 1
     values = _take_list(t, names) if c == b"[" else _take_dict(t, names)

@@ -1,8 +1,8 @@
-"""The grammar of JSON (RFC 8259) as one loop in C, for `check` alone.
+"""The grammar of JSON (RFC 8259) as one loop in C, used by `check` only.
 
-Strings are not looked at byte by byte: 64 bytes at a time become 64 bits, of which those of quotes, backslashes and
-control characters are set, and the loop goes from one such mark to the next. All marks are taken in order, also those
-outside of strings, so that at each token the next mark is never in front of it.
+Strings are not scanned byte by byte. 64 bytes at a time are converted to 64 bits, in which quotes, backslashes and
+control characters are marked. The loop goes from one mark to the next. It takes all marks in order, also those outside
+of strings, so that the next mark is never before the current token.
 """
 
 from libc.stdint cimport uint8_t
@@ -92,7 +92,7 @@ cdef extern from *:
         return value;
     }
 
-    /* Steps over the escape at q, and returns the next mark; NULL if it is none. */
+    /* Steps over the escape at q, and returns the next mark; NULL if it is not an escape. */
     static const uint8_t *ds_escape(ds_scan *s, const uint8_t *q, int *status) {
         int code;
         ds_take(s);
@@ -116,7 +116,7 @@ cdef extern from *:
         return ds_mark(s);
     }
 
-    /* Whether a key is _id; any of its characters may be an escape. */
+    /* Returns whether a key is _id; any of its characters may be an escape. */
     static int ds_is_id(const uint8_t *key, Py_ssize_t size) {
         if (ds_likely(size == 3)) return !memcmp(key, "_id", 3);
         if (size < 3 || size > 18) return 0;
@@ -130,7 +130,7 @@ cdef extern from *:
         return size == 0;
     }
 
-    /* Whether an integer needs more than 64 bits, or a number is infinite as a double. */
+    /* Returns whether an integer needs more than 64 bits, or a number is infinite as a double. */
     static int ds_beyond(const uint8_t *p, const uint8_t *end) {
         const int negative = *p == '-';
         const uint8_t *q, *first;
@@ -144,7 +144,7 @@ cdef extern from *:
             return memcmp(p, negative ? "9223372036854775808" : "18446744073709551615", (size_t)(q - p)) > 0;
         }
         for (first = p; first < end && (*first == '0' || *first == '.'); first++) {}
-        places = first < q ? q - first - 1 : q - first;  /* behind a point: one less than the zeros there, negative */
+        places = first < q ? q - first - 1 : q - first;  /* after a point: minus the zeros there, and minus one */
         for (q = first; q < end && (*q | 0x20) != 'e'; q++)
             if (*q != '.' && n < 17) digits[n++] = (char)*q;
         if (q < end) {
@@ -158,14 +158,14 @@ cdef extern from *:
 
     #define DS_AT (p < end ? *p : 0)
     #define DS_IS_DIGIT(c) ((uint8_t)((c) - '0') < 10)
-    #define DS_FAIL(what) do { out->status = (what); goto failed; } while (0)
+    #define DS_FAIL(fault) do { out->status = (fault); goto failed; } while (0)
     /* A line feed is white space unless it ends a line. */
     #define DS_SKIP() \\
         while ((c = DS_AT) <= ' ' && p < end && (c == ' ' || c == '\\t' || c == '\\r' || (c == '\\n' && !lines))) { \\
             if (c != ' ') DS_TAKE(); \\
             p++; \\
         }
-    /* The marks are kept in registers: `s` has them only while another function works on them. */
+    /* The marks are kept in registers. They are stored in `s` only while another function uses them. */
     #define DS_MARK(mark) \\
         do { \\
             while (!marks && end - block > 64) marks = ds_block(s, block += 64); \\
@@ -176,7 +176,7 @@ cdef extern from *:
             while (!marks && end - block > 64) marks = ds_block(s, block += 64); \\
             marks &= marks - 1; \\
         } while (0)
-    /* From behind the opening quote to behind the closing one. */
+    /* Steps over a string, from its first character to after its closing quote. */
     #define DS_STRING() \\
         do { \\
             const uint8_t *mark; \\
@@ -197,7 +197,7 @@ cdef extern from *:
             p = mark + 1; \\
         } while (0)
 
-    /* Checks one object, to the end of its line or of all; s->p is left where it ends. */
+    /* Checks one object, up to the end of its line or of the text. Afterwards, s->p is at this end. */
     static void ds_object(ds_scan *s, ds_checked *out, const int lines) {
         const uint8_t *p = s->p, *const end = s->end, *const start = p, *block = s->block, *from;
         uint64_t marks = s->marks;
@@ -239,7 +239,7 @@ cdef extern from *:
         p++;
         DS_SKIP();
     value:
-        if (c == '"') {  /* asked for first, as a processor foresees this better than where a switch goes */
+        if (c == '"') {  /* tested first, because processors predict this better than the target of a switch */
             DS_STRING();
             goto after;
         }

@@ -1,4 +1,4 @@
-"""What the loop over JSON text works on, and what it finds; shared by the kernels that use it."""
+"""State and result of the loop over JSON text, for the kernels that use it."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -10,18 +10,18 @@ cdef extern from *:
     #include <string.h>
 
     typedef struct {
-        const uint8_t *p, *end;  /* the next byte, and where all ends */
-        const uint8_t *block;    /* the 64 bytes that `marks` is about */
-        uint64_t marks;          /* those that are not taken yet */
+        const uint8_t *p, *end;  /* the next byte, and the end of the text */
+        const uint8_t *block;    /* the 64 bytes to which `marks` belong */
+        uint64_t marks;          /* marks that were not taken yet */
         int high, block_high;    /* whether bytes of this line, or of this block, are not ASCII */
     } ds_scan;
 
     typedef struct {
-        int status;              /* 0, or what is wrong */
+        int status;              /* 0, or the number of a fault */
         uint32_t flags;
-        Py_ssize_t error;        /* where it is wrong; this and all below in bytes from the start of the line */
+        Py_ssize_t error;        /* position of the fault; this and all below in bytes from the start of the line */
         Py_ssize_t id_start, id_size;  /* the value of _id, without quotes */
-        Py_ssize_t size;         /* of the line, without the line feed */
+        Py_ssize_t size;         /* size of the line, without the line feed */
     } ds_checked;
 
     enum {

@@ -1,4 +1,4 @@
-"""Numbers and strings as JSON text, at the end of a buffer that has room for them."""
+"""Numbers and strings as JSON text, written to the end of a buffer that is large enough."""
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -16,7 +16,7 @@ cdef extern from *:
                 _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)also))),
             _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\\\')))));
     }
-    /* Copies a string as long as no byte of it needs an escape, as `also` does; returns 0 if one does. */
+    /* Copies a string, and returns 1. Returns 0 if one of its bytes needs an escape, or is `also`. */
     static inline int ds_copy_plain(uint8_t *out, const uint8_t *p, Py_ssize_t size, uint8_t also) {
         if (size >= 16) {
             const Py_ssize_t last = size - 16;
@@ -66,7 +66,7 @@ cdef extern from *:
         return out + 6;
     }
 
-    /* A control character, quote or backslash; at most 6 bytes. */
+    /* Writes a control character, quote or backslash as an escape of at most 6 bytes; returns its end. */
     static uint8_t *ds_put_escape(uint8_t *out, uint8_t c) {
         static const char letters[32] = {['\\b'] = 'b', ['\\t'] = 't', ['\\n'] = 'n', ['\\f'] = 'f', ['\\r'] = 'r'};
         if (c < 0x20 && !letters[c]) return ds_put_hex(out, c);
@@ -75,7 +75,7 @@ cdef extern from *:
         return out;
     }
 
-    /* Copies a string with escapes, at most 6 bytes for each; returns where it ends. */
+    /* Copies a string with escapes, at most 6 bytes for each byte; returns its end. */
     static uint8_t *ds_copy_escaped(uint8_t *out, const uint8_t *p, Py_ssize_t size) {
         for (Py_ssize_t i = 0; i < size; i++) {
             if (p[i] >= 0x20 && p[i] != '"' && p[i] != '\\\\') *out++ = p[i];
@@ -84,8 +84,8 @@ cdef extern from *:
         return out;
     }
 
-    /* The same with escapes for all that is no printable character of ASCII, from a string of 1, 2 or 4 bytes for each
-       character: at most 6 bytes for each, 12 for those of 4. */
+    /* The same, with escapes for all characters except printable ASCII, from a string with 1, 2 or 4 bytes for each
+       character: at most 6 bytes for each character, or 12 if characters have 4 bytes. */
     static uint8_t *ds_copy_ascii(uint8_t *out, int kind, const void *p, Py_ssize_t size) {
         for (Py_ssize_t i = 0; i < size; i++) {
             const uint32_t c = kind == 1 ? ((const uint8_t *)p)[i] : kind == 2 ? ((const uint16_t *)p)[i]
@@ -102,7 +102,7 @@ cdef extern from *:
         "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
         "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
-    /* At most 20 bytes. */
+    /* Writes an integer of at most 20 bytes; returns its end. */
     static uint8_t *ds_put_integer(uint8_t *out, int64_t value) {
         uint8_t digits[20], *p = digits + 20;
         uint64_t left = (uint64_t)value;
@@ -114,8 +114,8 @@ cdef extern from *:
         return out + (digits + 20 - p);
     }
 
-    /* A number with at most 15 digits, 6 of them behind the point, as Python's repr writes it; NULL for others.
-       No two such decimals have the same double, so that the one which gives the value is the shortest. */
+    /* Writes a number with at most 15 digits, 6 of them after the point, like Python's repr; returns NULL for others.
+       No two such decimals have the same double, so the first one that equals the value is the shortest. */
     static uint8_t *ds_put_decimal(uint8_t *out, double value) {
         static const double tens[7] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
         static const int64_t whole[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};

@@ -1,4 +1,4 @@
-"""The escapes of JSON strings that were checked."""
+"""Decoding of escapes in JSON strings that were checked."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -24,7 +24,7 @@ cdef inline int _store_utf8(uint32_t code, uint8_t* out) noexcept nogil:
 
 
 cdef inline Py_ssize_t unescape(const uint8_t* p, Py_ssize_t size, uint8_t* out) noexcept nogil:
-    """Decode the escapes of a string that was checked, and return the bytes it gets."""
+    """Decode the escapes of a string that was checked, and return the number of bytes in `out`, at most `size`."""
     cdef Py_ssize_t i = 0, n = 0
     cdef uint32_t code
     while i < size:

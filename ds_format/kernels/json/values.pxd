@@ -1,9 +1,9 @@
 from libc.stdint cimport int64_t
 
-from ..common.room cimport Room
+from ..common.output cimport Output
 
-cdef int put_int64(Room* room, int64_t value) except -1
-cdef int put_text(Room* room, object text) except -1
-cdef int put_name(Room* room, object name, bint is_first) except -1
-cdef int put_items(Room* room, dict items, int depth, bint is_document) except -1
-cdef int put_value(Room* room, object value, int depth) except -1
+cdef int put_int64(Output* output, int64_t value) except -1
+cdef int put_text(Output* output, object text) except -1
+cdef int put_name(Output* output, object name, bint is_first) except -1
+cdef int put_items(Output* output, dict items, int depth, bint is_document) except -1
+cdef int put_value(Output* output, object value, int depth) except -1

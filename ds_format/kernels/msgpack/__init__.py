@@ -1,5 +1,5 @@
 """Messages of msgpack.
 
-walk      steps over values; any of many strings, without objects of the others
+walk      steps over values; access to single strings out of many
 objects   usual messages ↔ Python objects and arrays
 """

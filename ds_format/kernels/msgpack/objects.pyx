@@ -1,6 +1,6 @@
-"""Messages of msgpack ↔ Python objects and arrays, for what most samples are made of.
+"""Usual messages of msgpack ↔ Python objects and arrays.
 
-Whatever is unusual or wrong is left to the msgpack library: then `pack` and `unpack` return NotImplemented.
+Wrong and unusual values are left to the msgpack library: `pack` and `unpack` return NotImplemented.
 """
 
 cimport numpy as cnp
@@ -15,7 +15,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, u
 from libc.string cimport memcpy
 
 from ..common.cursor cimport Cursor, follows, number, take
-from ..common.room cimport Room, make_room, put_bytes
+from ..common.output cimport Output, grow, put_bytes
 
 cnp.import_array()
 
@@ -32,16 +32,16 @@ cdef extern from "numpy/arrayobject.h":
     PyObject PyArray_Type
 
 cdef enum:
-    MAX_DEPTH = 64  # containers inside of one another
-    MAX_DIMS = 15   # as fit a header of one byte
-    RESERVED = 1024  # items up to which a list gets its size at once, before they are seen
+    MAX_DEPTH = 64  # nested containers
+    MAX_DIMS = 15   # the maximum for a header of one byte
+    RESERVED = 1024  # maximum number of items for which a list is allocated before they are read
 
 cdef bytes ND = b"nd"
 cdef bytes COMPLEX = b"complex"
 
 
 class _UnusualError(Exception):
-    """What the kernel leaves to the library."""
+    """The value is left to the library."""
 
 
 cdef struct State:
@@ -113,7 +113,7 @@ cdef object _map(State* s, uint64_t n, int depth):
 
 
 cdef object _array(State* s):
-    """Return the array whose entries follow, in the usual order, or None; then nothing was stepped over."""
+    """Return the array whose entries follow in the usual order. Otherwise, return None without advancing."""
     cdef const uint8_t* start = s.at.p
     cdef const uint8_t* data
     cdef cnp.npy_intp dims[MAX_DIMS]
@@ -139,7 +139,7 @@ cdef object _array(State* s):
 cdef object _view(
     State* s, cnp.dtype dtype, int nd, const cnp.npy_intp* dims, const uint8_t* data, uint64_t size
 ):
-    """Return an array over the bytes of the message; a copy if it is to be changed, or they are not aligned."""
+    """Return an array that is a view of the message, or a copy if it must be writable or aligned."""
     cdef object array
     cdef bint is_view = not s.writable and <size_t> data % <size_t> dtype.alignment == 0
     Py_INCREF(dtype)  # the array takes it
@@ -154,7 +154,7 @@ cdef object _view(
 
 
 cdef bint _shape(State* s, cnp.npy_intp* dims, int* nd, uint64_t* count) except -1:
-    """Read a shape and its product; False if it is unusual."""
+    """Read a shape, and compute its product. Return False if it is unusual."""
     cdef int i
     cdef uint64_t n
     count[0] = 1
@@ -225,18 +225,18 @@ def unpack(bytes message not None, bint writable, dict dtypes not None, object h
     Parameters
     ----------
     message : bytes
-        One message and nothing else.
+        Exactly one message.
     writable : bool
-        Make arrays that can be changed.
+        Whether arrays are writable.
     dtypes : dict
         Type strings of arrays that are decoded here → dtypes, without objects.
     hook : callable
-        What makes something of other maps with the keys `nd` or `complex`, in bytes.
+        Converts other maps that have the keys `nd` or `complex`, in bytes.
 
     Returns
     -------
     object
-        What is in the message; NotImplemented if it is unusual or wrong.
+        The decoded message; NotImplemented if it is wrong or unusual.
     """
     cdef State s
     cdef object value
@@ -256,11 +256,11 @@ cdef enum:
 cdef object ndarray = cnp.ndarray
 
 
-cdef inline int _put_header(Room* b, uint8_t first, uint64_t value, int width) except -1:
-    """Put a byte, and a number of some bytes, big-endian."""
+cdef inline int _put_header(Output* b, uint8_t first, uint64_t value, int width) except -1:
+    """Put a byte, and a big-endian number of `width` bytes."""
     cdef uint8_t* p
     cdef int i
-    make_room(b, 1 + width)
+    grow(b, 1 + width)
     p = b.data + b.size
     b.size += 1 + width
     p[0] = first
@@ -269,8 +269,8 @@ cdef inline int _put_header(Room* b, uint8_t first, uint64_t value, int width) e
     return 0
 
 
-cdef inline int _put_length(Room* b, uint64_t n, uint8_t fix, uint64_t n_fix, int first, int first_width) except -1:
-    """Put the header of something with a length: in one byte, or with the shortest number."""
+cdef inline int _put_length(Output* b, uint64_t n, uint8_t fix, uint64_t n_fix, int first, int first_width) except -1:
+    """Put the header of a value with a length: in one byte, or with the shortest number."""
     if n < n_fix:
         return _put_header(b, <uint8_t> (fix | n), 0, 0)
     if n < 1 << 8 and first_width == 1:
@@ -282,7 +282,7 @@ cdef inline int _put_length(Room* b, uint64_t n, uint8_t fix, uint64_t n_fix, in
     raise _UnusualError
 
 
-cdef int _put_int(Room* b, object value) except -1:
+cdef int _put_int(Output* b, object value) except -1:
     cdef int overflow = 0
     cdef int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow > 0:
@@ -308,15 +308,15 @@ cdef int _put_int(Room* b, object value) except -1:
     return _put_header(b, 0xD3, n, 8)
 
 
-cdef int _put_text(Room* b, object value) except -1:
+cdef int _put_text(Output* b, object value) except -1:
     cdef Py_ssize_t size = 0
     cdef const char* data = PyUnicode_AsUTF8AndSize(value, &size)
     _put_length(b, size, 0xA0, 32, 0xD9, 1)
     return put_bytes(b, data, size)
 
 
-cdef int _put_array(Room* b, cnp.ndarray array, dict prefixes) except -1:
-    """Put a contiguous array whose dtype has a prefix: all that stands before its shape."""
+cdef int _put_array(Output* b, cnp.ndarray array, dict prefixes) except -1:
+    """Put a contiguous array, whose dtype has a prefix: the bytes before its shape."""
     cdef PyObject* prefix = PyDict_GetItem(prefixes, array.dtype)
     cdef Py_ssize_t i, size = cnp.PyArray_NBYTES(array)
     if prefix == NULL or not cnp.PyArray_IS_C_CONTIGUOUS(array):
@@ -330,23 +330,23 @@ cdef int _put_array(Room* b, cnp.ndarray array, dict prefixes) except -1:
     return put_bytes(b, cnp.PyArray_DATA(array), size)
 
 
-cdef int _put_map(Room* b, dict entries, dict prefixes, int depth) except -1:
+cdef int _put_map(Output* b, dict entries, dict prefixes, int depth) except -1:
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
-    cdef Py_ssize_t place = 0, left = len(entries)
-    _put_length(b, left, 0x80, 16, 0xDE, 2)
-    while PyDict_Next(entries, &place, &key, &value):
+    cdef Py_ssize_t position = 0, n = len(entries)
+    _put_length(b, n, 0x80, 16, 0xDE, 2)
+    while PyDict_Next(entries, &position, &key, &value):
         if type(<object> key) is not str:
             raise _UnusualError
-        left -= 1
+        n -= 1
         _put_text(b, <object> key)
         _put_value(b, <object> value, prefixes, depth + 1)
-    if left:
+    if n:
         raise _UnusualError
     return 0
 
 
-cdef int _put_value(Room* b, object value, dict prefixes, int depth) except -1:
+cdef int _put_value(Output* b, object value, dict prefixes, int depth) except -1:
     """Put one value."""
     cdef double real
     cdef uint64_t bits
@@ -384,18 +384,17 @@ def pack(object value, dict prefixes not None):
     Parameters
     ----------
     value : object
-        Anything.
     prefixes : dict
-        dtypes of arrays that are encoded here → the bytes of their map up to the shape.
+        Dtypes of arrays that are encoded here → the bytes of their map up to the shape.
 
     Returns
     -------
     bytes
-        One message; NotImplemented if something is unusual or cannot be encoded.
+        One message; NotImplemented if the value is unusual or cannot be encoded.
     """
-    cdef Room b = Room(NULL, 0, 0, NULL, False)
+    cdef Output b = Output(NULL, 0, 0, NULL, False)
     try:
-        make_room(&b, FIRST_SIZE)
+        grow(&b, FIRST_SIZE)
         _put_value(&b, value, prefixes, 0)
         return PyBytes_FromStringAndSize(<char*> b.data, b.size)
     except (_UnusualError, UnicodeEncodeError, OverflowError):

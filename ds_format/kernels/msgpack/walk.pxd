@@ -1,4 +1,4 @@
-"""The headers of msgpack, as far as needed to step over values, and many strings, for the other kernels."""
+"""Declarations of `walk` for other kernels: the headers of strings, and access to many strings."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -6,12 +6,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..common.words cimport big_endian
 
 cdef enum:
-    TRUNCATED = -1   # what a header promises goes beyond the bytes that are left
+    TRUNCATED = -1   # the length in a header is larger than the remaining bytes
     NO_STRING = -2   # another type
 
 
 cdef inline int64_t string_length(const uint8_t* p, Py_ssize_t left, int* header) noexcept nogil:
-    """Return the bytes of a string without its header, or what is wrong; `header` gets the bytes of the header."""
+    """Return the bytes of a string without its header, or a fault from above. Output: `header`, bytes of the header."""
     cdef uint64_t length
     if left < 1:
         return TRUNCATED
@@ -36,9 +36,9 @@ cdef class Keys:
 
     cdef const uint8_t[::1] view
     cdef const uint8_t* data
-    cdef int64_t[::1] places
+    cdef int64_t[::1] positions
     cdef readonly Py_ssize_t n
 
-    cdef Py_ssize_t place(self, Py_ssize_t i) noexcept nogil
+    cdef Py_ssize_t position(self, Py_ssize_t i) noexcept nogil
     cdef int check(self, Py_ssize_t i) except -1
     cdef bint has(self, Py_ssize_t i, const char* string, Py_ssize_t size) noexcept nogil

@@ -1,4 +1,4 @@
-"""Steps over the values of msgpack, and strings of which any can be had, without making objects of the others."""
+"""Steps over values of msgpack, and access to single strings out of many, without objects for the others."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -9,9 +9,9 @@ from libc.string cimport memcmp
 from ..common.words cimport big_endian
 
 cdef enum:
-    MAX_DEPTH = 1024  # containers inside of one another, as the msgpack library reads
+    MAX_DEPTH = 1024  # nested containers, the same as in the msgpack library
 
-cdef enum:  # what may be wrong with a message
+cdef enum:  # faults of a message
     SHORT = 1
     UNKNOWN = 2
     DEEP = 3
@@ -19,18 +19,18 @@ cdef enum:  # what may be wrong with a message
 
 
 cdef struct Fault:
-    int what
+    int kind
     Py_ssize_t at
 
 
-cdef Py_ssize_t _fail(Fault* fault, int what, Py_ssize_t at) noexcept nogil:
-    fault.what = what
+cdef Py_ssize_t _fail(Fault* fault, int kind, Py_ssize_t at) noexcept nogil:
+    fault.kind = kind
     fault.at = at
     return -1
 
 
 cdef Py_ssize_t _step(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, uint64_t* items, Fault* fault) noexcept nogil:
-    """Return where the header at a position ends, with its bytes if it has any; `items` gets the values it promises."""
+    """Return the end of the header at a position, with its bytes. Output: `items`, the number of values that follow."""
     cdef uint8_t first
     cdef int width = 0
     cdef uint64_t length = 0
@@ -89,7 +89,7 @@ cdef inline bint _is_array(uint8_t first) noexcept nogil:
 
 
 cdef Py_ssize_t _skip(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, int64_t* key, Fault* fault) noexcept nogil:
-    """Return where the message ends; `key` gets place and header of the last value under "key", if it is a map."""
+    """Return the end of a message. Output: `key`, the position of the last value of "key" if the message is a map."""
     cdef uint64_t left[MAX_DEPTH]
     cdef bint is_map[MAX_DEPTH]
     cdef int depth = 0
@@ -98,7 +98,7 @@ cdef Py_ssize_t _skip(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, int64_t*
     cdef bint takes_key = False, is_key
     cdef int header = 0
     key[0] = -1
-    fault.what = 0
+    fault.kind = 0
     while True:
         start = at
         at = _step(p, size, at, &items, fault)
@@ -135,13 +135,13 @@ def measure(const uint8_t[::1] data not None, Py_ssize_t start):
     data : (size,) uint8
         Messages of msgpack.
     start : int
-        Where it starts, in bytes.
+        Position of its first byte.
 
     Returns
     -------
     tuple of int
-        Where it ends; and 0. If it is wrong, where that is seen; and 1: it is cut off, 2: no type of msgpack, 3: nested
-        too deeply, 4: an array as key of a map.
+        The position of its end, and 0. For a faulty message, the position of the fault, and its kind. 1: it is
+        truncated, 2: a byte is not a type of msgpack, 3: it is nested too deeply, 4: an array is the key of a map.
     """
     cdef Fault fault
     cdef int64_t key
@@ -150,8 +150,8 @@ def measure(const uint8_t[::1] data not None, Py_ssize_t start):
         return max(start, 0), SHORT
     with nogil:
         end = _skip(&data[0], data.shape[0], start, &key, &fault)
-    if fault.what:
-        return fault.at, fault.what
+    if fault.kind:
+        return fault.at, fault.kind
     return end, 0
 
 
@@ -165,16 +165,18 @@ def find_messages(
     data : (size,) uint8
         Messages of msgpack.
     start : int
-        Where the first one starts, in bytes.
+        Position of the first one.
     ends : (N,) int64
-        Out: where each ends.
+        Output: position of the end of each message.
     keys : (N,) int64
-        Out: where the value of the entry "key" starts, the header of a string; -1: there is none, or it is no string.
+        Output: position of the value of the entry "key", which is a string with its header; -1 if it is missing or not
+        a string.
 
     Returns
     -------
     int
-        How many were found: fewer than N if the data end, or one cannot be measured; `measure` then says why.
+        Number of messages that were found. It is less than N if the data end, or a message is faulty; call `measure`
+        for its fault.
     """
     cdef Py_ssize_t n = min(ends.shape[0], keys.shape[0]), done = 0, at = max(start, 0)
     cdef int64_t key
@@ -194,22 +196,22 @@ def find_messages(
 
 
 cdef enum:
-    STEP = 32  # strings from one known place to the next
+    STEP = 32  # strings from one stored position to the next
 
 
 cdef Py_ssize_t _survey(
-    const uint8_t* p, Py_ssize_t size, Py_ssize_t n, int64_t* places, Py_ssize_t* end, int64_t* found
+    const uint8_t* p, Py_ssize_t size, Py_ssize_t n, int64_t* positions, Py_ssize_t* end, int64_t* fault
 ) noexcept nogil:
-    """Store the place of every string whose number is a multiple of STEP; return n, or the number of a wrong one."""
+    """Store the position of each STEP-th string. Return n, or the number of the first faulty one."""
     cdef Py_ssize_t i, at = 0
     cdef int64_t length
     cdef int header = 0
     for i in range(n):
         if i % STEP == 0:
-            places[i // STEP] = at
+            positions[i // STEP] = at
         length = string_length(p + at, size - at, &header)
         if length < 0:
-            end[0], found[0] = at, length
+            end[0], fault[0] = at, length
             return i
         at += header + length
     end[0] = at
@@ -223,37 +225,37 @@ cdef class Keys:
     Parameters
     ----------
     data : (size,) uint8
-        The strings, and nothing behind them.
+        The strings, without bytes after them.
     n : int
-        How many.
-    places : (n // 32 + 1,) int64
-        Working space, not to be used elsewhere.
+        Number of strings.
+    positions : (n // 32 + 1,) int64
+        Memory that this object uses; do not change it.
 
     Raises
     ------
     ValueError
-        If something is no string, or there are fewer or more; the message says where.
+        If a value is not a string, or there are fewer or more strings. The message has the position.
     """
 
-    def __cinit__(self, const uint8_t[::1] data not None, Py_ssize_t n, int64_t[::1] places not None):
+    def __cinit__(self, const uint8_t[::1] data not None, Py_ssize_t n, int64_t[::1] positions not None):
         cdef Py_ssize_t done, end = 0
-        cdef int64_t found = 0
-        if n < 0 or places.shape[0] != n // STEP + 1:
-            raise ValueError(f"{places.shape[0]} places are wrong for {n} strings")
-        self.view, self.places, self.n = data, places, n
+        cdef int64_t fault = 0
+        if n < 0 or positions.shape[0] != n // STEP + 1:
+            raise ValueError(f"{positions.shape[0]} positions are wrong for {n} strings")
+        self.view, self.positions, self.n = data, positions, n
         self.data = &data[0] if data.shape[0] else NULL
         with nogil:
-            done = _survey(self.data, data.shape[0], n, &places[0], &end, &found)
-        if done < n and found == NO_STRING:
+            done = _survey(self.data, data.shape[0], n, &positions[0], &end, &fault)
+        if done < n and fault == NO_STRING:
             raise ValueError(f"entry {done} at byte {end}: found the type {data[end]:#04x}, expected a string")
         if done < n:
             raise ValueError(f"entry {done} at byte {end} of {data.shape[0]} is cut off")
         if end < data.shape[0]:
-            raise ValueError(f"{data.shape[0] - end} bytes behind entry {n - 1}")
+            raise ValueError(f"found {data.shape[0] - end} bytes after entry {n - 1}")
 
-    cdef Py_ssize_t place(self, Py_ssize_t i) noexcept nogil:
-        """Return where the header of a string is; the survey has checked all of them."""
-        cdef Py_ssize_t at = self.places[i // STEP], _
+    cdef Py_ssize_t position(self, Py_ssize_t i) noexcept nogil:
+        """Return the position of the header of a string. `_survey` has checked all of them."""
+        cdef Py_ssize_t at = self.positions[i // STEP], _
         cdef int header = 0
         for _ in range(i % STEP):
             at += string_length(self.data + at, self.view.shape[0] - at, &header) + header
@@ -262,7 +264,7 @@ cdef class Keys:
     cdef bint has(self, Py_ssize_t i, const char* string, Py_ssize_t size) noexcept nogil:
         """Return whether a string has these bytes."""
         cdef int header = 0
-        cdef Py_ssize_t at = self.place(i)
+        cdef Py_ssize_t at = self.position(i)
         cdef int64_t length = string_length(self.data + at, self.view.shape[0] - at, &header)
         return length == size and memcmp(self.data + at + header, string, size) == 0
 
@@ -272,10 +274,10 @@ cdef class Keys:
         return 0
 
     def get(self, Py_ssize_t i):
-        """Return a string; UnicodeDecodeError if it is not UTF-8."""
+        """Return a string. Raise UnicodeDecodeError if it is not UTF-8."""
         cdef int header = 0
         self.check(i)
-        cdef Py_ssize_t at = self.place(i)
+        cdef Py_ssize_t at = self.position(i)
         cdef int64_t length = string_length(self.data + at, self.view.shape[0] - at, &header)
         return PyUnicode_DecodeUTF8(<const char*> self.data + at + header, length, NULL)
 
@@ -285,40 +287,40 @@ cdef class Keys:
         return self.has(i, PyBytes_AS_STRING(string), PyBytes_GET_SIZE(string))
 
     def encoded(self, Py_ssize_t start, Py_ssize_t stop):
-        """Return the strings from `start` to `stop` - 1 as they are, with their headers."""
+        """Return the encoded strings from `start` to `stop` - 1, with their headers."""
         if not 0 <= start <= stop <= self.n:
             raise IndexError(f"no strings {start} to {stop} among {self.n}")
-        cdef Py_ssize_t first = self.place(start) if start < self.n else self.view.shape[0]
-        cdef Py_ssize_t end = self.place(stop) if stop < self.n else self.view.shape[0]
+        cdef Py_ssize_t first = self.position(start) if start < self.n else self.view.shape[0]
+        cdef Py_ssize_t end = self.position(stop) if stop < self.n else self.view.shape[0]
         return PyBytes_FromStringAndSize(<const char*> self.data + first, end - first)
 
 
-def strings_at(const uint8_t[::1] data not None, const int64_t[::1] places not None):
-    """Return strings of which only the places are known.
+def strings_at(const uint8_t[::1] data not None, const int64_t[::1] positions not None):
+    """Return strings at given positions.
 
     Parameters
     ----------
     data : (size,) uint8
         Any bytes.
-    places : (n,) int64
-        Where the header of each string is, in bytes.
+    positions : (n,) int64
+        Position of the header of each string.
 
     Returns
     -------
     tuple of list of str, and str
-        The strings up to the first that is wrong; what is wrong with it, or nothing.
+        The strings up to the first faulty one, and its fault, or an empty string.
     """
     cdef Py_ssize_t i, at
     cdef int64_t length
     cdef int header = 0
-    cdef list found = []
-    for i in range(places.shape[0]):
-        at = places[i]
+    cdef list strings = []
+    for i in range(positions.shape[0]):
+        at = positions[i]
         length = string_length(&data[at], data.shape[0] - at, &header) if 0 <= at < data.shape[0] else NO_STRING
         if length < 0:
-            return found, "not a string"
+            return strings, "not a string"
         try:
-            found.append(PyUnicode_DecodeUTF8(<const char*> &data[at] + header, length, NULL))
+            strings.append(PyUnicode_DecodeUTF8(<const char*> &data[at] + header, length, NULL))
         except UnicodeDecodeError as error:
-            return found, f"not UTF-8: {error.reason}"
-    return found, ""
+            return strings, f"not UTF-8: {error.reason}"
+    return strings, ""

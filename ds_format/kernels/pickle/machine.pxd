@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
 cdef enum:
-    PER_OPCODE = 24  # bytes of the budget: a place on the stack or in the memo, and a small object
+    PER_OPCODE = 24  # bytes of the budget: a slot of the stack or the memo, and a small object
     PER_OBJECT = 64
     PER_ENTRY = 176  # a dictionary or set that grows
 

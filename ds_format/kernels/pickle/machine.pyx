@@ -1,7 +1,7 @@
-"""The opcodes of a pickle → Python objects: a stack machine that imports nothing and calls what its host hands it.
+"""The opcodes of a pickle → Python objects: a stack machine that imports nothing, and calls only functions of its host.
 
-Nothing is believed: each length is held against the bytes that are left, each step against what is on the stack, and
-memory against a budget. There is no recursion, however deeply objects are nested.
+All input is checked: each length against the remaining bytes, each opcode against the values on the stack, and memory
+against a budget. There is no recursion, even for deeply nested objects.
 """
 
 cimport cython
@@ -15,13 +15,13 @@ from ..common.words cimport swap_word
 from ...errors import DsError, FormatError, TruncatedError
 
 cdef enum:
-    MAX_DEPTH = 64  # tuples inside of one another, in what is hashed
-    PER_BYTE = 256  # how often each byte of a buffer may be copied, or looked at
+    MAX_DEPTH = 64  # nested tuples in a value that is hashed
+    PER_BYTE = 256  # how often each byte of a buffer may be copied or read
 
 
 @cython.final
 cdef class Global:
-    """The name of something that may be called, or be an argument of a call; never the thing itself."""
+    """The name of a function or class, which may be called, or be an argument of a call. It is never imported."""
 
     def __init__(self, str module not None, str name not None):
         self.module, self.name = module, name
@@ -32,12 +32,12 @@ cdef class Global:
 
 @cython.final
 cdef class Pending:
-    """An object of which only BUILD will say what it is.
+    """A placeholder for an object that is created by BUILD.
 
     Parameters
     ----------
     finish : callable
-        Makes the object of its state.
+        State → object.
     """
 
     def __init__(self, finish):
@@ -53,7 +53,7 @@ cdef Py_ssize_t n_globals(tuple items):
 
 
 cdef int64_t weight(object items) except -1:
-    """Return how many bytes a call may have to copy, at most, for its arguments."""
+    """Return the maximum number of bytes that a call may copy for its arguments."""
     cdef int64_t size = PER_OBJECT
     for item in items:
         if type(item) is bytes or type(item) is str or type(item) is bytearray:
@@ -67,9 +67,9 @@ cdef int64_t weight(object items) except -1:
 
 @cython.final
 cdef class Stack:
-    """Values, marks between them, the memo, and what is left of the budget.
+    """Values, marks between them, the memo, and the remaining budget.
 
-    `n_open` counts what must not be left at the end: objects whose state is missing, and names that no call has used.
+    `n_open` counts values that must not remain at the end: objects without their state, and names that no call used.
     """
 
     cdef int spend(self, int64_t size) except -1:
@@ -79,7 +79,7 @@ cdef class Stack:
         return 0
 
     cdef int push_buffer(self, object value) except -1:
-        """Push what was out of band; its size is known to be there, and adds to the budget."""
+        """Push an out-of-band buffer. Its bytes exist already, so they add to the budget."""
         cdef Py_buffer view
         if PyObject_CheckBuffer(value):
             PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
@@ -95,15 +95,15 @@ cdef class Stack:
 
     cdef object top(self):
         if len(self.values) <= self.fence:
-            raise FormatError("looks for a value on an empty stack")
+            raise FormatError("reads a value of an empty stack")
         return self.values[len(self.values) - 1]
 
     cdef list pop_mark(self):
-        """Return what lies above the last mark."""
+        """Return the values above the last mark."""
         cdef list items
         cdef Py_ssize_t mark = self.fence
         if not self.marks:
-            raise FormatError("looks for a mark, of which there is none")
+            raise FormatError("needs a mark, but there is none")
         self.marks.pop()
         self.fence = self.marks[len(self.marks) - 1] if self.marks else 0
         items = self.values[mark:]
@@ -121,7 +121,7 @@ cdef class Stack:
         return 0
 
     cdef int check_key(self, object key) except -1:
-        """Bound the work, and the depth on the C stack, of hashing: a tuple hashes its items each time."""
+        """Limit the work of hashing, and its depth on the C stack. A tuple hashes its items each time."""
         cdef list todo
         cdef tuple item
         cdef Py_ssize_t depth
@@ -135,11 +135,11 @@ cdef class Stack:
                     raise FormatError("has a key of tuples that are nested too deeply")
                 todo += [(part, depth + 1) for part in item if type(part) is tuple]
         elif type(key) is slice or type(key) is Pending:
-            raise FormatError("has a key that cannot be one")
+            raise FormatError("has a key of a type that cannot be a key")
         return 0
 
     cdef int add(self, list items) except -1:
-        """Add items to the list, or what is like one, on the stack."""
+        """Add items to the list, or the similar object, on the stack."""
         cdef object target = self.top(), item
         self.spend(16 * len(items))
         for item in items:
@@ -151,7 +151,7 @@ cdef class Stack:
         return 0
 
     cdef int set_items(self, list items) except -1:
-        """Put keys and values, in turns, into the dictionary, or what is like one, on the stack."""
+        """Put alternating keys and values into the dictionary, or the similar object, on the stack."""
         cdef object target = self.top()
         cdef Py_ssize_t i, n = len(items)
         cdef bint is_plain = type(target) is dict
@@ -170,7 +170,7 @@ cdef class Stack:
     cdef int put(self, uint64_t slot) except -1:
         cdef object value = self.top()
         if slot > <uint64_t> len(self.memo):
-            raise FormatError(f"found place {slot} of the memo, expected at most {len(self.memo)}")
+            raise FormatError(f"found slot {slot} of the memo, expected at most {len(self.memo)}")
         if type(value) is Pending:
             (<Pending> value).slot = <Py_ssize_t> slot
         if slot == <uint64_t> len(self.memo):
@@ -181,7 +181,7 @@ cdef class Stack:
 
     cdef object get(self, uint64_t slot):
         if slot >= <uint64_t> len(self.memo):
-            raise FormatError(f"found place {slot} of the memo, which has {len(self.memo)}")
+            raise FormatError(f"found slot {slot} of the memo, which has {len(self.memo)}")
         return self.whole(self.memo[<Py_ssize_t> slot])
 
     cdef object whole(self, object value):
@@ -190,21 +190,21 @@ cdef class Stack:
         return value
 
     cdef int open(self, object value) except -1:
-        """Push what a call has made."""
+        """Push the result of a call."""
         self.n_open += type(value) is Pending
         self.values.append(value)
         return 0
 
     cdef int close(self, tuple items) except -1:
-        """Count the names that a call uses, and what it costs."""
+        """Count the names that a call uses, and spend its cost."""
         self.n_open -= n_globals(items)
         self.spend(weight(items))
         return 0
 
     cdef int build(self) except -1:
-        """Give the object on the stack the state above it.
+        """Apply a state to the object below it on the stack.
 
-        What was pending is replaced wherever it can be: on the stack, and in one place of the memo.
+        A pending object is replaced at all positions that can refer to it: on the stack, and in one slot of the memo.
         """
         cdef object state = self.pop(), target = self.top(), value
         self.check_value(state)
@@ -239,7 +239,7 @@ cdef enum:
 
 
 cdef uint64_t little(Cursor* c, int width) except? 0xFFFFFFFFFFFFFFFF:
-    """Read an unsigned number of 1, 2, 4 or 8 bytes, little-endian; EOFError as `take`."""
+    """Read a little-endian unsigned number of 1, 2, 4 or 8 bytes. Errors are those of `take`."""
     return swap_word(number(c, width)) >> (64 - 8 * width)
 
 
@@ -270,7 +270,7 @@ cdef object raw(Stack s, Cursor* c, uint64_t size, bint writable):
 
 
 cdef int call(Stack s, dict calls) except -1:
-    """Call what is on the stack with the arguments above it."""
+    """Call the function on the stack with the arguments above it."""
     cdef object args = s.pop(), function = s.pop(), handler = None
     if type(args) is not tuple:
         raise FormatError(f"found {type(args).__name__}, expected a tuple of arguments")
@@ -282,7 +282,7 @@ cdef int call(Stack s, dict calls) except -1:
 
 
 cdef int container(Stack s, uint8_t op) except -1:
-    """Do what makes or fills a container."""
+    """Execute an opcode that creates or fills a container."""
     cdef object first, second, third
     cdef list items
     if op == EMPTY_LIST:
@@ -330,7 +330,7 @@ cdef int container(Stack s, uint8_t op) except -1:
 
 
 cdef int step(Stack s, Cursor* c, uint8_t op, dict calls, object buffers) except -1:
-    """Do what an opcode says."""
+    """Execute an opcode."""
     cdef object value
     if op == MEMOIZE:
         s.put(len(s.memo))
@@ -383,7 +383,7 @@ cdef int step(Stack s, Cursor* c, uint8_t op, dict calls, object buffers) except
         s.values.append(s.whole(s.top()))
     elif op == FRAME:
         if little(c, 8) > <uint64_t> (c.end - c.p):
-            raise TruncatedError("found a frame that is longer than what is left")
+            raise TruncatedError("found a frame that is longer than the remaining bytes")
     elif op == PROTO:
         if not 2 <= take(c, 1)[0] <= 5:
             raise FormatError("found another protocol, expected 2 to 5")
@@ -393,7 +393,7 @@ cdef int step(Stack s, Cursor* c, uint8_t op, dict calls, object buffers) except
 
 
 cdef object result(Stack s, Cursor* c, object buffers):
-    """Return what is left on the stack at STOP, if it is all that is left."""
+    """Return the value on the stack at STOP, after a check that nothing else remains."""
     if c.p != c.end:
         raise FormatError(f"found {c.end - c.p} bytes after the end of the pickle")
     if s.marks or len(s.values) != 1:
@@ -412,22 +412,22 @@ def run(const uint8_t[::1] pickle not None, buffers not None, dict calls not Non
     Parameters
     ----------
     pickle : (N,) uint8
-        All of it; STOP is the last byte.
+        The whole pickle. Its last byte is STOP.
     buffers : iterator
-        What NEXT_BUFFER takes; all of it must be used.
+        Buffers for NEXT_BUFFER. All of them must be used.
     calls : dict
-        Names and classes → what is called in their place with the arguments of REDUCE or NEWOBJ.
+        Names and classes → functions that are called in their place, with the arguments of REDUCE or NEWOBJ.
     host : ds_format.binpickle.machine.loading.Host
-        What does everything else: `find`, `call`, `build`, `extend`, `update`, `read_only`, and the errors.
+        Performs all other operations: `find`, `call`, `build`, `extend`, `update`, `read_only`. It also makes errors.
     budget : int
-        Bytes that the objects may take, and calls may copy.
+        Maximum bytes that objects take, and that calls copy.
 
     Raises
     ------
     FormatError
-        If the pickle is wrong; the message says at which byte. TruncatedError if it goes beyond its end.
+        If the pickle is invalid. The message has the position. TruncatedError if the pickle ends too early.
     UnsafeError
-        What `host` raises.
+        From `host`.
     """
     cdef Stack s = Stack.__new__(Stack)
     cdef Cursor c
@@ -449,7 +449,7 @@ def run(const uint8_t[::1] pickle not None, buffers not None, dict calls not Non
     except EOFError:
         raise TruncatedError(f"pickle, byte {at}: ends at byte {size}, before it is complete") from None
     except UnicodeDecodeError:
-        raise FormatError(f"pickle, byte {at}: found a text that is not UTF-8") from None
+        raise FormatError(f"pickle, byte {at}: found text that is not UTF-8") from None
     except MemoryError:
         raise
     except Exception as error:

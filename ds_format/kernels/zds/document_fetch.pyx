@@ -1,6 +1,6 @@
-"""The document of one id, from an open file.
+"""The document of one id, read from an open file.
 
-POSIX only; elsewhere there is no such short cut.
+POSIX only; other operating systems do not have this short cut.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING
@@ -19,19 +19,19 @@ cdef extern from "Python.h":
     bytes PyBytes_FromStringAndSize(char* data, Py_ssize_t size)
 
 cdef enum:
-    LONGEST = 1 << 30  # bytes that one call of the system returns
+    MAX_SIZE = 1 << 30  # bytes that one system call returns
     LINE_FEED = 10
 
 cdef str ID = "_id"
 
 
 cdef bint _is_line(const char* p, Py_ssize_t size) noexcept nogil:
-    """Return whether the first byte is a line feed, and the next one is the last byte."""
+    """Return whether the first and the last byte are line feeds, and no other byte is one."""
     return p[0] == LINE_FEED and memchr(p + 1, LINE_FEED, size - 1) == p + size - 1
 
 
 def fetch_document(Table table not None, int fd, int64_t start, object loads not None, str id not None):
-    """Return the document of an id: where it is, its bytes, and what they mean, with no other object between.
+    """Return the document of an id: look up its position, read its bytes, and decode them.
 
     Parameters
     ----------
@@ -39,27 +39,27 @@ def fetch_document(Table table not None, int fd, int64_t start, object loads not
     fd : int
         File descriptor, which the caller keeps open.
     start : int
-        Where the lines begin in the file, in bytes.
+        Position of the first line in the file, in bytes.
     loads : callable
-        Decodes bytes, and raises ValueError if it cannot. It is not called for integers that need more than 64 bits.
+        Decodes bytes, or raises ValueError. It is not called for integers that need more than 64 bits.
     id : str
 
     Returns
     -------
     dict, None or False
-        None: there is no such id. False: there is more to say: it is the first line, a huge one, a short file, no whole
-        line, no document, or one of another id.
+        None: the id does not exist. False: the caller has to read it. The line is the first one or huge, the file is
+        too short, or the bytes are not a whole line, not a document, or a document with another id.
     """
     cdef Py_ssize_t i = table.find(id), size, got
     cdef Entry entry
     cdef bytes line
     cdef char* p
     cdef object document
-    cdef PyObject* found
+    cdef PyObject* own_id
     if i < 0:
         return None
     entry = table.at(i)
-    if entry.offset == 0 or entry.length >= LONGEST:
+    if entry.offset == 0 or entry.length >= MAX_SIZE:
         return False
     size = <Py_ssize_t> entry.length + 1
     line = PyBytes_FromStringAndSize(NULL, size)
@@ -74,5 +74,5 @@ def fetch_document(Table table not None, int fd, int64_t start, object loads not
         return False
     if type(document) is not dict:
         return False
-    found = PyDict_GetItemWithError(document, ID)
-    return document if found != NULL and <object> found == id else False
+    own_id = PyDict_GetItemWithError(document, ID)
+    return document if own_id != NULL and <object> own_id == id else False

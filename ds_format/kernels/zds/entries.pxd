@@ -1,6 +1,7 @@
 """Entries of a ZDX index: u16 size of the id, the id, u64 offset, u32 length; little-endian, not aligned.
 
-Ids that are written are of letters, digits, `_`, `-` and `.`, at most 255; no dot first, no two together: `usual_id`.
+Written ids have 1 to 255 of ASCII letters, digits, `_`, `-` and `.`. They do not begin with a dot, and do not have two
+successive dots: `usual_id`.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -29,8 +30,8 @@ cdef extern from *:
     bint usual_id "ds_usual_id"(const uint8_t* p, Py_ssize_t size) noexcept nogil
 
 cdef enum:
-    FIXED = 14  # bytes of an entry besides its id
-    LONGEST_ID = 0xFFFF
+    FIXED = 14  # bytes of an entry without its id
+    MAX_ID_SIZE = 0xFFFF
 
 
 cdef struct Entry:
@@ -58,7 +59,7 @@ cdef inline Entry load_entry(const uint8_t* p) noexcept nogil:
 
 
 cdef inline uint8_t* store_entry(uint8_t* p, const Entry* entry) noexcept nogil:
-    """Store an entry, and return where it ends."""
+    """Store an entry, and return a pointer to its end."""
     cdef uint8_t word[8]
     store_u64(word, <uint64_t> entry.size, not LITTLE_HOST)
     memcpy(p, word, 2)

@@ -1,4 +1,4 @@
-"""A hash of short strings, whose values nobody can foresee who does not know the keys."""
+"""A hash of short strings, whose values cannot be predicted without its keys."""
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -8,7 +8,7 @@ cdef extern from *:
     #define DS_HASH_ID
     #include <stdint.h>
     #include <string.h>
-    /* Both halves of the product, folded. */
+    /* Returns the product, its halves combined by xor. */
     static inline uint64_t ds_fold(uint64_t a, uint64_t b) {
     #if defined(__SIZEOF_INT128__)
         const unsigned __int128 product = (unsigned __int128)a * b;

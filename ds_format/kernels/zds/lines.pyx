@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ..common.room cimport Room, make_room
+from ..common.output cimport Output, grow
 from ..json.check cimport begin, check_next
 from ..json.scan cimport (
     BLANK as BLANK_LINE, CR, ID_ESCAPED, ID_FOUND, ID_STRING, ID_TWICE as TWICE, NUMBER_RANGE as RANGE, VALID,
@@ -17,7 +17,7 @@ from ..json.scan cimport (
 )
 from ..json.unescape cimport unescape
 from ..json.values cimport put_items
-from .entries cimport LONGEST_ID, Entry, usual_id
+from .entries cimport MAX_ID_SIZE, Entry, usual_id
 from .zdx cimport Table, tag_of
 
 from ..json.check import FAULTS
@@ -35,16 +35,16 @@ cdef str ID = "_id"
 
 @cython.final
 cdef class Encoder:
-    """A buffer of lines, each a document as JSON: compact, `_id` first, then the items in their order.
+    """A buffer of lines, each a document as compact JSON: `_id` first, then the other items in their order.
 
-    It can be written as it is, because it is a bytes-like object. As long as something holds its bytes, nothing can be
-    added.
+    It is a bytes-like object, which can be written without a copy. While a view of its bytes exists, adding a document
+    is an error.
 
     Parameters
     ----------
     fallback : callable, optional
-        Gets a value that is not str, int, float, bool, None, dict, list or tuple, and returns what is to be
-        written in its place, or raises TypeError.
+        Takes a value that is not str, int, float, bool, None, dict, list or tuple, and returns a value to write in its
+        place, or raises TypeError.
 
     Attributes
     ----------
@@ -52,24 +52,24 @@ cdef class Encoder:
         Bytes in the buffer.
     """
 
-    cdef Room room
+    cdef Output output
     cdef object fallback
     cdef Py_ssize_t n_views
     cdef bint busy
 
     def __cinit__(self, object fallback=None):
         self.fallback = fallback
-        self.room.fallback = <PyObject*> fallback
+        self.output.fallback = <PyObject*> fallback
 
     def __dealloc__(self):
-        PyMem_RawFree(self.room.data)
+        PyMem_RawFree(self.output.data)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.busy:
             raise BufferError("a document is being added")
-        if self.room.data == NULL:
-            make_room(&self.room, 1)
-        PyBuffer_FillInfo(view, self, self.room.data, self.room.size, True, flags)
+        if self.output.data == NULL:
+            grow(&self.output, 1)
+        PyBuffer_FillInfo(view, self, self.output.data, self.output.size, True, flags)
         self.n_views += 1
 
     def __releasebuffer__(self, Py_buffer* view):
@@ -79,12 +79,12 @@ cdef class Encoder:
         return memoryview(self)
 
     def __len__(self):
-        return self.room.size
+        return self.output.size
 
     @property
     def size(self):
         """Bytes in the buffer."""
-        return self.room.size
+        return self.output.size
 
     cdef int check(self) except -1:
         if self.n_views or self.busy:
@@ -92,8 +92,8 @@ cdef class Encoder:
         return 0
 
     cdef Py_ssize_t put(self, object id, object document) except -1:
-        """Append the line of a document, and return the size of its id; if that fails, all is as before."""
-        cdef Py_ssize_t start = self.room.size, size
+        """Append the line of a document, and return the size of its id. After an error, the buffer is unchanged."""
+        cdef Py_ssize_t start = self.output.size, size
         cdef PyObject* own
         cdef dict items
         self.check()
@@ -119,19 +119,19 @@ cdef class Encoder:
         size = PyUnicode_GET_LENGTH(id)
         self.busy = True
         try:
-            make_room(&self.room, START + size + 1)
-            memcpy(self.room.data + start, b'{"_id":"', START)
-            memcpy(self.room.data + start + START, PyUnicode_DATA(id), size)
-            self.room.data[start + START + size] = c'"'
-            self.room.size = start + START + size + 1
-            put_items(&self.room, items, 1, True)
-            make_room(&self.room, 1)
-            self.room.data[self.room.size] = c"\n"
-            self.room.size += 1
-            if self.room.size - start > <uint32_t> -1:
-                raise ValueError(f"found {self.room.size - start} bytes, expected at most {<uint32_t> -1} for a line")
+            grow(&self.output, START + size + 1)
+            memcpy(self.output.data + start, b'{"_id":"', START)
+            memcpy(self.output.data + start + START, PyUnicode_DATA(id), size)
+            self.output.data[start + START + size] = c'"'
+            self.output.size = start + START + size + 1
+            put_items(&self.output, items, 1, True)
+            grow(&self.output, 1)
+            self.output.data[self.output.size] = c"\n"
+            self.output.size += 1
+            if self.output.size - start > <uint32_t> -1:
+                raise ValueError(f"found {self.output.size - start} bytes, expected at most {<uint32_t> -1} for a line")
         except BaseException:
-            self.room.size = start
+            self.output.size = start
             raise
         finally:
             self.busy = False
@@ -143,28 +143,28 @@ cdef class Encoder:
         Parameters
         ----------
         id : str or None
-            Its id; None: the document has one.
+            Its id. None: the id is an item of the document.
         document : dict
-            Its items. If `_id` is one of them it must be the id.
+            Its items. If it has `_id`, this must equal the id.
 
         Returns
         -------
         tuple of int
-            Where the line is in the buffer: start, and length with its line feed, in bytes.
+            Start and length of the line in the buffer, in bytes, with its line feed.
 
         Raises
         ------
         ValueError
-            If the id is not as ids are, is missing or not that of the document, or for a value that JSON
-            has not: see `json.values.dumps`. The buffer is as before.
+            If the id is invalid or missing, or differs from `_id` in the document, or if JSON cannot represent a value;
+            see `json.values.dumps`. The buffer is unchanged.
         TypeError
             For a key that is not str, or a value of another type.
         BufferError
-            If something holds the bytes of the buffer.
+            If a view of the buffer exists.
         """
-        cdef Py_ssize_t start = self.room.size
+        cdef Py_ssize_t start = self.output.size
         self.put(id, document)
-        return start, self.room.size - start
+        return start, self.output.size - start
 
     def put_all(self, object documents not None, Table table not None, uint64_t base, Py_ssize_t limit):
         """Append the lines of documents, and add them to a table, until the buffer is full.
@@ -172,64 +172,64 @@ cdef class Encoder:
         Parameters
         ----------
         documents : iterator
-            Of dicts with `_id`, or pairs of id and dict.
+            Yields dicts with `_id`, or pairs of id and dict.
         table : Table
-            Gets the id and the place of each line.
+            Output: the id and the position of each line.
         base : int
-            Where the buffer begins in the file, in bytes.
+            Start of the buffer in the file, in bytes.
         limit : int
-            Bytes of the buffer from which on no more documents are taken.
+            Size of the buffer, in bytes, at which no more documents are taken.
 
         Returns
         -------
         count : int
-            How many documents were added.
+            Number of documents that were added.
         done : bool
-            Whether there are no more.
+            Whether there are no more documents.
 
         Raises
         ------
         ValueError, TypeError, BufferError
-            As `add` does. The documents before the one that fails have been added.
+            See `add`. Documents before the one that fails were added.
         """
         cdef Py_ssize_t count = 0, start, size
         cdef object item
         cdef Entry entry
-        if self.room.size >= limit:
+        if self.output.size >= limit:
             return 0, False
         for item in documents:
-            start = self.room.size
+            start = self.output.size
             if type(item) is dict:
                 size = self.put(None, item)
             elif isinstance(item, tuple) and len(<tuple> item) == 2:
                 size = self.put(_given_id(item[0]), item[1])
             else:
                 size = self.put(None, item)
-            entry = Entry(self.room.data + start + START, size, base + start, <uint32_t> (self.room.size - start))
+            entry = Entry(self.output.data + start + START, size, base + start, <uint32_t> (self.output.size - start))
             try:
                 table.add_entry(&entry, tag_of(entry.id, entry.size))
             except BaseException:
-                self.room.size = start
+                self.output.size = start
                 raise
             count += 1
-            if self.room.size >= limit:
+            if self.output.size >= limit:
                 return count, False
         return count, True
 
     def view(self, Py_ssize_t start, Py_ssize_t stop):
         """Return a copy of the bytes from `start` to `stop` - 1."""
-        if not 0 <= start <= stop <= self.room.size:
-            raise IndexError(f"no bytes {start} to {stop} among {self.room.size}")
-        return PyBytes_FromStringAndSize(<const char*> self.room.data + start, stop - start)
+        if not 0 <= start <= stop <= self.output.size:
+            raise IndexError(f"no bytes {start} to {stop} among {self.output.size}")
+        return PyBytes_FromStringAndSize(<const char*> self.output.data + start, stop - start)
 
     def clear(self):
-        """Forget all lines; the memory is kept."""
+        """Remove all lines, and keep the memory."""
         self.check()
-        self.room.size = 0
+        self.output.size = 0
 
     def take(self):
-        """Return all lines, and forget them."""
-        lines = self.view(0, self.room.size)
+        """Return all lines, and remove them."""
+        lines = self.view(0, self.output.size)
         self.clear()
         return lines
 
@@ -241,8 +241,8 @@ cdef object _given_id(object id):
 
 
 cdef enum:
-    BATCH = 1024  # lines that are checked before the table gets them
-    AHEAD = 8     # lines whose slots are fetched before they are needed
+    BATCH = 1024  # lines that are checked before they are added to the table
+    AHEAD = 8     # lines whose slots are prefetched
 
 BLANK = BLANK_LINE
 BOM = 32
@@ -269,11 +269,11 @@ KINDS = FAULTS | {
     UNUSUAL_ID: "an id with unusual characters",
     ESCAPED_ID: "an id that is written with escapes",
     NUMBER_RANGE: "a number outside of the range of 64 bits",
-    ID_TWICE: "the key _id comes twice",
+    ID_TWICE: "the key _id occurs twice",
     NO_ID: "no _id",
     ID_NOT_STRING: "the _id is not a string",
     ID_EMPTY: "the _id is empty",
-    ID_TOO_LONG: f"the _id is longer than {LONGEST_ID} bytes",
+    ID_TOO_LONG: f"the _id is longer than {MAX_ID_SIZE} bytes",
     LINE_TOO_LONG: "a line of 4 GiB or more",
 }
 
@@ -286,13 +286,13 @@ cdef struct Plain:
 
 
 cdef Py_ssize_t _plain_lines(
-    Scan* s, Plain* lines, Py_ssize_t room, uint32_t ignored, Checked* odd, const uint8_t** at
+    Scan* s, Plain* lines, Py_ssize_t capacity, uint32_t ignored, Checked* odd, const uint8_t** at
 ) noexcept nogil:
-    """Check lines until there is no more room, or one is not plain: it is left in `odd` and begins at `at`."""
+    """Check lines, until `capacity` of them are plain, or one is not. Output: this one, `odd`, and its start, `at`."""
     cdef const uint8_t* start
     cdef Py_ssize_t n = 0
     at[0] = NULL
-    while n < room and s.p < s.end:
+    while n < capacity and s.p < s.end:
         start = s.p
         check_next(s, odd)
         if (
@@ -310,58 +310,58 @@ cdef Py_ssize_t _plain_lines(
 
 
 cdef int _odd_line(
-    Table table, list found, const Checked* odd, const uint8_t* start, Py_ssize_t size, uint64_t base
+    Table table, list remarks, const Checked* odd, const uint8_t* start, Py_ssize_t size, uint64_t base
 ) except -1:
-    """Say what is odd about a line, and add it to the table, if there is one, all the same if that can be."""
+    """Append the remarks about a line. If it is a document nevertheless, add it to the table, unless this is None."""
     cdef Entry entry
-    cdef bytearray room
+    cdef bytearray memory
     cdef uint8_t[::1] decoded
     cdef uint64_t id_at = base + odd.id_start
     if start[size - 1] != 10:
-        found.append((NO_NEWLINE, base, size, base + size))
+        remarks.append((NO_NEWLINE, base, size, base + size))
     if odd.status != VALID:
-        found.append((odd.status, base, size, base + odd.error))
+        remarks.append((odd.status, base, size, base + odd.error))
         return 0
     if odd.flags & CR:
-        found.append((CRLF, base, size, base + odd.size - 1))
+        remarks.append((CRLF, base, size, base + odd.size - 1))
     if odd.flags & RANGE:
-        found.append((NUMBER_RANGE, base, size, base))
+        remarks.append((NUMBER_RANGE, base, size, base))
     if not odd.flags & ID_FOUND:
-        found.append((NO_ID, base, size, base))
+        remarks.append((NO_ID, base, size, base))
         return 0
     entry = Entry(start + odd.id_start, odd.id_size, base, <uint32_t> size)
     if odd.flags & ID_ESCAPED:
-        room = bytearray(odd.id_size)
-        decoded = room
+        memory = bytearray(odd.id_size)
+        decoded = memory
         entry.size = unescape(entry.id, odd.id_size, &decoded[0])
         entry.id = &decoded[0]
-        found.append((ESCAPED_ID, base, size, id_at))
+        remarks.append((ESCAPED_ID, base, size, id_at))
     if odd.flags & TWICE:
-        found.append((ID_TWICE, base, size, id_at))
+        remarks.append((ID_TWICE, base, size, id_at))
     elif not odd.flags & ID_STRING:
-        found.append((ID_NOT_STRING, base, size, id_at))
+        remarks.append((ID_NOT_STRING, base, size, id_at))
     elif entry.size == 0:
-        found.append((ID_EMPTY, base, size, id_at))
-    elif entry.size > LONGEST_ID:
-        found.append((ID_TOO_LONG, base, size, id_at))
+        remarks.append((ID_EMPTY, base, size, id_at))
+    elif entry.size > MAX_ID_SIZE:
+        remarks.append((ID_TOO_LONG, base, size, id_at))
     elif size > <uint32_t> -1:
-        found.append((LINE_TOO_LONG, base, size, base))
+        remarks.append((LINE_TOO_LONG, base, size, base))
     else:
         if not usual_id(entry.id, entry.size):
-            found.append((UNUSUAL_ID, base, size, id_at))
+            remarks.append((UNUSUAL_ID, base, size, id_at))
         if table is not None:
-            _add(table, found, &entry, tag_of(entry.id, entry.size))
+            _add(table, remarks, &entry, tag_of(entry.id, entry.size))
     return 0
 
 
-cdef int _add(Table table, list found, const Entry* entry, uint32_t tag) except -1:
+cdef int _add(Table table, list remarks, const Entry* entry, uint32_t tag) except -1:
     cdef Py_ssize_t older = table.add_entry(entry, tag)
-    if older >= 0 and found is not None:
-        found.append((SUPERSEDED, entry.offset, entry.length, table.at(older).offset))
+    if older >= 0 and remarks is not None:
+        remarks.append((SUPERSEDED, entry.offset, entry.length, table.at(older).offset))
     return 0
 
 
-cdef int _add_plain(Table table, list found, const Plain* lines, Py_ssize_t n, int64_t shift) except -1:
+cdef int _add_plain(Table table, list remarks, const Plain* lines, Py_ssize_t n, int64_t shift) except -1:
     cdef Entry entry
     cdef Py_ssize_t i
     table.expect(n)
@@ -374,7 +374,7 @@ cdef int _add_plain(Table table, list found, const Plain* lines, Py_ssize_t n, i
             lines[i].start + lines[i].id_start, lines[i].id_size, <uint64_t> (<int64_t> lines[i].start + shift),
             lines[i].size
         )
-        _add(table, found, &entry, lines[i].tag)
+        _add(table, remarks, &entry, lines[i].tag)
     return 0
 
 
@@ -384,48 +384,48 @@ def add_lines(Table table not None, const uint8_t[::1] data not None, uint64_t b
     Parameters
     ----------
     table : Table
-        What to add to.
+        The table, to which ids are added.
     data : (size,) uint8
-        Lines, of which the first begins at the first byte.
+        Lines. The first one begins at the first byte.
     base : int
-        Where they are in their file, in bytes.
+        Position of the first line in the file, in bytes.
     whole : bool
-        Whether the file ends with them; else a last line without a line feed is left.
+        Whether the file ends with these lines. Otherwise, a last line without a line feed is not read.
     strict : bool
-        Whether to stop at the first line that is odd, and to add nothing at all then. Nothing is said of numbers and of
-        earlier lines with the same id.
+        Whether to stop at the first odd line, without adding any line. Then numbers, and earlier lines with the same
+        id, are not reported.
 
     Returns
     -------
     consumed : int
-        The bytes that were looked at: up to the end of a line. 0 if `strict` found something.
-    found : list of tuple of int
-        What is wrong or odd, in file order: its kind, a key of KINDS; offset and length of the line, and the place, all
-        in bytes of the file. The place is that of the error in the line, or for SUPERSEDED the offset of the
-        earlier line. A line with a kind that is not in REMARKS was not added.
+        The bytes that were checked, up to the end of a line. 0 if `strict` stopped.
+    remarks : list of tuple of int
+        Faults and remarks in file order. Each has its kind (a key of KINDS), offset and length of the line, and a
+        position, all in bytes of the file. The position is that of the fault, or of the earlier line for SUPERSEDED. If
+        the kind is not in REMARKS, the line was not added.
     """
-    cdef Py_ssize_t size = data.shape[0], n = 0, more, room = BATCH
+    cdef Py_ssize_t size = data.shape[0], n = 0, more, capacity = BATCH
     cdef const uint8_t* p = &data[0] if size else NULL
     cdef const uint8_t* at = NULL
     cdef Plain* lines = NULL
     cdef Plain* more_lines
     cdef int64_t shift = <int64_t> base - <int64_t> p
-    cdef list found = []
+    cdef list remarks = []
     cdef Scan s
     cdef Checked odd
     while not whole and size and p[size - 1] != 10:
         size -= 1
     begin(&s, p, size)
     if base == 0 and size >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
-        found.append((BOM, 0, 3, 0))
+        remarks.append((BOM, 0, 3, 0))
         if strict:
-            return 0, found
+            return 0, remarks
         begin(&s, p + 3, size - 3)
     try:
         while s.p < s.end:
-            if lines == NULL or n + BATCH > room:
-                room *= 2
-                more_lines = <Plain*> PyMem_RawRealloc(lines, room * sizeof(Plain))
+            if lines == NULL or n + BATCH > capacity:
+                capacity *= 2
+                more_lines = <Plain*> PyMem_RawRealloc(lines, capacity * sizeof(Plain))
                 if more_lines == NULL:
                     raise MemoryError
                 lines = more_lines
@@ -433,14 +433,14 @@ def add_lines(Table table not None, const uint8_t[::1] data not None, uint64_t b
                 more = _plain_lines(&s, lines + n, BATCH, RANGE if strict else 0, &odd, &at)
             n += more
             if strict and at != NULL:
-                _odd_line(None, found, &odd, at, s.p - at, <uint64_t> (<int64_t> at + shift))
-                return 0, found
+                _odd_line(None, remarks, &odd, at, s.p - at, <uint64_t> (<int64_t> at + shift))
+                return 0, remarks
             if not strict:
-                _add_plain(table, found, lines, n, shift)
+                _add_plain(table, remarks, lines, n, shift)
                 n = 0
                 if at != NULL:
-                    _odd_line(table, found, &odd, at, s.p - at, <uint64_t> (<int64_t> at + shift))
+                    _odd_line(table, remarks, &odd, at, s.p - at, <uint64_t> (<int64_t> at + shift))
         _add_plain(table, None, lines, n, shift)
     finally:
         PyMem_RawFree(lines)
-    return size, found
+    return size, remarks

@@ -1,4 +1,4 @@
-"""The index of ZDS: what other kernels need of it."""
+"""Declarations of the index of ZDS for other kernels."""
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -16,11 +16,11 @@ cdef struct Line:
 
 @cython.final
 cdef class Table:
-    cdef const uint8_t[::1] view   # of the bytes of `base`
-    cdef const uint8_t* base       # entries that are not changed; places begin here
-    cdef uint8_t* own              # entries added since; places go on here
-    cdef uint64_t base_size, own_size, own_room, covered, last_end, n_slots, n_used, room
-    cdef uint64_t* places
+    cdef const uint8_t[::1] view   # owner of the bytes at `base`
+    cdef const uint8_t* base       # decoded entries, never changed; positions are counted from here
+    cdef uint8_t* own              # entries added later; their positions follow those of `base`
+    cdef uint64_t base_size, own_size, own_capacity, covered, last_end, n_slots, n_used, capacity
+    cdef uint64_t* positions
     cdef uint64_t* slots
     cdef Py_ssize_t twin_of, twin
     cdef readonly Py_ssize_t n, n_dead
@@ -29,8 +29,8 @@ cdef class Table:
 
     cdef Entry at(self, Py_ssize_t i) noexcept nogil
     cdef bint is_dead(self, Py_ssize_t i) noexcept nogil
-    cdef int make_room(self, uint64_t n, uint64_t size) except -1
-    cdef void append(self, uint64_t place, const Entry* entry) noexcept nogil
+    cdef int reserve(self, uint64_t n, uint64_t size) except -1
+    cdef void append(self, uint64_t position, const Entry* entry) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef uint64_t* slot_of(self, const uint8_t* id, Py_ssize_t size, uint32_t tag) noexcept nogil
     cdef void kill(self, Py_ssize_t i) noexcept nogil

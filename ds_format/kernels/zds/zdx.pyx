@@ -1,4 +1,4 @@
-"""The index of ZDS, held in memory as it is in the file: ids, each with the place of a line, found by a hash."""
+"""The index of ZDS: ids with the positions of their lines, in memory as in the file, and a hash table for look-ups."""
 
 import os
 
@@ -13,16 +13,16 @@ from libc.string cimport memcmp, memcpy, memset
 
 from ..common.utf8 cimport utf8_size
 from ..common.words cimport LITTLE_HOST, load_u64, store_u64
-from .entries cimport FIXED, LONGEST_ID, Entry, id_size, load_entry, store_entry
+from .entries cimport FIXED, MAX_ID_SIZE, Entry, id_size, load_entry, store_entry
 from .hash_id cimport hash_id, prefetch
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef enum:
-    HEADER = 16         # bytes in front of the entries
-    EMPTY = 0xFFFFFFFF  # in the low half of a slot; in others it is the number of the entry, below the tag of its id
-    DEAD_BIT = 63       # of a place
+    HEADER = 16         # bytes before the entries
+    EMPTY = 0xFFFFFFFF  # low half of an empty slot; others have the number of an entry there, below the tag of its id
+    DEAD_BIT = 63       # bit of a position that is set for dead entries
 
 cdef bytes MAGIC = b"ISDZ"
 
@@ -46,8 +46,8 @@ cdef Entry _given(object id, uint64_t offset, uint64_t length) except *:
             raise ValueError(f"the id {id!r} is not UTF-8")
     else:
         entry.id = <const uint8_t*> PyUnicode_AsUTF8AndSize(id, &entry.size)
-    if not 0 < entry.size <= LONGEST_ID:
-        raise ValueError(f"found an id of {entry.size} bytes, expected 1 to {LONGEST_ID}")
+    if not 0 < entry.size <= MAX_ID_SIZE:
+        raise ValueError(f"found an id of {entry.size} bytes, expected 1 to {MAX_ID_SIZE}")
     if not 0 < length <= <uint32_t> -1 or offset > <uint64_t> -1 - length:
         raise ValueError(f"found a line of {length} bytes at byte {offset}, expected 1 to {<uint32_t> -1} bytes")
     entry.offset, entry.length = offset, <uint32_t> length
@@ -69,24 +69,24 @@ cdef int _compare(const void* a, const void* b) noexcept nogil:
 
 @cython.final
 cdef class Table:
-    """The ids of a collection, each with the place of its line: offset and length in bytes.
+    """The ids of a collection, each with the position of its line: offset and length in bytes.
 
-    Entries have numbers, in the order in which they came. An id that comes again gets a new entry, and the old one is
-    dead, as is that of an id that is discarded. The first look-up builds a hash table, which with the places of the
-    entries takes 20 bytes for each entry.
+    Entries are numbered in the order in which they were added. If an id is added again, it gets a new entry, and the
+    old one is dead. Discarding an id makes its entry dead, too. The first look-up builds a hash table. Together with
+    the positions of entries, it takes 20 bytes for each entry.
 
     Attributes
     ----------
     n : int
-        Entries, the dead ones, too; `len()` counts the others.
+        Number of entries, dead ones included. `len()` counts only living ones.
     n_dead : int
-        How many are dead.
+        Number of dead entries.
     end : int
-        Where the last line ends, in bytes; those of dead entries count, too.
+        End of the last line in bytes, lines of dead entries included.
     in_order : bool
-        Whether each line, dead or not, begins where the one before ends, or behind.
+        Whether each line, dead or living, begins at or after the end of the one before.
     contiguous : bool
-        Whether the lines of living entries, one after another, fill all bytes from 0 to `end`.
+        Whether the lines of living entries, in their order, fill all bytes from 0 to `end`.
     """
 
     def __cinit__(self):
@@ -95,7 +95,7 @@ cdef class Table:
 
     def __dealloc__(self):
         PyMem_RawFree(self.own)
-        PyMem_RawFree(self.places)
+        PyMem_RawFree(self.positions)
         PyMem_RawFree(self.slots)
 
     def __len__(self):
@@ -103,7 +103,7 @@ cdef class Table:
 
     @property
     def contiguous(self):
-        """Whether the lines of living entries, one after another, fill all bytes from 0 to `end`."""
+        """Whether the lines of living entries, in their order, fill all bytes from 0 to `end`."""
         return self.in_order and self.covered == self.end
 
     @classmethod
@@ -113,19 +113,19 @@ cdef class Table:
         Parameters
         ----------
         data : (size,) uint8
-            The file. It must not change, and is held by the table.
+            The file. The table holds it, and it must not change.
         data_size : int
-            Size of the file with the lines, in bytes.
+            Bytes of the file that has the documents.
 
         Raises
         ------
         ValueError
-            If it is no index of version 1, or an entry is not possible; the message says which, and where.
+            If the file is not an index of version 1, or an entry is invalid. The message has its number and position.
         """
         cdef Table table = Table()
-        cdef uint64_t count, room
+        cdef uint64_t count, size
         cdef Py_ssize_t at = HEADER
-        cdef const char* wrong
+        cdef const char* fault
         if data.shape[0] < HEADER:
             raise ValueError(f"found {data.shape[0]} bytes, expected a header of {HEADER}")
         magic, version = bytes(data[:4]), int.from_bytes(data[4:8], "little")
@@ -133,21 +133,21 @@ cdef class Table:
             raise ValueError(f"found the magic bytes {magic!r}, expected {MAGIC!r} or {MAGIC[::-1]!r}")
         if version != 1:
             raise ValueError(f"found version {version}, expected 1")
-        count, room = load_u64(&data[8], not LITTLE_HOST), data.shape[0] - HEADER
-        if count > room // (FIXED + 1) or count > <uint64_t> 0xFFFFFFFE:
-            raise ValueError(f"found a count of {count}, expected at most {room // (FIXED + 1)} for {room} bytes")
+        count, size = load_u64(&data[8], not LITTLE_HOST), data.shape[0] - HEADER
+        if count > size // (FIXED + 1) or count > <uint64_t> 0xFFFFFFFE:
+            raise ValueError(f"found a count of {count}, expected at most {size // (FIXED + 1)} for {size} bytes")
         table.view, table.base, table.base_size = data, &data[0], data.shape[0]
-        table.make_room(count, 0)
+        table.reserve(count, 0)
         with nogil:
-            wrong = table.survey(count, data_size, &at)
-        if wrong != NULL:
-            raise ValueError(f"entry {table.n} of {count} at byte {at}: {wrong.decode()}")
+            fault = table.survey(count, data_size, &at)
+        if fault != NULL:
+            raise ValueError(f"entry {table.n} of {count} at byte {at}: {fault.decode()}")
         if at != data.shape[0]:
-            raise ValueError(f"found {data.shape[0] - at} bytes at byte {at}, expected no more than {count} entries")
+            raise ValueError(f"found {data.shape[0] - at} bytes at byte {at}, expected the end after {count} entries")
         return table
 
     cdef const char* survey(self, uint64_t count, uint64_t data_size, Py_ssize_t* at) noexcept nogil:
-        """Store the places of all entries; return what is wrong with one, or NULL."""
+        """Store the positions of all entries; return the fault of the first invalid one, or NULL."""
         cdef const uint8_t* p
         cdef uint64_t left
         cdef Entry entry
@@ -169,29 +169,29 @@ cdef class Table:
         return NULL
 
     cdef Entry at(self, Py_ssize_t i) noexcept nogil:
-        cdef uint64_t place = self.places[i] & ~(<uint64_t> 1 << DEAD_BIT)
-        return load_entry(self.base + place if place < self.base_size else self.own + (place - self.base_size))
+        cdef uint64_t position = self.positions[i] & ~(<uint64_t> 1 << DEAD_BIT)
+        return load_entry(self.base + position if position < self.base_size else self.own + (position - self.base_size))
 
     cdef bint is_dead(self, Py_ssize_t i) noexcept nogil:
-        return self.places[i] >> DEAD_BIT
+        return self.positions[i] >> DEAD_BIT
 
-    cdef int make_room(self, uint64_t n, uint64_t size) except -1:
-        """Make room for `n` more entries of `size` bytes in all."""
-        cdef uint64_t wanted = <uint64_t> self.n + n
-        if wanted > self.room:
-            wanted = max(wanted, self.room + self.room // 2)
-            self.places = <uint64_t*> _grown(self.places, wanted * 8)
-            self.room = wanted
-        wanted = self.own_size + size
-        if wanted > self.own_room:
-            wanted = max(wanted, self.own_room + self.own_room // 2)
-            self.own = <uint8_t*> _grown(self.own, wanted)
-            self.own_room = wanted
+    cdef int reserve(self, uint64_t n, uint64_t size) except -1:
+        """Allocate memory for `n` more entries of `size` bytes in total."""
+        cdef uint64_t capacity = <uint64_t> self.n + n
+        if capacity > self.capacity:
+            capacity = max(capacity, self.capacity + self.capacity // 2)
+            self.positions = <uint64_t*> _grown(self.positions, capacity * 8)
+            self.capacity = capacity
+        capacity = self.own_size + size
+        if capacity > self.own_capacity:
+            capacity = max(capacity, self.own_capacity + self.own_capacity // 2)
+            self.own = <uint8_t*> _grown(self.own, capacity)
+            self.own_capacity = capacity
         return 0
 
-    cdef void append(self, uint64_t place, const Entry* entry) noexcept nogil:
-        """Give the next number to an entry, for which there is room."""
-        self.places[self.n] = place
+    cdef void append(self, uint64_t position, const Entry* entry) noexcept nogil:
+        """Give the next number to an entry. Its memory must be reserved."""
+        self.positions[self.n] = position
         self.n += 1
         self.in_order &= entry.offset >= self.last_end
         self.last_end = entry.offset + entry.length
@@ -200,7 +200,7 @@ cdef class Table:
 
     cdef void kill(self, Py_ssize_t i) noexcept nogil:
         self.covered -= self.at(i).length
-        self.places[i] |= <uint64_t> 1 << DEAD_BIT
+        self.positions[i] |= <uint64_t> 1 << DEAD_BIT
         self.n_dead += 1
 
     cdef void forget(self) noexcept nogil:
@@ -210,7 +210,7 @@ cdef class Table:
         self.n_slots = self.n_used = 0
 
     cdef uint64_t* slot_of(self, const uint8_t* id, Py_ssize_t size, uint32_t tag) noexcept nogil:
-        """Return the slot of an id, or the empty one where it would be."""
+        """Return the slot of an id, or the empty slot for it."""
         cdef uint64_t slot = (tag * self.n_slots) >> 32
         cdef Entry entry
         while <uint32_t> self.slots[slot] != <uint32_t> EMPTY:
@@ -224,7 +224,7 @@ cdef class Table:
         return &self.slots[slot]
 
     cdef int make_slots(self, uint64_t n_slots) except -1:
-        """Make a hash table, with what the one before had: its tags say where all belongs."""
+        """Make a larger hash table. The tags in the old one determine the new slots."""
         cdef uint64_t* old = self.slots
         cdef uint64_t i, slot
         cdef uint64_t* slots = <uint64_t*> _grown(NULL, n_slots * 8)
@@ -240,7 +240,7 @@ cdef class Table:
         return 0
 
     cdef int build(self) except -1:
-        """Make the hash table, unless there is one; of equal ids the last one lives."""
+        """Build the hash table, if there is none yet. Among equal ids, only the last one lives."""
         cdef Py_ssize_t i
         cdef uint32_t tag
         cdef uint64_t* slot
@@ -271,7 +271,7 @@ cdef class Table:
         return <uint32_t> slot
 
     cdef int expect(self, Py_ssize_t n) except -1:
-        """Make room in the hash table for `n` more entries."""
+        """Enlarge the hash table for `n` more entries, if necessary."""
         self.build()
         if 3 * (self.n_used + n) > 2 * self.n_slots:
             self.make_slots(max(2 * self.n_slots, 3 * (self.n_used + n) // 2 + 1))
@@ -280,16 +280,16 @@ cdef class Table:
         return 0
 
     cdef void fetch(self, uint32_t tag) noexcept nogil:
-        """Get the slot of an id into the cache of the processor."""
+        """Prefetch the slot of an id into the cache."""
         prefetch(&self.slots[(tag * self.n_slots) >> 32])
 
     cdef Py_ssize_t add_entry(self, const Entry* entry, uint32_t tag) except -2:
-        """Add a copy of an entry; return the number of the living one that it takes the place of, or -1."""
+        """Add a copy of an entry; return the number of the living entry that it replaces, or -1."""
         cdef uint64_t* slot
         cdef Py_ssize_t older = -1
         if self.slots == NULL or 3 * (self.n_used + 1) > 2 * self.n_slots:
             self.expect(1)
-        self.make_room(1, FIXED + entry.size)
+        self.reserve(1, FIXED + entry.size)
         slot = self.slot_of(entry.id, entry.size, tag)
         if <uint32_t> slot[0] == <uint32_t> EMPTY:
             self.n_used += 1
@@ -303,7 +303,7 @@ cdef class Table:
         return older
 
     def find(self, str id not None):
-        """Return the number of the living entry of an id; -1 if there is none."""
+        """Return the number of the living entry of an id, or -1."""
         cdef Py_ssize_t size = 0
         cdef const char* text
         try:
@@ -313,7 +313,7 @@ cdef class Table:
         return self.number_of(<const uint8_t*> text, size)
 
     def add(self, object id not None, uint64_t offset, uint64_t length):
-        """Add the line of an id, str or bytes, and return whether it takes the place of another one.
+        """Add the line of an id, str or bytes, and return whether it replaces another one.
 
         Raises
         ------
@@ -341,7 +341,7 @@ cdef class Table:
         return self.find(id) >= 0
 
     def span(self, str id not None):
-        """Return the offset and the length of the line of an id, in bytes; None if it has no living entry."""
+        """Return the offset and the length of the line of an id, in bytes; None if it does not have a living entry."""
         cdef Py_ssize_t i = self.find(id)
         return self.entry(i) if i >= 0 else None
 
@@ -360,18 +360,18 @@ cdef class Table:
         return entry.offset, entry.length
 
     def ids(self, Py_ssize_t start, Py_ssize_t stop):
-        """Return the ids of the living entries with the numbers from `start` to `stop` - 1, as far as there are any."""
+        """Return the ids of living entries with the numbers from `start` to `stop` - 1. Missing numbers are ignored."""
         cdef Py_ssize_t i
         cdef Entry entry
-        cdef list found = []
+        cdef list ids = []
         for i in range(max(start, 0), min(stop, self.n)):
             if not self.is_dead(i):
                 entry = self.at(i)
-                found.append(PyUnicode_DecodeUTF8(<const char*> entry.id, entry.size, NULL))
-        return found
+                ids.append(PyUnicode_DecodeUTF8(<const char*> entry.id, entry.size, NULL))
+        return ids
 
     cdef Line* lines(self) except NULL:
-        """Return the living entries by the offset of their lines; to be freed."""
+        """Return the living entries in the order of their offsets. The caller frees the memory."""
         cdef Line* lines = <Line*> PyMem_RawMalloc((self.n + 1) * sizeof(Line))
         cdef Py_ssize_t i, n = 0
         if lines == NULL:
@@ -385,7 +385,7 @@ cdef class Table:
         return lines
 
     def overlap(self):
-        """Return the numbers of two living entries whose lines overlap; None if there are none."""
+        """Return the numbers of two living entries whose lines overlap, or None."""
         cdef Py_ssize_t i
         cdef Line* lines
         if self.in_order:
@@ -400,12 +400,12 @@ cdef class Table:
         return None
 
     def in_file_order(self):
-        """Return the living entries by the offset of their lines.
+        """Return the living entries in the order of their offsets.
 
         Returns
         -------
         tuple of bytearray
-            Offsets as uint64 and lengths as uint32, in bytes, and numbers as uint64, in the byte order of this machine.
+            Offsets in bytes as uint64, lengths in bytes as uint32, and numbers as uint64, in native byte order.
         """
         cdef Py_ssize_t i, n = len(self)
         cdef bytearray offsets = PyByteArray_FromStringAndSize(NULL, 8 * n)
@@ -422,7 +422,7 @@ cdef class Table:
         return offsets, lengths, numbers
 
     def sort(self):
-        """Number the living entries by the offset of their lines, and drop the others."""
+        """Number the living entries in the order of their offsets, and drop dead ones."""
         cdef Line* lines
         cdef Py_ssize_t i, n = len(self)
         cdef Entry entry
@@ -430,24 +430,24 @@ cdef class Table:
             return
         lines = self.lines()
         for i in range(n):
-            lines[i].offset = self.places[lines[i].number]
+            lines[i].offset = self.positions[lines[i].number]
         self.forget()
         self.n = self.n_dead = 0
         self.covered = self.last_end = 0
         self.in_order = True
         for i in range(n):
-            self.places[i] = lines[i].offset
+            self.positions[i] = lines[i].offset
             entry = self.at(i)
             self.append(lines[i].offset, &entry)
         PyMem_RawFree(lines)
 
     def duplicates(self):
-        """Return the numbers of the first two entries of the same id that were decoded; None: all ids differ."""
+        """Return the numbers of the first two decoded entries with the same id; None if all ids differ."""
         self.build()
         return (self.twin_of, self.twin) if self.twin >= 0 else None
 
     cdef Py_ssize_t size(self):
-        """Return the bytes of the living entries."""
+        """Return the number of bytes of the living entries."""
         cdef Py_ssize_t i, size = 0
         for i in range(self.n):
             if not self.is_dead(i):
@@ -455,7 +455,7 @@ cdef class Table:
         return size
 
     def relocate(self):
-        """Sort, and let the lines follow one another from 0 on, as they do in a file that was written anew."""
+        """Sort, and set offsets so that lines are contiguous from 0 on, for a file that is written again."""
         cdef uint8_t* entries = <uint8_t*> PyMem_RawMalloc(max(self.size(), 1))
         cdef uint8_t* p = entries
         cdef Py_ssize_t i
@@ -472,16 +472,16 @@ cdef class Table:
             entry = self.at(i)
             entry.offset = self.covered
             self.covered += entry.length
-            self.places[i] = p - entries
+            self.positions[i] = p - entries
             p = store_entry(p, &entry)
         self.end = self.last_end = self.covered
         self.in_order = True
         PyMem_RawFree(self.own)
-        self.own, self.own_size, self.own_room = entries, p - entries, p - entries
+        self.own, self.own_size, self.own_capacity = entries, p - entries, p - entries
         self.view, self.base, self.base_size = None, NULL, 0
 
     def encode(self):
-        """Sort, and return the index file, with its lines in file order."""
+        """Sort, and return the bytes of the index file, with entries in file order."""
         cdef bytes data
         cdef uint8_t* p
         cdef Py_ssize_t i

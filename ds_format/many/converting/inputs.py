@@ -18,7 +18,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from ... import drivers
-from ...base.error_text import NOT_RECOGNISED, cause_of, meant
+from ...base.error_text import NOT_RECOGNISED, cause_of, similar_file_hint
 from ...base.text import counted, hint
 from ...errors import DriverError, MissingError, UnsupportedError, is_address
 from ...kernels.files.names import is_folder
@@ -318,7 +318,8 @@ def _item(one: InputFile, outdir: str, relative_path: str, there: _ExistingFiles
                 one.path, output, relative_path, status.st_size, status.st_mtime_ns, exists=output in there
             )
     except OSError as error:
-        cause = cause_of(error, one.path) + (meant(one.path) if isinstance(error, FileNotFoundError) else "")
+        hint = similar_file_hint(one.path) if isinstance(error, FileNotFoundError) else ""
+        cause = cause_of(error, one.path) + hint
     if os.path.isdir(one.path) or not drivers.is_known(one.path):
         return PlannedFile(one.path, None, relative_path, cause=cause)
     return PlannedFile(one.path, output, relative_path, cause=cause, exists=output in there)

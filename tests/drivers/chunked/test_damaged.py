@@ -178,13 +178,13 @@ def test_chunks_beyond_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, off
     monkeypatch.setattr(Stored, "with_chunks", lambda known, found: with_chunks(known, [((0,), offset, size, 0)]))
     error = refused(path)
     assert isinstance(error, TruncatedError)
-    assert f"at (0,) lies at {offset} and takes {size} bytes, expected it within the {size_of(path)}" in str(error)
+    assert f"at (0,) has {size} bytes at {offset}, expected it within the {size_of(path)}" in str(error)
 
 
 def test_values_in_one_piece_beyond_the_file() -> None:
     with pytest.raises(TruncatedError, match="found 99 bytes in the file, expected at least 100"):
         check_run(10, 90, 99)
-    with pytest.raises(FormatError, match="lie at -1"):
+    with pytest.raises(FormatError, match="start at -1"):
         check_run(-1, 9, 99)
 
 

@@ -30,7 +30,7 @@ def test_large_chunks_are_in_memory_one_by_one(tmp_path: Path, monkeypatch: pyte
         file.create_dataset("x", data=data, chunks=(1, 100), compression="gzip")
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.setattr(slab_reading, "PIECE_SIZE", 1)
-    monkeypatch.setattr(slab_reading, "ROOM_SIZE", 1000)
+    monkeypatch.setattr(slab_reading, "MAX_MEMORY", 1000)
     monkeypatch.setattr(slab_reading, "decode", decode)
     with contextlib.closing(hdf5.open(path)) as source:
         found = source._prepare(source._variable("x"), whole(data.shape))()

@@ -247,7 +247,7 @@ def test_wrong_sidecars(name: str, given: tuple[str, str, Any], message: str, tm
 def test_sizes_beyond_those_of_arrays(size: list[int], lead: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.ds"
     write(path, changed([("x", ".size", size), ("x", ".dims", [f"d{i}" for i in range(len(size))])]), lead)
-    message = r'a\.ds: variable "x": \.size: found \[.*\], expected integers whose product, but for 0, is at most'
+    message = r'a\.ds: variable "x": \.size: found \[.*\], expected integers whose product, without zeros, is at most'
     with pytest.raises(FormatError, match=message):
         ds.read(path, "x")
     assert ds.read(path, "t")["t"].tolist() == [0, 0]

@@ -148,7 +148,7 @@ def test_counts_beyond_the_file(format: str, width: int, tmp_path: Path) -> None
         damaged = bytearray(whole)
         damaged[position] = 0x40
         (tmp_path / "a.nc").write_bytes(damaged)
-        with pytest.raises(TruncatedError, match=r"a\.nc: header: .*: found \d+, expected no more than fit"):
+        with pytest.raises(TruncatedError, match=r"a\.nc: header: .*: found \d+, expected at most as many as fit"):
             netcdf.open(tmp_path / "a.nc")
 
 
