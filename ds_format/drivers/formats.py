@@ -26,6 +26,8 @@ FILE = frozenset({"atomic", "durable"})
 """Of a format whose data are one file: how it comes to its name."""
 TIMES = frozenset({"time_units", "calendar"})
 """Of a format that has no times of its own."""
+STORAGE = frozenset({"bits", "chunks", "compression", "digits", "encoding", "level", "shuffle"})
+"""Of NetCDF files: how variables are stored."""
 TEXT_TIMES = frozenset({"times"})
 """Of a format that other programs read without attributes: times can be text."""
 RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
@@ -354,7 +356,7 @@ BUILT_IN = {
             recognises=_is_netcdf4,
             small=_small_netcdf,
             options=frozenset({"skip_unsupported"}),
-            creation=FILE | TIMES | {"format"},
+            creation=FILE | TIMES | STORAGE | {"format"},
             dates=True,
             masks=True,
             takes_body=True,
