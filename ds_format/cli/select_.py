@@ -66,8 +66,8 @@ STORED = (
     Option("chunks", "Lengths of chunks in a NetCDF file.", _CHUNKS, pairs(_CHUNKS, integer(1))),
     Option(
         "compression",
-        "Compress variables. NetCDF: zlib, zstd, bzip2, szip, blosc_lz4 and others, or none to decompress. HDF5: gzip or "
-        "lzf.",
+        "Compress variables. NetCDF: zlib, zstd, bzip2, szip, blosc_lz4 and others, or none to decompress. HDF5: "
+        "gzip or lzf.",
         "NAME",
         _compression,
     ),

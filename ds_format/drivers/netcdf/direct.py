@@ -103,10 +103,10 @@ def writer_of(file: Any, defined: DefinedVariable, rounding: Rounding | None) ->
     is_enum = setting(defined.plan.record, "enum", dict) is not None
     if is_enum or not USUAL.issuperset(number for number, *_ in filters):
         return None
-    return DatasetWriter(defined, rounding, dataset)
+    return NumberSlabWriter(defined, rounding, dataset)
 
 
-class DatasetWriter(VariableWriter):
+class NumberSlabWriter(VariableWriter):
     """Writes slabs by h5py.
 
     Parameters
@@ -136,7 +136,7 @@ class Row(NamedTuple):
     """Has the rank of the variable."""
 
 
-class ChunkWriter(DatasetWriter):
+class ChunkWriter(NumberSlabWriter):
     """Compresses chunks, and puts them into the file.
 
     Parameters
