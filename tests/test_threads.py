@@ -13,7 +13,7 @@ from ds_format.base import threads
 
 @pytest.fixture(params=[1, 4])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
     return int(request.param)
 
 

@@ -45,7 +45,9 @@ def bits_of(size: int) -> Any:
 def cases(draw: st.DrawFn) -> tuple[Any, ...]:
     size = draw(st.sampled_from([4, 8]))
     width, n = (23, 256) if size == 4 else (52, 2048)
-    values = draw(st.lists(st.integers(0, 2 ** (8 * size) - 1) | st.floats(width=8 * size).map(bits_of(size))))
+    values = draw(
+        st.lists(st.integers(0, 2 ** (8 * size) - 1) | st.floats(width=32 if size == 4 else 64).map(bits_of(size)))
+    )
     exponents = [value >> width & n - 1 for value in values]
     starts = np.arange(n, dtype=f"u{size}") << np.asarray(width, f"u{size}")
     below, above = np.zeros((2, n), np.uint8)

@@ -20,7 +20,7 @@ def roundings(draw: st.DrawFn) -> tuple[Rounding, NDArray[Any]]:
     digits = draw(st.none() | st.integers(1, MOST_DIGITS[size]))
     rounding = Rounding(digits) if digits else Rounding(bits=draw(st.integers(1, MOST_BITS[size])))
     decimals = st.builds(lambda m, e: float(f"{m}e{e}"), st.integers(-(10**6), 10**6), st.integers(-30, 30))
-    values = draw(st.lists(st.floats(width=8 * size) | decimals, max_size=20))
+    values = draw(st.lists(st.floats(width=32 if size == 4 else 64) | decimals, max_size=20))
     with np.errstate(over="ignore"):
         return rounding, np.array(values, f"f{size}")
 

@@ -105,10 +105,10 @@ class StorageOptions:
     @property
     def compressions(self) -> set[str]:
         """The compressions that were asked for."""
-        found = {self.compression} if self.compression is not None else set()
+        found: set[Any] = {self.compression}
         for given in (self.encoding or {}).values():
             found.add(filter_settings(given, NETCDF).get("compression"))
-        return {name for name in found if name is not None and name != NONE}
+        return found - {None, NONE}
 
     def apply(self, plan: NetCDFPlan, meta: Metadata) -> None:
         """Put the settings into the records of variables.

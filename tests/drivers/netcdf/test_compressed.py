@@ -22,7 +22,8 @@ import ds_format as ds
 from ds_format.cli import main
 from ds_format.codec import filters
 from ds_format.drivers import netcdf
-from ds_format.drivers.netcdf import direct, sink
+from ds_format.drivers.netcdf import calls, direct, sink
+from ds_format.drivers.netcdf.definition import plan_file
 from ds_format.drivers.netcdf.options import ROW_SIZE, StorageOptions
 from ds_format.errors import DriverError, MissingError, UnsupportedError
 
@@ -32,7 +33,7 @@ h5py = pytest.importorskip("h5py", reason="chunks are compressed here if h5py is
 
 FIELD = np.round(np.sin(np.arange(120_000.0) / 900).reshape(4, 150, 200) * 20 + 280, 2).astype(np.float32)
 MASKED = np.ma.masked_greater(FIELD, 295)
-DATASET = {
+DATASET: dict[str, Any] = {
     "time": np.arange(4.0),
     "x": MASKED,
     "n": np.arange(600_000).reshape(4, -1),
@@ -256,8 +257,8 @@ def test_never_both_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
         return open_
 
-    monkeypatch.setattr(sink, "create_file", watched("netCDF4", sink.create_file))
-    monkeypatch.setattr(sink, "append_to_file", watched("netCDF4", sink.append_to_file))
+    monkeypatch.setattr(sink, "create_file", watched("netCDF4", calls.create_file))
+    monkeypatch.setattr(sink, "append_to_file", watched("netCDF4", calls.append_to_file))
     monkeypatch.setattr(direct, "open_file", watched("h5py", direct.open_file))
     close = sink.NetCDFSink._close_file
 
@@ -297,7 +298,7 @@ def test_too_few_or_too_many_values(n: int, tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def write_and_commit(target: netcdf.NetCDFSink, blocks: list[Any]) -> None:
+def write_and_commit(target: sink.NetCDFSink, blocks: list[Any]) -> None:
     target.write("x", blocks)
     target.commit()
 
@@ -430,13 +431,13 @@ def test_what_came_from_a_classic_file(classic: str, expected: str, tmp_path: Pa
 def test_chunks_of_large_variables_are_few_at_a_time() -> None:
     # the library would have chosen [674, 52, 103], of which 2.8 GB are open at a time
     meta = {"x": var(["t", "y", "x"], [8760, 721, 1440], "float32")}
-    plan = sink.plan_file(meta)
+    plan = plan_file(meta)
     StorageOptions(compression="zlib").apply(plan, meta)
     chunks = plan.variables["x"].record["chunks"]
     assert chunks[0] * 721 * 1440 * 4 <= ROW_SIZE and 1 << 20 <= np.prod(chunks) * 4 <= 8 << 20
     for size in ([100, 500, 500], [2**40], [4, 3]):
         meta = {"x": var([f"d{i}" for i in range(len(size))], size, "float32")}
-        plan = sink.plan_file(meta)
+        plan = plan_file(meta)
         StorageOptions(compression="zlib").apply(plan, meta)
         assert "chunks" not in plan.variables["x"].record
 
@@ -482,7 +483,7 @@ def test_what_is_rounded_is_not_verified(tmp_path: Path, capsys: pytest.CaptureF
 def test_many_and_merged(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.ds", DATASET)
     [one] = ds.convert_many([tmp_path / "a.ds"], tmp_path / "out", to="nc", compression="zlib", digits=3)
-    assert storage(Path(one.output), "x")["zlib"]
+    assert storage(Path(str(one.output)), "x")["zlib"]
     ds.merge_files("time", [tmp_path / "a.ds"] * 2, tmp_path / "b.nc", compression="zlib", chunks={"time": 3})
     assert storage(tmp_path / "b.nc", "x")["chunks"] == [3, 150, 200]
     assert np.array_equal(raw(tmp_path / "b.nc")["x"], np.concatenate([MASKED.filled(-9)] * 2))
@@ -515,7 +516,7 @@ def test_datasets_of_xarray(is_lazy: bool, tmp_path: Path, chunks_of: list[str])
 
 def test_a_journal_knows_the_options(tmp_path: Path) -> None:
     ds.write(tmp_path / "a.ds", DATASET)
-    how = {"compression": "zlib", "encoding": {"x": {"zlib": True, "chunksizes": (1, 150, 200)}}}
+    how: dict[str, Any] = {"compression": "zlib", "encoding": {"x": {"zlib": True, "chunksizes": (1, 150, 200)}}}
     for level, status in ((1, "converted"), (1, "skipped"), (2, "converted")):
         [one] = ds.convert_many([tmp_path / "a.ds"], tmp_path / "out", to="nc", resume=True, level=level, **how)
         assert one.status == status
