@@ -325,10 +325,11 @@ GOALS: tuple[Goal, ...] = (
         (_claim("within", BARE, {"classic of 1 GB, convert": 1.3}, "a copy of it"),),
     ),
     Goal(
-        "a compressed netCDF-4 file of 500 MB: read / one field of a hundred / convert",
+        "a compressed netCDF-4 file of 500 MB: read / one field of a hundred / convert / write",
         (
             _claim("faster", NETCDF, {"compressed, read": 2.8, "compressed, read one field of a hundred": 2}),
             _claim("faster", NETCDF, {"compressed, convert": 2}, "netCDF4 only reads it"),
+            _claim("faster", NETCDF, {"compressed, write": 6, "compressed, write, one processor": 4}),
             _claim("within", HIDEFIX, {"compressed, read": 1}),
         ),
     ),

@@ -74,7 +74,13 @@ def test_an_unknown_option(suffix: str, source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("dim:", "i", "a.nc"), 'a.nc: the format netcdf has no option "dim", expected one of calendar, time_units\n'),
+        (
+            ("dim:", "i", "a.nc"),
+            (
+                'a.nc: the format netcdf has no option "dim", expected one of bits, calendar, chunks, compression, '
+                "digits, encoding, level, shuffle, time_units\n"
+            ),
+        ),
         (("time_units:", "days since 2000-01-01", "a.ds"), 'a.ds: the format ds has no option "time_units"\n'),
     ],
 )

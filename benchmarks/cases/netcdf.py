@@ -1,12 +1,13 @@
-"""Large NetCDF files: a classic one converted, and a compressed one read, converted, and read in part."""
+"""Large NetCDF files: a classic one converted, a compressed one read, converted, and read in part, and one written."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import ds_format as ds
 
 from ..data import expect
 from ..peers import NetCDF, read_netcdf, read_netcdf_part
-from ..runner import Bench, Case, Group, need_room
+from ..runner import Bench, Case, Group, SkippedError, need_room
 from ..timing import Trial, Way, stopwatch
 from ..ways import BARE, COPY, H5NETCDF, HIDEFIX, NCCOPY, NETCDF, OURS, remove
 
@@ -27,6 +28,8 @@ FIELD = 47
 """Which is read alone."""
 WIDTH = 1000
 CLASSIC_CHUNK = 1 << 20
+MIN_WRITTEN = 10_000_000
+"""Bytes of a file from which on its size shows how well values are compressed."""
 
 
 def classic(bench: Bench, folder: Path) -> Trial:
@@ -98,10 +101,62 @@ def compressed(what: str, bench: Bench, folder: Path) -> Trial:
     return Trial(ways, size=size if what == "whole" else size // FIELDS, repetitions=(1, 5))
 
 
-def _write(path: str, lines: int) -> None:
-    """Write fields of a float32 variable as models do: smooth, with noise, to three digits; shuffled and deflated."""
+def written(divisor: int, is_alone: bool, bench: Bench, folder: Path) -> Trial:
+    """Write a compressed file of many fields at level 1, with one processor or all."""
+    lines = max(bench.sizes.compressed // divisor // (4 * FIELDS * WIDTH), 1)
+    if is_alone and not hasattr(os, "sched_setaffinity"):
+        raise SkippedError("the system cannot limit a process to one processor")
+    need_room(folder, 4 * FIELDS * lines * WIDTH)
+    target, theirs = str(folder / "ours.nc"), str(folder / "theirs.nc")
+    fields = np.stack([*_fields(lines)])
+    dataset = {"x": fields, ".": {"x": {".dims": ["time", "y", "x_"]}, ".": {".netcdf": {"unlimited": ["time"]}}}}
+
+    def limited(work: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            processors = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, {min(processors)})
+            try:
+                work()
+            finally:
+                os.sched_setaffinity(0, processors)
+
+        return run if is_alone else work
+
+    def by_library() -> None:
+        with NetCDF(theirs, "w") as file:
+            for name, n in (("time", None), ("y", lines), ("x_", WIDTH)):
+                file.createDimension(name, n)
+            variable = file.createVariable("x", "f4", ("time", "y", "x_"), zlib=True, complevel=1, shuffle=True)
+            variable.set_auto_maskandscale(False)
+            variable[:] = fields
+
+    def check() -> None:
+        by_library()
+        ds.write(target, dataset, compression="zlib", level=1)
+        expect(OURS, read_netcdf_part(target, "x", FIELD), fields[FIELD])
+        found, expected = os.path.getsize(target), os.path.getsize(theirs)
+        if expected >= MIN_WRITTEN and not 0.95 < found / expected < 1.05:
+            raise ValueError(f"found {found} bytes, expected {expected}, or 5 % more or less")
+
+    ours = limited(lambda: ds.write(target, dataset, compression="zlib", level=1))
+    ways = [
+        Way(OURS, stopwatch(ours, lambda: remove([target])), check),
+        Way(NETCDF, stopwatch(limited(by_library), lambda: remove([theirs])), lambda: None, "zlib, level 1"),
+    ]
+    return Trial(ways, size=fields.nbytes, repetitions=(1, 5))
+
+
+def _fields(lines: int) -> Iterator[NDArray[np.float32]]:
+    """Yield fields as models have them: smooth, with noise, to three digits."""
     random = np.random.default_rng(3)
     smooth = np.sin(np.linspace(0, 9, lines))[:, None] * np.cos(np.linspace(0, 9, WIDTH)) * 20 + 280
+    for i in range(FIELDS):
+        noise: NDArray[np.float64] = random.normal(0, 0.5, (lines, WIDTH))
+        yield np.round(smooth + i / 10 + noise, 3).astype(np.float32)
+
+
+def _write(path: str, lines: int) -> None:
+    """Write fields of a float32 variable; shuffled and deflated."""
     with NetCDF(path, "w") as file:
         for name, n in (("time", FIELDS), ("y", lines), ("x_", WIDTH)):
             file.createDimension(name, n)
@@ -109,9 +164,8 @@ def _write(path: str, lines: int) -> None:
         variable = file.createVariable(
             "x", "f4", ("time", "y", "x_"), zlib=True, complevel=4, shuffle=True, chunksizes=chunks
         )
-        for i in range(FIELDS):
-            noise: NDArray[np.float64] = random.normal(0, 0.5, (lines, WIDTH))
-            variable[i] = np.round(smooth + i / 10 + noise, 3)
+        for i, field in enumerate(_fields(lines)):
+            variable[i] = field
 
 
 def _others(path: str, index: Any) -> Iterator[Way]:
@@ -148,12 +202,15 @@ GROUP = Group(
     "Large NetCDF files",
     "A classic file of two float32 variables along an unlimited dimension, 1 GB, in which nothing is missing; and a "
     "netCDF-4 file of a float32 variable of 100 fields, 500 MB in memory, shuffled and deflated at level 4, each field "
-    "in two chunks.",
+    "in two chunks. The written files have such fields at level 1, along an unlimited dimension.",
     (
         Case("classic of 1 GB, convert", classic),
         Case("compressed, read", partial(compressed, "whole")),
         Case("compressed, read one field of a hundred", partial(compressed, "field")),
         Case("compressed, convert", partial(compressed, "convert")),
+        Case("compressed, write", partial(written, 1, False)),
+        Case("compressed, write, one processor", partial(written, 1, True)),
+        Case("compressed, write a tenth", partial(written, 10, False)),
     ),
     threads="ds_format may take as many threads as there are cores, hidefix, too",
 )

@@ -39,7 +39,10 @@ def write(
         CF conventions, as their `encoding` says; null becomes missing if there is a `_FillValue`. Dask arrays are
         written to ds files in parallel, by dask's scheduler, and to other formats block by block.
     encoding : dict, optional
-        For objects of xarray: name → encoding of the variable, instead of its own. For a DataTree a dict by group.
+        Name of a variable → how it is stored in a NetCDF file, with the keys of xarray: `{"x": {"zlib": True,
+        "complevel": 4, "chunksizes": (1, 100)}}`, and `digits` and `bits` as below. It has priority over options for
+        the whole file. For objects of xarray: the encoding of the variable, instead of its own, for any format. For a
+        DataTree a dict by group.
     unlimited_dims : str or iterable of str, optional
         For objects of xarray: dimensions that are unlimited in NetCDF and HDF5 files, instead of those in the
         `encoding`. For a DataTree a dict by group.
@@ -64,6 +67,18 @@ def write(
         checksum : bool
             Add checksums of the header and of each variable to a ds file. `ds_format.verify` and `ds_format.read` with
             `verify=True` compare them.
+        compression : str
+            For NetCDF files: `zlib`, `zstd`, `bzip2`, `szip`, `blosc_lz`, `blosc_lz4`, `blosc_lz4hc`, `blosc_zlib`,
+            `blosc_zstd`, or `none`. For HDF5 files: `gzip` or `lzf`.
+        level : int
+            Level of compression: for `zlib` 1 to 9, by default 4. Level 1 is the fastest, and almost as small.
+        shuffle : bool
+            False compresses without the filter "shuffle", which makes most files smaller. For NetCDF files.
+        chunks : dict
+            Name of a dimension → length of the chunks of a NetCDF file.
+        digits, bits : int
+            Round floats of a NetCDF file to so many significant decimal digits, or bits of their significands, so that
+            they compress better. Coordinates are not rounded.
 
     Returns
     -------
@@ -96,12 +111,12 @@ def write(
 
         asked = {"encoding": encoding, "unlimited_dims": unlimited_dims, "compute": compute, "mask": mask}
         return writing.write(filename, d, **asked, **options)
-    if encoding is not None or unlimited_dims is not None or not compute or mask:
-        given = {"encoding": encoding is not None, "unlimited_dims": unlimited_dims is not None}
-        name = next(name for name, is_given in {**given, "compute": not compute, "mask": mask}.items() if is_given)
+    if unlimited_dims is not None or not compute or mask:
+        given = {"unlimited_dims": unlimited_dims is not None, "compute": not compute, "mask": mask}
+        name = next(name for name, is_given in given.items() if is_given)
         message = f"the option `{name}` is one for objects of xarray, found an object of type {kind.__name__}"
         raise UnsupportedError(message, path=path_text(filename))
-    return files.write(filename, d, **options)
+    return files.write(filename, d, **({} if encoding is None else {"encoding": encoding}), **options)
 
 
 def is_xarray(d: Any) -> bool:

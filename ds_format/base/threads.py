@@ -7,10 +7,15 @@ consistent at any time, or be rebuilt.
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 MAX_THREADS = 4
 """More threads would not be faster: the bandwidth of memory is the limit."""
@@ -29,6 +34,30 @@ def each(work: Callable[[int, int], None], n: int, step: int, most: int = MAX_TH
     with importlib.import_module("concurrent.futures").ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work, first, last) for first, last in stretches]:
             done.result()
+
+
+def results(work: Callable[[T], R], items: Iterable[T], most: int = MAX_THREADS) -> Iterator[R]:
+    """Yield `work(item)` for all items, in their order.
+
+    At most `most` items are worked on at the same time, and at most twice as many results are in memory.
+    """
+    threads, rest = min(most, MAX_THREADS, os.cpu_count() or 1), iter(items)
+    first = [*itertools.islice(rest, 2)]
+    if threads < 2 or len(first) < 2:
+        yield from map(work, itertools.chain(first, rest))
+        return
+    with importlib.import_module("concurrent.futures").ThreadPoolExecutor(threads) as pool:
+        pending: deque[Any] = deque()
+        try:
+            for item in itertools.chain(first, rest):
+                pending.append(pool.submit(work, item))
+                if len(pending) == 2 * threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for each in pending:
+                each.cancel()
 
 
 _locks: weakref.WeakKeyDictionary[Any, tuple[str, Callable[[], Any]]] = weakref.WeakKeyDictionary()

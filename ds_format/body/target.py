@@ -156,6 +156,18 @@ class Target(Opened):
             The name.
         """
         os.close(self.create())
+        with self.lent_again() as written:
+            yield written
+
+    @contextlib.contextmanager
+    def lent_again(self) -> Iterator[str]:
+        """Lend the created file, which a library has closed, to the same or another one that opens it meanwhile.
+
+        Yields
+        ------
+        str
+            The name.
+        """
         with contextlib.nullcontext() if self._temporary is None else self._temporary.lent():
             yield self.written
 

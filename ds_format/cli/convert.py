@@ -19,7 +19,7 @@ from ..many.converting.running import CONVERTED, FAILED, PLANNED, SKIPPED, STATU
 from . import pst
 from .arguments import ArgumentError, Command, Option, Request, integer, names, word as text_kind
 from .progress import Lines
-from .select_ import DIM, KEY, SKIP_UNSUPPORTED, WRITTEN, Matching, matching
+from .select_ import DIM, KEY, SKIP_UNSUPPORTED, STORED, WRITTEN, Matching, matching
 
 _WORD = re.compile(r"([\w-]*)([:=]?)(.*)", re.DOTALL)
 FLAGS = ("dry-run", "fail-fast", "overwrite", "resume", "verify")
@@ -244,6 +244,7 @@ COMMANDS = {
             ),
             KEY,
             *WRITTEN,
+            *STORED,
             Option(
                 "report", "Write input, output, status, cause, seconds and bytes of each file as JSON.", "FILE", TEXT
             ),
@@ -259,6 +260,7 @@ COMMANDS = {
         examples=(
             ("One file:", "ds convert input.nc output.ds"),
             ("An archive, by two processes:", "ds convert 'archive/**/*.nc' out/ jobs: 2"),
+            ("Compress an archive:", "ds convert archive compressed/ to: nc compression: zlib level: 1"),
             ("Continue after an interruption:", "ds convert 'archive/**/*.nc' out/ jobs: 2 --resume"),
             (
                 "One variable of all files in a folder, at the first time:",

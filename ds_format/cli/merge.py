@@ -18,7 +18,7 @@ from ..model.merge_plan import size_along
 from ..views.subset import Subset, open_subset
 from . import lookup, pst
 from .arguments import ArgumentError, Command, Option, Request, boolean, names
-from .select_ import WRITTEN, reading, writing
+from .select_ import STORED, WRITTEN, reading, writing
 
 
 def run(request: Request) -> Iterable[Any]:
@@ -186,6 +186,7 @@ COMMANDS = {
                 boolean,
             ),
             *WRITTEN,
+            *STORED,
             Option(
                 "new",
                 "Stack variables without DIM along this new first dimension. Repeat DIM here to create it although an "

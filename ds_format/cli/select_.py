@@ -29,8 +29,11 @@ from .arguments import (
     boolean,
     choice,
     index,
+    integer,
     is_index,
     is_none,
+    pairs,
+    refused,
     text,
     word,
 )
@@ -48,6 +51,44 @@ LAYOUT = Option(
 CHECKSUM = Option("checksum", "Whether a ds file gets checksums, which `ds verify` compares.", "true | false", boolean)
 WRITTEN = (LAYOUT, CHECKSUM)
 """Options of commands that write datasets."""
+
+
+def _compression(name: str, value: Any) -> str:
+    """Return the name of a compression; `none` is one, too."""
+    if value is not None and not isinstance(value, str):
+        raise refused(name, "invalid type: expected a name", value)
+    return value or "none"
+
+
+_CHUNKS, _ENCODING = "{ DIM: LENGTH... }", "{ VAR: { KEY: VALUE... }... }"
+STORED = (
+    Option("bits", "As digits, but round to so many bits of the significand.", "N", integer(1)),
+    Option("chunks", "Lengths of chunks in a NetCDF file.", _CHUNKS, pairs(_CHUNKS, integer(1))),
+    Option(
+        "compression",
+        "Compress variables. NetCDF: zlib, zstd, bzip2, szip, blosc_lz4 and others, or none to decompress. HDF5: "
+        "gzip or lzf.",
+        "NAME",
+        _compression,
+    ),
+    Option(
+        "digits",
+        "Round floats of a NetCDF file to so many significant digits, so that they compress better. Coordinates are "
+        "not rounded.",
+        "N",
+        integer(1),
+    ),
+    Option(
+        "encoding",
+        "How variables of a NetCDF file are stored, with the keys of xarray (zlib, complevel, chunksizes) and digits "
+        "and bits. It has priority over the options for all variables.",
+        _ENCODING,
+        pairs(_ENCODING, pairs("{ KEY: VALUE... }", lambda _, value: value)),
+    ),
+    Option("level", "Level of compression, from fast to small: for zlib 1 to 9, by default 4.", "N", integer()),
+    Option("shuffle", "Whether bytes of values are shuffled before zlib; true by default.", "true | false", boolean),
+)
+"""Options of commands that write datasets of other files, about how NetCDF and HDF5 files store them."""
 
 SKIP_UNSUPPORTED = Option(
     "skip-unsupported", "Skip variables with unsupported types with a warning instead of failing."
@@ -88,7 +129,7 @@ def reading(request: Request, **fields: Any) -> Selection:
 
 
 def writing(request: Request, target: str) -> dict[str, Any]:
-    """Return the options of creating a file: of times and records, `version` (the layout of ds files), `checksum`.
+    """Return the options of creating a file: of times, records and storage, the layout of ds files, checksums.
 
     Raises
     ------
@@ -97,7 +138,7 @@ def writing(request: Request, target: str) -> dict[str, Any]:
     DriverError
         If no format has the suffix of the target, or the format does not support an option.
     """
-    every = (*TIMES, "times", "dim", "key")
+    every = (*TIMES, "times", "dim", "key", *(option.name for option in STORED))
     found: dict[str, Any] = {name: request.get(name) for name in every if name in request.options}
     if found:
         drivers.check_creation(drivers.find(target), target, found, every)
@@ -287,6 +328,7 @@ COMMANDS = {
             SKIP_UNSUPPORTED,
             DIM,
             *WRITTEN,
+            *STORED,
             KEY,
         ),
         examples=(
@@ -300,6 +342,7 @@ COMMANDS = {
             ),
             ("One JSON document for each time:", "ds dim: time select input.nc output.zds"),
             ("A table with an unknown suffix:", "ds select table.dat output.ds format: csv"),
+            ("A compressed file of 4 significant digits:", "ds select input.ds output.nc compression: zlib digits: 4"),
             ("Everything except variables of compound types:", "ds select --skip-unsupported input.nc output.ds"),
         ),
         run=run,

@@ -28,6 +28,7 @@ from ..base.optional import library
 from ..errors import DriverError, DsError, FormatError, UnsupportedError
 from ..kernels.common.checksums import adler32, fletcher32
 from ..kernels.hdf5.chunks import unshuffle
+from ..kernels.hdf5.encoding import shuffle
 
 Options = Mapping[str, Any]
 """The configuration of a filter, with the keys of numcodecs. It may come from a file, so filters check it."""
@@ -208,8 +209,14 @@ def _deflate(data: Any, level: int, options: Options) -> Any:
     return zlib.compress(data, level)
 
 
+ISAL_LEVELS = {1: 1, 2: 2, 3: 2}
+"""Level of zlib → level of ISA-L that compresses as well."""
+
+
 def _deflate_fast(data: Any, level: int, options: Options) -> Any:
-    """Encode to the zlib format, with libdeflate if it is installed. Levels other than 0 to 9 are passed to zlib."""
+    """Encode to the zlib format, with the fastest installed library that compresses as well as zlib at this level."""
+    if level in ISAL_LEVELS and (module := isal()) is not None:
+        return module.compress(data, ISAL_LEVELS[level])
     fast = libdeflate()
     return zlib.compress(data, level) if fast is None or not 0 <= level <= 9 else fast.zlib_compress(data, level)
 
@@ -332,11 +339,11 @@ def _decode_shuffle(data: Any, limit: int, options: Options, *, may_be_longer: b
     return values
 
 
-def _encode_shuffle(data: Any, level: int, options: Options) -> bytes:
-    size = int(options.get("elementsize", 4))
-    values: Any = np.frombuffer(data, np.uint8)
-    whole = len(values) // size * size
-    return bytes(values[:whole].reshape(-1, size).T.tobytes() + values[whole:].tobytes())
+def _encode_shuffle(data: Any, level: int, options: Options) -> Any:
+    source = np.frombuffer(data, np.uint8)
+    values = np.empty(len(source), np.uint8)
+    shuffle(source, values, int(options.get("elementsize", 4)))
+    return values
 
 
 CHECKSUM_SIZE = 4
@@ -388,18 +395,24 @@ DEFLATE = Filter("deflate", partial(_inflate, form=RAW, may_be_longer=True))
 
 # --- chunks of HDF5 ---
 
-ZLIB_NUMBER, SHUFFLE, FLETCHER32 = 1, 2, 3
+ZLIB_NUMBER, SHUFFLE, FLETCHER32, BZIP2, ZSTD = 1, 2, 3, 307, 32015
 
 HDF5 = {
     ZLIB_NUMBER: Filter("zlib", partial(_inflate, form=ZLIB, may_be_longer=True), _deflate_fast),
     SHUFFLE: Filter("shuffle", partial(_decode_shuffle, may_be_longer=True), _encode_shuffle),
     FLETCHER32: Filter("fletcher32", partial(_decode_fletcher32, may_be_swapped=True), _encode_fletcher32),
-    307: FILTERS["bz2"],
+    BZIP2: FILTERS["bz2"],
     32001: FILTERS["blosc"],
     32004: Filter("lz4 blocks", _decode_lz4_blocks, None, partial(numcodecs, "lz4")),
-    32015: FILTERS["zstd"],
+    ZSTD: FILTERS["zstd"],
 }
 """Number of a filter in HDF5, or in the registry of The HDF Group → filter."""
+
+LEVELLED = frozenset({ZLIB_NUMBER, BZIP2, ZSTD})
+"""Filters whose only client value is their level."""
+
+ENCODED = LEVELLED | {SHUFFLE, FLETCHER32}
+"""Filters that `encode` applies as the HDF5 library and its plugins do."""
 
 KEEP_SIZE = frozenset({SHUFFLE, FLETCHER32})
 """Filters that do not change the size, except for a checksum."""
@@ -414,6 +427,8 @@ class ChunkFilter(NamedTuple):
     number: int
     size: int = 0
     """Bytes of a value, for the filter "shuffle" only."""
+    level: int = 0
+    """Level of compression. Decoding ignores it."""
 
     def decode(self, data: Any, limit: int) -> memoryview:
         """Reverse this step; see `Filter.decode`."""
@@ -422,6 +437,11 @@ class ChunkFilter(NamedTuple):
             return filter_.decode(data, limit, {"elementsize": self.size} if self.size else NO_OPTIONS)
         except DsError as error:
             raise type(error)(f"filter {filter_.name}: {error.message}") from None
+
+    def encode(self, data: Any) -> Any:
+        """Do this step; see `Filter.encode`."""
+        options = {"elementsize": self.size} if self.size else NO_OPTIONS
+        return HDF5[self.number].encode(data, self.level, options)
 
 
 class Decoded(NamedTuple):
@@ -446,6 +466,36 @@ def find_filter(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
     if number not in HDF5 or (number == SHUFFLE and size <= 0) or not HDF5[number].is_available():
         return None
     return ChunkFilter(number, size)
+
+
+def find_encoder(number: int, values: tuple[int, ...]) -> ChunkFilter | None:
+    """Return a filter to encode chunks with; None if it is not supported, or its library is not installed.
+
+    Parameters
+    ----------
+    number : int
+    values : tuple of int
+        The client data of the filter in the file.
+    """
+    found = find_filter(number, values) if number in ENCODED else None
+    if found is None or number not in LEVELLED or not values:
+        return found
+    level = int(values[0])
+    return found._replace(level=level - (1 << 32) if level >> 31 else level)
+
+
+def encode(data: Any, filters: tuple[ChunkFilter, ...]) -> Any:
+    """Apply filters to the bytes of a chunk, and return what is stored.
+
+    Parameters
+    ----------
+    data : buffer
+    filters : tuple of ChunkFilter
+        In the order in which they are applied.
+    """
+    for each in filters:
+        data = each.encode(data)
+    return data
 
 
 def decode(data: Any, filters: tuple[ChunkFilter, ...], mask: int, size: int) -> Decoded:

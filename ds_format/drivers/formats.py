@@ -26,6 +26,8 @@ FILE = frozenset({"atomic", "durable"})
 """Options of a format whose data are one file: the way in which it is written."""
 TIMES = frozenset({"time_units", "calendar"})
 """Options of a format without a representation of times."""
+STORAGE = frozenset({"bits", "chunks", "compression", "digits", "encoding", "level", "shuffle"})
+"""Options of NetCDF files: the storage of variables."""
 TEXT_TIMES = frozenset({"times"})
 """Options of a format that other programs read without attributes: times may be text."""
 RECORDS = frozenset({"dim", "durable", "key"}) | TIMES | TEXT_TIMES
@@ -355,7 +357,7 @@ BUILT_IN = {
             recognises=_is_netcdf4,
             small=_small_netcdf,
             options=frozenset({"skip_unsupported"}),
-            creation=FILE | TIMES | {"format"},
+            creation=FILE | TIMES | STORAGE | {"format"},
             dates=True,
             masks=True,
             takes_body=True,

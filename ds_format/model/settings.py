@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .packing import RECORDS
 
 NETCDF, HDF5 = RECORDS
@@ -22,6 +24,18 @@ ALIKE = ("chunks", "shuffle", "fletcher32", "endian", "dimensions", "groups")
 """Settings with the same form in both properties."""
 COMPRESSIONS = {NETCDF: {"gzip": "zlib"}, HDF5: {"zlib": "gzip"}}
 """For each property: name of a compression in the other property → its own name."""
+
+FILTERS = ("zlib", "zstd", "bzip2", "blosc", "szip")
+COMPRESSING = frozenset({*FILTERS, "compression", "complevel", "compression_opts", "shuffle"})
+LAYOUT = frozenset({"chunksizes", "chunks", "contiguous"})
+ROUNDING = frozenset({"bits", "digits", "quantize_mode", "significant_digits"})
+STORING = frozenset({
+    *COMPRESSING,
+    *LAYOUT,
+    *ROUNDING,
+    *("blosc_shuffle", "endian", "fletcher32", "szip_coding", "szip_pixels_per_block"),
+})
+"""Keys of an encoding of xarray about storage, under the names of its engines, and `bits` and `digits`."""
 
 T = TypeVar("T")
 
@@ -87,3 +101,37 @@ def _with(entry: dict[str, Any], own: str, other: str, more: Mapping[str, Any]) 
         record["compression"] = compression
         record.update({name: given[name] for name in ("level",) if name in given})
     return {**entry, own: {**record, **more}}
+
+
+def filter_settings(encoding: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the settings of a property for the filters that an encoding of xarray asks for.
+
+    Parameters
+    ----------
+    encoding : dict
+        Of a variable.
+    name : str
+        `NETCDF` or `HDF5`.
+    """
+    compression = next((one for one in FILTERS if encoding.get(one)), None)
+    if isinstance(encoding.get("compression"), str):
+        compression = encoding["compression"]
+    if compression is None:
+        return {"shuffle": True} if encoding.get("shuffle") is True else {}
+    detail = encoding.get(compression)
+    level = encoding.get("complevel", encoding.get("compression_opts"))
+    level = int(level) if isinstance(level, (int, np.integer)) else 4  # the library's own
+    compression = COMPRESSIONS[name].get(compression, compression)
+    if compression in ("zlib", "gzip") and not level:
+        return {"shuffle": True} if encoding.get("shuffle") is True else {}
+    if compression == "blosc" and isinstance(detail, Mapping):
+        return {"compression": detail["compressor"], "shuffle": int(detail["shuffle"]), "level": level}
+    if compression.startswith("blosc"):
+        return {"compression": compression, "shuffle": int(encoding.get("blosc_shuffle", 1)), "level": level}
+    if compression == "szip":
+        coding, pixels = encoding.get("szip_coding", "nn"), encoding.get("szip_pixels_per_block", 8)
+        if isinstance(detail, Mapping):
+            coding, pixels = detail["coding"], detail["pixels_per_block"]
+        return {"compression": "szip", "szip": [str(coding), int(pixels)]}
+    shuffle = {"shuffle": True} if encoding.get("shuffle", compression in ("zlib", "gzip")) else {}
+    return {"compression": compression, **shuffle, "level": level}

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..base.dtypes import PACKED
 from ..model.packing import RECORDS, is_packed
-from ..model.settings import COMPRESSIONS, HDF5, NETCDF, names, setting
+from ..model.settings import COMPRESSING, HDF5, LAYOUT, NETCDF, STORING, filter_settings, names, setting
 from .coders import MARK, NO_DATA
 
 XARRAY_COMPRESSIONS = {"zlib": "zlib", "gzip": "zlib", "szip": "szip", "zstd": "zstd", "bzip2": "bzip2", "lzf": "lzf"}
@@ -94,14 +94,8 @@ def unlimited(entry: Mapping[str, Any], prefix: str) -> set[str]:
     return {name[len(prefix) :] for name in found if name.startswith(prefix) and "/" not in name[len(prefix) :]}
 
 
-FILTERS = ("zlib", "zstd", "bzip2", "blosc", "szip")
-COMPRESSING = frozenset({*FILTERS, "compression", "complevel", "compression_opts", "shuffle"})
-LAYOUT = frozenset({"chunksizes", "chunks", "contiguous"})
-POSSIBLE = frozenset({
-    *COMPRESSING,
-    *LAYOUT,
-    *("fletcher32", "endian", "char_dim_name", "dtype", "_FillValue", "missing_value", "_Encoding", "_Unsigned"),
-    *("blosc_shuffle", "szip_coding", "szip_pixels_per_block"),
+POSSIBLE = STORING | frozenset({
+    *("char_dim_name", "dtype", "_FillValue", "missing_value", "_Encoding", "_Unsigned"),
     *("source", "original_shape", "preferred_chunks", "unlimited_dims", MARK, NO_DATA, NETCDF, HDF5),
 })
 """Keys of the argument `encoding` that are not from the CF conventions."""
@@ -162,7 +156,7 @@ def _put_filters(record: dict[str, Any], encoding: Mapping[str, Any], name: str)
     if not COMPRESSING.isdisjoint(encoding):
         for setting in ("compression", "level", "shuffle", "szip"):
             record.pop(setting, None)
-        record.update(_compression(encoding, name))
+        record.update(filter_settings(encoding, name))
     if "fletcher32" in encoding:
         _put(record, "fletcher32", True if encoding["fletcher32"] else None)
     endian = encoding.get("endian")
@@ -170,31 +164,6 @@ def _put_filters(record: dict[str, Any], encoding: Mapping[str, Any], name: str)
         endian = {">": "big", "<": "little"}.get(encoding["dtype"].byteorder)
     if endian is not None:
         _put(record, "endian", "big" if endian == "big" else None)
-
-
-def _compression(encoding: Mapping[str, Any], name: str) -> dict[str, Any]:
-    compression = next((one for one in FILTERS if encoding.get(one)), None)
-    if isinstance(encoding.get("compression"), str):
-        compression = encoding["compression"]
-    if compression is None:
-        return {"shuffle": True} if encoding.get("shuffle") is True else {}
-    detail = encoding.get(compression)
-    level = encoding.get("complevel", encoding.get("compression_opts"))
-    level = int(level) if isinstance(level, (int, np.integer)) else 4  # the library's own
-    compression = COMPRESSIONS[name].get(compression, compression)
-    if compression in ("zlib", "gzip") and not level:
-        return {"shuffle": True} if encoding.get("shuffle") is True else {}
-    if compression == "blosc" and isinstance(detail, Mapping):
-        return {"compression": detail["compressor"], "shuffle": int(detail["shuffle"]), "level": level}
-    if compression.startswith("blosc"):
-        return {"compression": compression, "shuffle": int(encoding.get("blosc_shuffle", 1)), "level": level}
-    if compression == "szip":
-        coding, pixels = encoding.get("szip_coding", "nn"), encoding.get("szip_pixels_per_block", 8)
-        if isinstance(detail, Mapping):
-            coding, pixels = detail["coding"], detail["pixels_per_block"]
-        return {"compression": "szip", "szip": [str(coding), int(pixels)]}
-    shuffle = {"shuffle": True} if encoding.get("shuffle", compression in ("zlib", "gzip")) else {}
-    return {"compression": compression, **shuffle, "level": level}
 
 
 def _put_chunks(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from xarray.backends.api import DATAARRAY_NAME, DATAARRAY_VARIABLE
+from xarray.backends.common import NONE_VAR_NAME
 
 from .. import drivers
 from ..api import files
@@ -20,7 +21,7 @@ from ..dataset import META, Dataset
 from ..drivers.base import Metadata
 from ..errors import DsError, UnsupportedError
 from ..model.packing import RECORDS
-from ..model.settings import NETCDF
+from ..model.settings import NETCDF, ROUNDING, STORING
 from ..views.subset import Path
 from .encoding import encode
 
@@ -260,7 +261,7 @@ def _write(
     is_ds = format.name == "ds"
     # only in a ds file masks have to be known beforehand
     meta, arrays = encode_any(x, encoding, unlimited_dims, mask or not is_ds)
-    given = drivers.creation_options(format, path, options)
+    given = drivers.creation_options(format, path, {**options, "encoding": _stored(x, encoding, format)})
     is_lazy = any(map(_is_chunked, arrays.values()))
     if is_lazy and is_ds and given.pop("atomic", True):
         from . import parallel
@@ -275,6 +276,20 @@ def _write(
     from .parallel import delayed_call
 
     return delayed_call(job)
+
+
+def _stored(x: Objects, encoding: Mapping[Any, Any] | None, format: drivers.Format) -> dict[str, Any] | None:
+    """Return the part of an argument `encoding` that the format takes, by the names of variables in the file."""
+    named: Any = {"": encoding} if not isinstance(x, xr.DataTree) else dict(encoding or {})
+    keys = STORING if "encoding" in format.creation else ROUNDING
+    found: dict[str, Any] = {}
+    for group, variables in named.items():
+        prefix = f"{group.strip('/')}/" if group.strip("/") else ""
+        for name, own in (variables or {}).items():
+            given = {key: value for key, value in own.items() if key in keys}
+            if given:
+                found[f"{prefix}{NONE_VAR_NAME if name is None else name}"] = given
+    return found or None
 
 
 def _write_blocks(

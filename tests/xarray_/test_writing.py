@@ -221,13 +221,16 @@ class TestRefusals:
             ds.write(tmp_path / "a.xyz", dataset)
         assert os.listdir(tmp_path) == []
 
-    @pytest.mark.parametrize(
-        "option", [{"encoding": {}}, {"unlimited_dims": ["t"]}, {"compute": False}, {"mask": True}], ids=str
-    )
+    @pytest.mark.parametrize("option", [{"unlimited_dims": ["t"]}, {"compute": False}, {"mask": True}], ids=str)
     def test_options_of_xarray(self, tmp_path: Path, option: dict[str, Any]) -> None:
         [name] = option
         with pytest.raises(ds.UnsupportedError, match=f"a.ds: the option `{name}` is one for objects of xarray"):
             ds.write(tmp_path / "a.ds", {"x": [1]}, **option)
+
+    def test_an_encoding_of_a_dict(self, tmp_path: Path) -> None:
+        with pytest.raises(ds.DriverError, match='the format ds has no option "encoding"'):
+            ds.write(tmp_path / "a.ds", {"x": [1]}, encoding={})
+        assert os.listdir(tmp_path) == []
 
     def test_a_block_that_fails(self, tmp_path: Path) -> None:
         def fail(block: Any) -> Any:

@@ -152,17 +152,22 @@ class LibraryWriter(ABC, Generic[Plan]):
         for i, sentinel in enumerate(self.sentinels):
             self.clashes[i] += count_present(values, gone, sentinel)
 
-    def add(self, values: NDArray[Any]) -> None:
-        """Write (N, ...) values of the file after those already written."""
-        if self.written + len(values) > self.plan.total:
-            raise UnsupportedError(f"found more than {self.plan.total} values")
+    def add(self, values: NDArray[Any], guard: Guard) -> None:
+        """Write (N, ...) values of the file after those already written, with the library guarded."""
+        self.check_number(len(values))
         start = self.written
-        for slices in slab_runs(self.plan.shape or (), start, start + len(values)):
-            sizes = [s.stop - s.start for s in slices]
-            n = math.prod(sizes)
-            part = values[self.written - start : self.written - start + n]
-            self.put(slices, part.reshape([*sizes, *values.shape[1:]]))
-            self.written += n
+        with guard:
+            for slices in slab_runs(self.plan.shape or (), start, start + len(values)):
+                sizes = [s.stop - s.start for s in slices]
+                n = math.prod(sizes)
+                part = values[self.written - start : self.written - start + n]
+                self.put(slices, part.reshape([*sizes, *values.shape[1:]]))
+                self.written += n
+
+    def check_number(self, n: int) -> None:
+        """Raise an UnsupportedError if there is no place for `n` more values."""
+        if self.written + n > self.plan.total:
+            raise UnsupportedError(f"found more than {self.plan.total} values")
 
 
 Form = TypeVar("Form")
@@ -265,12 +270,12 @@ class LibrarySink(FileSink, Generic[Plan, Form]):
     def _put_all(self, plan: Plan, form: Form, blocks: Iterable[Any]) -> None:
         with Guard(UnsupportedError, self.path, plan.name):
             writer = self._writer(plan, form)
+        guard = Guard(DsError, self.path, plan.name)
         for block in blocks:
             with Guard(UnsupportedError, self.path, plan.name):
                 values = writer.values(block)
-            with Guard(DsError, self.path, plan.name):
-                writer.add(values)
-        with Guard(DsError, self.path, plan.name):
+            writer.add(values, guard)
+        with guard:
             told = writer.finish()
         for message in told:
             warn(self.category, message, self.path, plan.name)

@@ -11,7 +11,7 @@ classic files, and for writing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...base.optional import unavailable
@@ -88,12 +88,37 @@ def title(source: Source) -> str:
 
 
 def create(
-    path: Any, meta: Metadata, *, format: str | None = None, atomic: bool = True, durable: bool = False
+    path: Any,
+    meta: Metadata,
+    *,
+    format: str | None = None,
+    compression: str | None = None,
+    level: int | None = None,
+    shuffle: bool | int | None = None,
+    chunks: Mapping[str, int] | None = None,
+    digits: int | None = None,
+    bits: int | None = None,
+    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    atomic: bool = True,
+    durable: bool = False,
 ) -> NetCDFSink:
     """Create a file; see `sink.NetCDFSink`. The writer is imported here, so that reading does not load it."""
     with _needing_netcdf4():
         from .sink import NetCDFSink
-    return NetCDFSink(path, meta, format=format, atomic=atomic, durable=durable)
+    return NetCDFSink(
+        path,
+        meta,
+        format=format,
+        compression=compression,
+        level=level,
+        shuffle=shuffle,
+        chunks=chunks,
+        digits=digits,
+        bits=bits,
+        encoding=encoding,
+        atomic=atomic,
+        durable=durable,
+    )
 
 
 def read(

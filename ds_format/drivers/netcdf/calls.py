@@ -111,6 +111,12 @@ def create_file(path: str, format: str, target: str) -> Group:
         return netCDF4.Dataset(_library_path(path), "w", format=cast("Any", format), encoding=PATH_ENCODING)
 
 
+def append_to_file(path: str, target: str) -> Group:
+    """Open a file to define and write more variables; parameters as of `create_file`."""
+    with guard.Guard(DsError, target):
+        return netCDF4.Dataset(_library_path(path), "a", encoding=PATH_ENCODING)
+
+
 def close_file(file: Group) -> None:
     """Close a file, once: the library would close what it cannot close again when Python drops it, and crash."""
     try:

@@ -221,8 +221,25 @@ def _record_size(plan: VariablePlan, unlimited: set[str]) -> tuple[int, bool]:
     return max(item, 1) * math.prod(shape[1:] if is_record else shape), is_record
 
 
-def choose_format(file: NetCDFPlan, requested: str | None) -> tuple[str, tuple[str | None, str] | None]:
+COMPRESSED_FORMATS = {
+    "NETCDF3_CLASSIC": "NETCDF4_CLASSIC",
+    "NETCDF3_64BIT_OFFSET": "NETCDF4_CLASSIC",
+    "NETCDF3_64BIT_DATA": "NETCDF4",
+}
+"""Recorded format → the one that holds the same, and compresses it."""
+
+
+def choose_format(
+    file: NetCDFPlan, requested: str | None, *, is_compressed: bool = False
+) -> tuple[str, tuple[str | None, str] | None]:
     """Return the format to write, and why it is not the recorded one (None: it is).
+
+    Parameters
+    ----------
+    file : NetCDFPlan
+    requested : str, optional
+    is_compressed : bool
+        Whether variables have to be compressed, which classic formats cannot.
 
     Raises
     ------
@@ -233,10 +250,14 @@ def choose_format(file: NetCDFPlan, requested: str | None) -> tuple[str, tuple[s
         if requested not in CODES:
             raise UnsupportedError(f'found the format "{requested}", expected one of {", ".join(CODES)}')
         reason = misfit(file, requested)
+        if reason is None and is_compressed and requested in COMPRESSED_FORMATS:
+            reason = None, "compressed variables"
         if reason is not None:
             raise UnsupportedError(f"the format {requested} cannot hold {reason[1]}", variable=reason[0])
         return requested, None
     format = file.recorded_format or DEFAULT_FORMAT
+    if is_compressed:
+        format = COMPRESSED_FORMATS.get(format, format)
     reason = misfit(file, format)
     return (format, None) if reason is None else (DEFAULT_FORMAT, reason)
 
@@ -309,6 +330,11 @@ class Definer:
     def group(self, name: str) -> Group:
         """Return a group that exists."""
         return self.file[name] if name else self.file
+
+    def find(self, name: str) -> Variable:
+        """Return a variable that exists, ready to write raw values."""
+        group, base = split(name)
+        return _raw(self.group(group).variables[base])
 
     def attributes(
         self, values: dict[str, Any], strings: list[str], marker: dict[str, Any], variable: str | None, prefix: str = ""
@@ -472,9 +498,7 @@ class Definer:
             options = {**options, "fill_value": fill.value}
         group, name = split(plan.name)
         variable = self.group(group).createVariable(name, datatype, [self._dimension(dim) for dim in dims], **options)
-        variable.set_auto_maskandscale(False)
-        variable.set_auto_chartostring(False)
-        write_attributes(variable, encoded)
+        write_attributes(_raw(variable), encoded)
         return variable
 
     def _dimension(self, name: str) -> Any:
@@ -527,6 +551,12 @@ class Definer:
             warn("left out: its enum type, which does not match the type of its values", self.path, plan.name)
             return None
         return enum
+
+
+def _raw(variable: Variable) -> Variable:
+    variable.set_auto_maskandscale(False)
+    variable.set_auto_chartostring(False)
+    return variable
 
 
 def define_enum(definer: Definer, record: Any) -> Any:

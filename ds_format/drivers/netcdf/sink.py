@@ -1,107 +1,38 @@
-"""Writing: a NetCDF file as a Sink, by the netCDF4 library."""
+"""Writing: a NetCDF file as a Sink, by the netCDF4 library, and by h5py what is compressed here."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import contextlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import netCDF4
-import numpy as np
-from numpy.typing import NDArray
-
 from ...base.text import unescape
-from ...errors import UnsupportedError
+from ...body import path_text
+from ...errors import DsError, UnsupportedError
 from ...model import missing
+from ...model.rounding import Rounding
 from ...model.settings import HDF5, as_netcdf, setting
 from ..base import Metadata
 from ..library.catalog import split
-from ..library.guard import Guard
+from ..library.guard import ERRORS, LOCK, Guard
 from ..library.plan import Facts, VariablePlan, survey
-from ..library.sink import LibrarySink, LibraryWriter
+from ..library.sink import LibrarySink
+from . import direct
 from .attributes import write_attributes
-from .calls import Variable, close_file, create_file, drop, fit_cache, release_cache
+from .calls import append_to_file, close_file, create_file, drop
 from .definition import (
     DefinedVariable,
     Definer,
     NetCDFPlan,
-    characters,
     choose_format,
     define_enum,
     known_facts,
     plan_file,
     storable,
 )
-from .format import ENCODING_ATTRIBUTE, PROPERTY, NetCDFWarning, file_dtype, warn
-
-
-@contextmanager
-def any_enum_value(variable: Variable, values: NDArray[Any]) -> Iterator[None]:
-    """Let the library write enum values without a name, which files may hold."""
-    enum = variable.datatype
-    if not isinstance(enum, netCDF4.EnumType):
-        yield
-        return
-    members = enum.enum_dict
-    enum.enum_dict = {str(value): value for value in np.unique(values).tolist()}
-    try:
-        yield
-    finally:
-        enum.enum_dict = members
-
-
-class VariableWriter(LibraryWriter[VariablePlan]):
-    """Takes the blocks of one variable.
-
-    Parameters
-    ----------
-    defined : DefinedVariable
-    """
-
-    def __init__(self, defined: DefinedVariable):
-        dtype = file_dtype(defined.type) if defined.kind in ("number", "bool") else None
-        super().__init__(defined.plan, defined.type, dtype, defined.sentinels, defined.mark)
-        self.defined = defined
-        fit_cache(defined.variable)
-
-    def values(self, block: Any) -> NDArray[Any]:
-        """Return numbers, strings, or characters along a second dimension; see `LibraryWriter.values`."""
-        kind, length = self.defined.kind, self.defined.length
-        if kind == "string":
-            encoding = str(self.plan.attributes.get(ENCODING_ATTRIBUTE, "utf-8"))
-            return self.byte_strings(block, functools.partial(storable, encoding=encoding, inner_nul=False))
-        if kind == "char":
-            raw = self.byte_strings(block, storable)
-            return characters(raw, 1)[:, 0] if length is None else characters(raw, length)
-        values, gone = self.numbers(block)
-        self.count_clashes(values, gone)
-        if self.defined.is_own_fill and self.clashes[0]:
-            raise UnsupportedError(
-                f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was chosen to mark missing ones; "
-                f'name another in the attribute "{missing.FILL_ATTRIBUTE}"'
-            )
-        if gone is None:
-            return values
-        if not self.sentinels:
-            raise UnsupportedError('found missing values, expected none (property ".missing")')
-        return missing.filled(values, gone, self.sentinels)
-
-    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
-        """See `LibraryWriter.put`."""
-        variable, length = self.defined.variable, self.defined.length
-        if length is not None:
-            slices = (*slices, slice(0, length))
-        with any_enum_value(variable, values):
-            if not slices:
-                variable[...] = values[()]
-            elif length != 0:
-                variable[slices] = values
-
-    def finish(self) -> list[str]:
-        """Give back what writing took; see `LibraryWriter.finish`."""
-        release_cache(self.defined.variable)
-        return super().finish()
+from .format import PROPERTY, NetCDFWarning, file_dtype, is_available, warn
+from .options import StorageOptions, set_rounding
+from .writers import SlabWriter, VariableWriter
 
 
 class NetCDFSink(LibrarySink[VariablePlan, Facts]):
@@ -120,6 +51,8 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         `NETCDF4`, `NETCDF4_CLASSIC`, `NETCDF3_CLASSIC`, `NETCDF3_64BIT_OFFSET` or `NETCDF3_64BIT_DATA`. By default the
         format that the dataset was read from, else `NETCDF4`. If the former cannot hold the dataset, a `NetCDFWarning`
         is issued and `NETCDF4` is used.
+    compression, level, shuffle, chunks, digits, bits, encoding
+        As `options.StorageOptions`.
     atomic, durable : bool
         As `target.Target`.
 
@@ -127,8 +60,12 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
     ------
     OSError
         As `open` in mode `x` would; IsADirectoryError if the target is a folder.
+    DriverError
+        If options are wrong.
+    MissingError
+        If options name a variable or dimension that does not exist.
     UnsupportedError
-        If NetCDF, or the requested format, cannot hold the dataset.
+        If NetCDF, or the requested format, cannot hold the dataset, or a variable cannot be rounded as requested.
     """
 
     category = NetCDFWarning
@@ -140,22 +77,40 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         meta: Metadata,
         *,
         format: str | None = None,
+        compression: str | None = None,
+        level: int | None = None,
+        shuffle: bool | int | None = None,
+        chunks: Mapping[str, int] | None = None,
+        digits: int | None = None,
+        bits: int | None = None,
+        encoding: Mapping[str, Mapping[str, Any]] | None = None,
         atomic: bool = True,
         durable: bool = False,
     ):
         self._wanted = format
+        try:
+            self._storage = StorageOptions(compression, level, shuffle, chunks, digits, bits, encoding)
+        except DsError as error:
+            raise error.at(path=path_text(path))
         self._facts: dict[str, Facts | None] = {}
         self._defined: dict[str, DefinedVariable] = {}
+        self._roundings: dict[str, Rounding] = {}
+        self._is_direct = False
         super().__init__(path, meta, atomic=atomic, durable=durable)
 
     def __del__(self) -> None:
         file = getattr(self, "_file", None)
-        if file is not None:
+        if file is None:
+            return
+        if self._is_direct:
+            LOCK.later(lambda: _close_quietly(file))
+        else:
             drop(file)
 
     def _plan_file(self) -> NetCDFPlan:
         plan = plan_file(as_netcdf(self.meta))
-        self._format, reason = choose_format(plan, self._wanted)
+        self._storage.apply(plan, self.meta)
+        self._format, reason = choose_format(plan, self._wanted, is_compressed=bool(self._storage.compressions))
         if reason is not None:
             variable, what = reason
             recorded = plan.recorded_format
@@ -170,10 +125,16 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         return create_file(written, self._format, self.path)
 
     def _close_file(self, file: Any) -> None:
-        close_file(file)
+        if self._is_direct:
+            file.close()
+        else:
+            close_file(file)
 
     def _define_file(self) -> None:
         plan, file = self._plan, self._file
+        for compression in sorted(self._storage.compressions):
+            if not is_available(file, compression):
+                raise UnsupportedError(f"compression {compression} is not available in this netCDF library")
         taken = {name for each in plan.variables.values() for name in (each.name, *each.dims)}
         self._definer = definer = Definer(file, self.path, self._format, taken)
         if self._format.startswith("NETCDF3"):
@@ -196,7 +157,15 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
             facts = self._facts[variable.name] = known_facts(variable, self._format)
             if facts is not None:
                 with Guard(UnsupportedError, self.path, variable.name):
-                    self._defined[variable.name] = definer.define(variable, facts)
+                    self._defined[variable.name] = self._define(variable, facts)
+        self._may_be_direct = self._format.startswith("NETCDF4") and direct.is_worth([*plan.variables.values()])
+
+    def _define(self, plan: VariablePlan, facts: Facts) -> DefinedVariable:
+        rounding = self._storage.rounding(plan, facts.type)
+        if rounding is not None:
+            self._roundings[plan.name] = rounding
+            set_rounding(plan, rounding)
+        return self._definer.define(plan, facts)
 
     def _known(self, plan: VariablePlan) -> Facts | None:
         return self._facts[plan.name]
@@ -205,4 +174,38 @@ class NetCDFSink(LibrarySink[VariablePlan, Facts]):
         return survey(blocks, plan.type, lambda name: missing.candidates(file_dtype(name)), storable)
 
     def _writer(self, plan: VariablePlan, form: Facts) -> VariableWriter:
-        return VariableWriter(self._defined.get(plan.name) or self._definer.define(plan, form))
+        defined = self._defined.pop(plan.name, None)
+        if defined is None:
+            self._give_to_library()
+            defined = self._define(plan, form)
+        rounding = self._roundings.get(plan.name)
+        if self._is_direct or (self._may_be_direct and direct.gains(plan)):
+            self._give_to_h5py()
+            writer = direct.writer_of(self._file, defined, rounding)
+            if writer is not None:
+                return writer
+        self._give_to_library()
+        defined.variable = self._definer.find(plan.name)
+        return SlabWriter(defined, rounding)
+
+    def _give_to_h5py(self) -> None:
+        """Let h5py have the file, which the library closes."""
+        if not self._is_direct:
+            self._end()
+            with self._target.lent_again() as written:
+                self._file = direct.open_file(written)
+            self._is_direct = True
+
+    def _give_to_library(self) -> None:
+        """Let the library have the file, which h5py closes."""
+        if self._is_direct:
+            self._end()
+            self._is_direct = False
+            with self._target.lent_again() as written:
+                self._file = append_to_file(written, self.path)
+            self._definer.file = self._file
+
+
+def _close_quietly(file: Any) -> None:
+    with contextlib.suppress(*ERRORS):
+        file.close()

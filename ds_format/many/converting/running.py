@@ -16,9 +16,10 @@ from ...base.error_text import describe
 from ...base.progress import Progress
 from ...body import path_text
 from ...body.target import resolve
-from ...errors import UnsupportedError
+from ...errors import DriverError, UnsupportedError
 from ...kernels.files import files
 from ...model.selection import Selection, Selector
+from ...model.settings import ROUNDING
 from ...views.subset import Path
 from .inputs import (
     InputFile,
@@ -236,6 +237,7 @@ def run(words: Sequence[str], outdir: str, suffix: str, part: FilePart, options:
     """Convert many files to a folder; parameters and errors as for `convert_many`."""
     options.check()
     check_options(suffix, part.options)
+    check_verify(options, part.options)
     check_folder(outdir)
     selected = find_inputs(words, outdir)
     inputs = _without_outputs(selected.inputs, outdir)
@@ -257,8 +259,23 @@ def run_one(path: str, output: str, part: FilePart, options: RunOptions) -> list
     """Convert one file; parameters and errors as for `convert_many`. There is no journal to resume from."""
     options.check()
     check_options(output, part.options)
+    check_verify(options, part.options)
     check_outside([path], SingleOutput.folder_of(output))
     return ConversionRun(planned_one(path, output), None, os.path.splitext(output)[1], part, options).run()
+
+
+def check_verify(options: RunOptions, written: Mapping[str, Any]) -> None:
+    """Check that outputs have the values of their inputs, if they are compared.
+
+    Raises
+    ------
+    DriverError
+        If an option rounds them.
+    """
+    everywhere = [written, *(written.get("encoding") or {}).values()]
+    found = sorted(name for name in ROUNDING for given in everywhere if given.get(name) is not None)
+    if options.verify and found:
+        raise DriverError(f"verify: is not possible with {found[0]}, which changes values")
 
 
 def check_options(output: str, options: Iterable[str]) -> None:

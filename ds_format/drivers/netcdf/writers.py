@@ -1,0 +1,99 @@
+"""Writers of one variable: blocks → values of the file, which the netCDF4 library writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import netCDF4
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UnsupportedError
+from ...model import missing
+from ...model.rounding import Rounding
+from ..library.plan import VariablePlan
+from ..library.sink import LibraryWriter
+from .calls import Variable, fit_cache, release_cache
+from .definition import DefinedVariable, characters, storable
+from .format import ENCODING_ATTRIBUTE, file_dtype
+
+
+@contextmanager
+def any_enum_value(variable: Variable, values: NDArray[Any]) -> Iterator[None]:
+    """Let the library write enum values without a name, which files may hold."""
+    enum = variable.datatype
+    if not isinstance(enum, netCDF4.EnumType):
+        yield
+        return
+    members = enum.enum_dict
+    enum.enum_dict = {str(value): value for value in np.unique(values).tolist()}
+    try:
+        yield
+    finally:
+        enum.enum_dict = members
+
+
+class VariableWriter(LibraryWriter[VariablePlan]):
+    """Takes the blocks of one variable.
+
+    Parameters
+    ----------
+    defined : DefinedVariable
+    rounding : Rounding, optional
+        How floats are rounded.
+    """
+
+    def __init__(self, defined: DefinedVariable, rounding: Rounding | None):
+        dtype = file_dtype(defined.type) if defined.kind in ("number", "bool") else None
+        super().__init__(defined.plan, defined.type, dtype, defined.sentinels, defined.mark)
+        self.defined = defined
+        self.rounding = rounding
+
+    def values(self, block: Any) -> NDArray[Any]:
+        """Return numbers, strings, or characters along a second dimension; see `LibraryWriter.values`."""
+        kind, length = self.defined.kind, self.defined.length
+        if kind == "string":
+            encoding = str(self.plan.attributes.get(ENCODING_ATTRIBUTE, "utf-8"))
+            return self.byte_strings(block, functools.partial(storable, encoding=encoding, inner_nul=False))
+        if kind == "char":
+            raw = self.byte_strings(block, storable)
+            return characters(raw, 1)[:, 0] if length is None else characters(raw, length)
+        values, gone = self.numbers(block)
+        self.count_clashes(values, gone)
+        if self.defined.is_own_fill and self.clashes[0]:
+            raise UnsupportedError(
+                f"{self.clashes[0]} present values equal {self.sentinels[0]}, which was chosen to mark missing ones; "
+                f'name another in the attribute "{missing.FILL_ATTRIBUTE}"'
+            )
+        if gone is not None:
+            if not self.sentinels:
+                raise UnsupportedError('found missing values, expected none (property ".missing")')
+            values = missing.filled(values, gone, self.sentinels)
+        return values if self.rounding is None else self.rounding.apply(values, self.sentinels)
+
+
+class SlabWriter(VariableWriter):
+    """Writes slabs by the library."""
+
+    def __init__(self, defined: DefinedVariable, rounding: Rounding | None):
+        super().__init__(defined, rounding)
+        fit_cache(defined.variable)
+
+    def put(self, slices: tuple[slice, ...], values: NDArray[Any]) -> None:
+        """See `LibraryWriter.put`."""
+        variable, length = self.defined.variable, self.defined.length
+        if length is not None:
+            slices = (*slices, slice(0, length))
+        with any_enum_value(variable, values):
+            if not slices:
+                variable[...] = values[()]
+            elif length != 0:
+                variable[slices] = values
+
+    def finish(self) -> list[str]:
+        """Give back what writing took; see `LibraryWriter.finish`."""
+        release_cache(self.defined.variable)
+        return super().finish()
