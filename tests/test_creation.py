@@ -60,9 +60,9 @@ def test_an_unknown_option(suffix: str, source: Path, tmp_path: Path) -> None:
     known = ", ".join(sorted(drivers.FORMATS[format].creation))
     told = f'{path}: the format {format} has no option "durabel", expected one of {known}: did you mean durable?'
     for write in (
-        lambda: ds.write(path, DATASET, durabel=True),
-        lambda: ds.convert(source, path, durabel=True),
-        lambda: ds.merge_files("i", [source], path, durabel=True),
+        lambda: ds.write(path, DATASET, durabel=True),  # type: ignore[call-arg]
+        lambda: ds.convert(source, path, durabel=True),  # type: ignore[call-arg]
+        lambda: ds.merge_files("i", [source], path, durabel=True),  # type: ignore[call-arg]
         lambda: create_sink(path, META, durabel=True),
     ):
         with pytest.raises(DriverError) as caught:
@@ -99,7 +99,7 @@ def test_the_command_line_tells_of_the_options_that_it_has(
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_an_option_that_is_none_is_not_given(suffix: str, tmp_path: Path) -> None:
-    ds.write(tmp_path / f"a{suffix}", DATASET, durable=None, what=None)
+    ds.write(tmp_path / f"a{suffix}", DATASET, durable=None, what=None)  # type: ignore[arg-type, call-arg]
     assert ds.read(tmp_path / f"a{suffix}")["x"].tolist() == [0, 1, 2]
 
 

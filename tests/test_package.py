@@ -158,7 +158,7 @@ def test_importing_costs_nothing() -> None:
 
 def test_the_description_stands_alone() -> None:
     """An index of packages shows README.md without the files that its relative links lead to."""
-    text = str(importlib.metadata.metadata("ds-format-cython").get_payload() or "")
+    text = str(importlib.metadata.metadata("ds-format-cython").json["description"])
     assert text.startswith("# ds_format"), "the package was installed without its description"
     assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []
     assert "](https://zarr.dev/)" in text and "docs/_static" not in text

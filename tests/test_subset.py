@@ -200,7 +200,7 @@ def test_any_part_of_a_part(data: st.DataObject) -> None:
 def test_one_value_is_a_scalar(suffix: str, tmp_path: Path) -> None:
     data = {"text": ["ab", None], "n": [1, None], "m": [1, 2]}
     path = tmp_path / f"a{suffix}"
-    options = {"version": "2.0.1"} if "2.0.1" in suffix else {}
+    options: dict[str, Any] = {"version": "2.0.1"} if "2.0.1" in suffix else {}
     ds.write(path, data | {".": {name: {".dims": ["i"]} for name in data}}, **options)
     with ds.open(path) as file:
         first = {name: file[name][0] for name in data}

@@ -11,7 +11,7 @@ from typing import get_type_hints
 import pytest
 
 from ds_format import drivers
-from ds_format.api.options import WriteOptions
+from ds_format.api.options import ConvertOptions, WriteOptions
 
 RIGHT = """
 import ds_format as ds
@@ -20,6 +20,7 @@ d = {"x": [1, 2]}
 ds.write("x.ds", d, checksum=True, atomic=False)
 ds.write("x.nc", d, durable=True, time_units="days since 2000-01-01", calendar="standard")
 ds.convert("x.nc", "x.h5", compression="gzip", level=1)
+ds.write("x.nc", d, compression="zlib", digits=4, encoding={"x": {"zlib": False}})
 ds.convert_many("*.nc", "out", checksum=True)
 ds.merge_files("time", ["a.ds"], "b.ds", version="2.0.1")
 names: list[str] = ds.dims(d, "x")
@@ -41,7 +42,8 @@ WRONG = {
 
 def test_the_options_are_those_of_the_formats() -> None:
     every = frozenset().union(*(known.creation for known in drivers.FORMATS.values()))
-    assert get_type_hints(WriteOptions).keys() == every
+    assert get_type_hints(ConvertOptions).keys() == every
+    assert get_type_hints(WriteOptions).keys() == every - {"encoding"} | {"mode"}
 
 
 @pytest.mark.slow

@@ -146,7 +146,8 @@ def test_what_this_package_writes_is_in_order(tmp_path: Path) -> None:
         "zero": np.zeros((0, 3)),
         ".": {".": {"title": "x"}},
     }
-    for name, options in {"a.ds": {}, "b.ds": {"version": "2.0.1"}, "c.nc": {}}.items():
+    kinds: dict[str, Any] = {"a.ds": {}, "b.ds": {"version": "2.0.1"}, "c.nc": {}}
+    for name, options in kinds.items():
         path = tmp_path / name
         wanted = {key: data for key, data in dataset.items() if data is not None or name == "a.ds"}
         ds.write(path, wanted, **options)

@@ -15,7 +15,7 @@ from ..views.subset import Path, Subset, item_size, memory_size, open_subset
 from .creation import created
 
 if TYPE_CHECKING:
-    from .options import WriteOptions
+    from .options import ConvertOptions
 
 SMALL_SIZE = 1 << 20
 """Bytes of all values in memory, up to which formats that can do so write a file in one step."""
@@ -33,7 +33,7 @@ def convert(
     jd: bool = False,
     skip_unsupported: bool = False,
     progress: Progress | None = None,
-    **options: Unpack[WriteOptions],
+    **options: Unpack[ConvertOptions],
 ) -> None:
     """Convert a file to another format, or a part of it. The shell's command for this is `ds select`.
 

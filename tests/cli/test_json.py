@@ -111,7 +111,7 @@ def path(request: pytest.FixtureRequest, folder: Path, dataset: dict[str, Any]) 
     """A file of each format with all kinds of data."""
     if request.param == "h5":
         pytest.importorskip("h5py")
-    options = {"dim": "i"} if request.param in ("msgpack", "zds") else {}
+    options: dict[str, Any] = {"dim": "i"} if request.param in ("msgpack", "zds") else {}
     ds_format.write(f"data.{request.param}", dataset, **options)
     return f"data.{request.param}"
 

@@ -74,7 +74,7 @@ def test_only_time_variables_change(suffix: str, tmp_path: Path) -> None:
         (np.array(["2000-01-01"], object), {"time_units": "days since 2000-01-01"}),
     ],
 )
-def test_what_is_no_time(suffix: str, times: Any, options: dict[str, str], tmp_path: Path) -> None:
+def test_what_is_no_time(suffix: str, times: Any, options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=rf'a\.{suffix}: variable "t": '):
         ds.write(tmp_path / f"a.{suffix}", dataset(times), **options)
     assert list(tmp_path.iterdir()) == []

@@ -320,7 +320,8 @@ def test_a_scalar_that_the_first_file_lacks(tmp_path: Path, suffix: str) -> None
         dataset = {"x": np.array([1.0, 2.0]), ".": {"x": {".dims": ["t"]}}}
         if n is not None:
             dataset |= {"n": np.int32(n), ".": {"x": {".dims": ["t"]}, "n": {".dims": []}}}
-        ds.write(tmp_path / f"{i}.{suffix}", dataset, **({"format": "NETCDF3_CLASSIC"} if suffix == "nc" else {}))
+        options: dict[str, Any] = {"format": "NETCDF3_CLASSIC"} if suffix == "nc" else {}
+        ds.write(tmp_path / f"{i}.{suffix}", dataset, **options)
     for order in ((0, 1, 1), (0, 0, 1), (0, 1, 1, 1, 0, 1), (1, 0, 1)):
         paths = [tmp_path / f"{i}.{suffix}" for i in order]
         every: tuple[dict[str, Any], ...] = ({}, {"load": True}, {"chunks": {}})

@@ -47,7 +47,7 @@ from .workspace import (
 )
 
 if TYPE_CHECKING:
-    from ...api.options import WriteOptions
+    from ...api.options import ConvertOptions
 
 CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED = "converted", "skipped", "failed", "cancelled", "planned"
 STATUSES = (CONVERTED, SKIPPED, FAILED, CANCELLED, PLANNED)
@@ -143,7 +143,7 @@ def convert_many(
     report: Path | None = None,
     progress: Progress | None = None,
     each: Each | None = None,
-    **options: Unpack[WriteOptions],
+    **options: Unpack[ConvertOptions],
 ) -> list[Conversion]:
     """Convert many files to another format, each to another file.
 

@@ -180,7 +180,7 @@ def test_ids(tmp_path: Path) -> None:
         ({"key": "raw"}, 'variable "raw": the key .* is not UTF-8'),
     ],
 )
-def test_refusals(options: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     meta = {**TABLE["."], "same": {".dims": ["t"]}}
     with pytest.raises(ds.UnsupportedError, match=f"a.zds: {message}"):
         ds.write(tmp_path / "a.zds", {**TABLE, "same": [1, 1, 1], ".": meta}, **options)

@@ -142,7 +142,7 @@ def test_nothing_to_make_samples_of(data: dict[str, Any], tmp_path: Path) -> Non
         ({"key": "same"}, 'variable "same": sample 1: found the key .1. for the second time'),
     ],
 )
-def test_refusals(options: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_refusals(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     meta = {**TABLE["."], "same": {".dims": ["t"]}}
     with pytest.raises(ds.UnsupportedError, match=f"a.msgpack: {message}"):
         ds.write(tmp_path / "a.msgpack", {**TABLE, "same": [1, 1, 1], ".": meta}, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def make(folder: Path) -> Make:
     def write(*names: str) -> list[str]:
         for i, name in enumerate(names):
             Path(name).parent.mkdir(parents=True, exist_ok=True)
-            options = {"format": "NETCDF3_CLASSIC"} if name.endswith(".nc") else {}
+            options: dict[str, Any] = {"format": "NETCDF3_CLASSIC"} if name.endswith(".nc") else {}
             ds_format.write(name, dataset(i), **options)
         return list(names)
 

@@ -218,7 +218,7 @@ def test_what_is_made_of_outputs(make: Make) -> None:
     assert [(one.input, one.output) for one in convert_many("in", "in", to="csv")] == [("in/a.ds", "in/a.csv")]
 
 
-KINDS = {
+KINDS: dict[str, tuple[str, Any]] = {
     "classic": ("nc", {"format": "NETCDF3_CLASSIC"}),
     "netcdf4": ("nc", {"format": "NETCDF4"}),
     "hdf5": ("h5", {}),

@@ -85,7 +85,7 @@ def test_parts_and_options(make: Make) -> None:
         ds_format.convert(f"in/{name}.nc", "expected.ds", ["x"], {"t": [0, 2]}, version="2.0.1")
         assert Path(f"out/{name}.ds").read_bytes() == Path("expected.ds").read_bytes()
     with pytest.raises(DriverError, match=r'the format ds has no option "versoin".*: did you mean version'):
-        convert_many("in", "other", versoin="2.0.1")
+        convert_many("in", "other", versoin="2.0.1")  # type: ignore[call-arg]
     assert not os.path.exists("other")
 
 
@@ -350,7 +350,7 @@ def test_wrong_jobs(jobs: Any, make: Make) -> None:
 def test_an_option_that_cannot_travel_is_told(make: Make) -> None:
     make("a.ds", "b.ds")
     with pytest.raises(DsError, match=r"an option cannot be sent to another process"):
-        convert_many(["a.ds", "b.ds"], "out", to="csv", time_units=lambda: 0, jobs=2)
+        convert_many(["a.ds", "b.ds"], "out", to="csv", time_units=lambda: 0, jobs=2)  # type: ignore[arg-type]
     assert names("out") == []
 
 
