@@ -6,7 +6,7 @@ from libc.stdint cimport uint8_t, uint32_t
 cdef extern from *:
     """
     #define DS_ADLER_PIECE 5536  /* bytes, whole vectors: the sums of as many stay within 32 bits */
-    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
+    #if defined(__x86_64__) && defined(__GNUC__) && !defined(DS_FORMAT_PLAIN)
     #include <immintrin.h>
     /* Sums n bytes, n a multiple of 32: each once, and each as often as bytes are left when it comes. */
     __attribute__((target("avx2")))
