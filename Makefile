@@ -6,6 +6,7 @@ test:         ; $(PYTHON) -m pytest
 test-slow:    ; HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -m "slow or hypothesis"
 lint:         ; ruff check . && ruff format --check . && cython-lint ds_format && lint-imports && mypy && stubtest ds_format.kernels --mypy-config-file pyproject.toml
 format:       ; ruff check --fix . && ruff format .
+man:          ; $(PYTHON) -m ds_format.cli.help man
 docs:         ; $(PYTHON) -m sphinx -W -n --keep-going docs docs/_build
 bench:        ; $(PYTHON) -m benchmarks $(if $(OLD),--old '$(OLD)') $(ARGS)
 wheel:        ; $(PYTHON) -m pip wheel --no-deps -w wheels .
@@ -14,4 +15,4 @@ instructions: ; $(PYTHON) -m benchmarks.instructions $(ARGS)
 bench-smoke:  ; $(PYTHON) -m benchmarks --smoke
 clean:        ; rm -rf build dist docs/_build docs/_screenshots docs/gallery docs/jupyter_execute docs/python/generated *.egg-info `find ds_format -name "*.c" -o -name "*.so"`
 
-.PHONY: build test test-slow lint format docs bench wheel bench-smoke house instructions clean
+.PHONY: build test test-slow lint format man docs bench wheel bench-smoke house instructions clean

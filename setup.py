@@ -1,10 +1,9 @@
-"""The compiled kernels and the manual pages; all else about the package is in pyproject.toml."""
+"""The compiled kernels. Everything else about the package is in pyproject.toml."""
 
 import os
-import platform
 import re
-import subprocess
-import sys
+import shlex
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -16,25 +15,20 @@ CHECKED = os.environ.get("DS_FORMAT_CHECKED") == "1"  # for the tests: bounds ch
 POSIX = os.name == "posix"
 # Elsewhere `portable` does their work, or nobody.
 POSIX_ONLY = {"batch", "document_fetch", "files", "ranges", "slabs"}
-X86_64_V2 = sys.platform == "linux" and platform.machine() == "x86_64"  # NumPy asks for no less
+# Of the platform that is compiled for, which is another one when cross-compiling. Newer NumPys require this processor.
+MARCH = os.environ.get("DS_FORMAT_MARCH", "x86-64-v2" if sysconfig.get_platform() == "linux-x86_64" else "")
+# The oldest NumPy that a kernel can be imported with. It is compiled with the headers of a newer one.
+NUMPY = {"numpy_strings": "NPY_2_0_API_VERSION"}
+OLDEST_NUMPY = "NPY_1_25_API_VERSION"  # that of NumPy 1.26, too
 
 
 class Build(build_ext):
-    """Builds the kernels, then the manual pages, which the new package makes from its table of commands."""
+    """Builds several kernels at a time."""
 
     def finalize_options(self) -> None:
-        """Build several kernels at a time, also where pip asks, which does not pass on options of commands."""
+        """Set the number of processes, which pip has no option for."""
         super().finalize_options()
         self.parallel = self.parallel or True
-
-    def run(self) -> None:
-        """Build."""
-        super().run()
-        pages = Path(self.build_temp, "man1")
-        paths = os.pathsep.join(["." if self.inplace else self.build_lib, *filter(None, sys.path)])
-        command = [sys.executable, "-B", "-P", "-m", "ds_format.cli.help", pages]
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=True)
-        self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.glob("*.1"))))]
 
 
 def standalone(text: str) -> str:
@@ -48,14 +42,19 @@ def standalone(text: str) -> str:
 
 kernels = [path for path in sorted(Path("ds_format/kernels").rglob("*.pyx")) if POSIX or path.stem not in POSIX_ONLY]
 shared = Path("ds_format/kernels/_cython.c")  # what Cython would repeat in each kernel: it is generated here, once
+flags = (["-O3", "-g0"] if POSIX else []) + ([f"-march={MARCH}"] if MARCH else [])
+flags += shlex.split(os.environ.get("CFLAGS", ""))  # setuptools passes these before ours, and the last one counts
 extensions = [
     Extension(
         ".".join(path.with_suffix("").parts),
         [path.as_posix()],
         include_dirs=[np.get_include()],
-        define_macros=[(f"NPY_{which}", "NPY_2_0_API_VERSION") for which in ("NO_DEPRECATED_API", "TARGET_VERSION")]
-        + [("DS_FORMAT_PLAIN", None)] * CHECKED,
-        extra_compile_args=(["-O3", "-g0"] if POSIX else []) + (["-march=x86-64-v2"] if X86_64_V2 else []),
+        define_macros=[
+            ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+            ("NPY_TARGET_VERSION", NUMPY.get(path.stem, OLDEST_NUMPY)),
+            *[("DS_FORMAT_PLAIN", None)] * CHECKED,
+        ],
+        extra_compile_args=flags,
     )
     for path in [*kernels, shared]
 ]

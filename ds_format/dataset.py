@@ -259,10 +259,9 @@ def _numbers(values: list[Any], kinds: set[type]) -> NDArray[Any]:
     if kinds <= {bool} or not any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
         array = np.array(values)
         if kinds <= {int} and array.dtype.kind not in "iu":
-            try:
-                array = np.array(values, np.uint64)
-            except OverflowError:
-                raise UnsupportedError("integers that neither int64 nor uint64 can hold") from None
+            if min(values) < 0 or max(values) >= 1 << 64:
+                raise UnsupportedError("integers that neither int64 nor uint64 can hold")
+            array = np.array(values, np.uint64)
         if array.dtype.kind in "biuf" and not _loses(values, array):
             return array
     names = ", ".join(sorted(kind.__name__ for kind in kinds))

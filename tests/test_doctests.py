@@ -15,6 +15,8 @@ import pytest
 import ds_format
 from ds_format import ops
 
+from .numpy_versions import needs_numpy_2
+
 FINDER = doctest.DocTestFinder()
 NEEDS = {
     "ds_format.zds.arrow_columns": ["pyarrow"],
@@ -41,6 +43,7 @@ def load(name: str) -> ModuleType:
         pytest.skip(f"needs {error.name}")
 
 
+@needs_numpy_2  # which prints the types of scalars
 @pytest.mark.parametrize("name", modules())
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

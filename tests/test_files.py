@@ -20,6 +20,7 @@ from ds_format.base import modes
 from ds_format.errors import MissingError, UnsupportedError
 from ds_format.views.subset import Subset
 
+from .numpy_versions import needs_numpy_2
 from .same import same_data
 
 SUFFIXES = ("ds", "nc", "json", "csv", "bpk", "msgpack", "zds", "h5")
@@ -148,6 +149,7 @@ def test_a_wrong_selection_names_file_and_variable(path: Path) -> None:
             call()
 
 
+@needs_numpy_2
 def test_text_as_numpy_has_it(path: Path) -> None:
     text = ds.read(path, strings="numpy")["temperature"]
     assert text.dtype == np.dtypes.StringDType()
@@ -159,6 +161,14 @@ def test_text_as_numpy_has_it(path: Path) -> None:
     assert ds.read(path, strings="numpy")["bytes"].tolist() == [b"a", None]
     with pytest.raises(ValueError, match="strings: found 'nonsense'"):
         ds.read(path, strings="nonsense")
+
+
+def test_text_as_numpy_has_it_needs_numpy_2(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(np.dtypes, "StringDType", raising=False)
+    for read in (ds.read, ds.open):
+        with pytest.raises(ds.DriverError, match=rf'^strings="numpy" needs NumPy 2, found NumPy {np.__version__}'):
+            read(path, strings="numpy")
+    assert ds.read(path)["temperature"].tolist() == ["a", "ž"]
 
 
 def test_maps(path: Path) -> None:

@@ -13,15 +13,8 @@ import numpy as np
 
 from ds_format.kernels.common.checksums import adler32, fletcher32
 from ds_format.kernels.datadings.index import hash_strings
-from ds_format.kernels.ds.strings import (
-    decode_numpy_strings,
-    decode_strings,
-    encode_numpy_strings,
-    encode_strings,
-    measure_numpy_strings,
-    measure_strings,
-    total_length,
-)
+from ds_format.kernels.ds.numpy_strings import decode_numpy_strings, encode_numpy_strings, measure_numpy_strings
+from ds_format.kernels.ds.strings import decode_strings, encode_strings, measure_strings, total_length
 from ds_format.kernels.ds.values import count_bits, gather, pack_bits, scatter, swap, unpack_bits
 
 from ..data import flags, floats, words

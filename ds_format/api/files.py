@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import drivers
 from ..base import modes
+from ..base.optional import string_dtype
 from ..base.text import keys_of, on_one_line
 from ..body import path_text
 from ..dataset import META, Dataset, checked
@@ -80,7 +81,7 @@ def read(
         file. They do not change when the file is replaced, and changing them does not change the file. Truncating a
         mapped file in place kills the process (SIGBUS). No file is mapped without this option.
     strings : {"object", "numpy"}
-        Return text as object arrays of `str`, or as NumPy's StringDType.
+        Return text as object arrays of `str`, or as NumPy's StringDType, which needs NumPy 2.
     skip_unsupported : bool
         Leave out variables that the ds model cannot hold, with a warning, instead of raising an error.
     verify : bool
@@ -101,7 +102,8 @@ def read(
     OSError
         If the file cannot be read.
     DriverError
-        If the suffix is unknown and the content is not recognised, or if `format` does not exist.
+        If the suffix is unknown and the content is not recognised, or if `format` does not exist. If `strings` is
+        "numpy" and NumPy is older than 2.0.
     FormatError
         If the file is damaged. The message names the file, the variable and the field.
     IntegrityError
@@ -179,6 +181,7 @@ def _as_numpy(strings: str) -> bool:
         return False
     if strings != "numpy":
         raise ValueError(f'strings: found {strings!r}, expected "object" or "numpy"')
+    string_dtype('strings="numpy"')
     return True
 
 

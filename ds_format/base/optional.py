@@ -40,6 +40,25 @@ def library(name: str, install: str, use: str = "") -> Any:
         raise unavailable(error, name, install, use) from error
 
 
+def string_dtype(use: str) -> Any:
+    """Return the class `numpy.dtypes.StringDType`, which NumPy 1 does not have.
+
+    Parameters
+    ----------
+    use : str
+        The feature that needs it, for the message.
+
+    Raises
+    ------
+    DriverError
+        If NumPy does not have it.
+    """
+    numpy = library("numpy", "numpy")
+    if not hasattr(numpy.dtypes, "StringDType"):
+        raise DriverError(f"{use} needs NumPy 2, found NumPy {numpy.__version__}: pip install 'numpy>=2'")
+    return numpy.dtypes.StringDType
+
+
 def unavailable(error: ImportError, name: str, install: str, use: str = "") -> DriverError | ImportError:
     """Return the error to raise if a library, or a module of this package that imports it, cannot be imported.
 

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.integers import exact_array
 from ..base.messagepack import unpackb
 from ..codec.filters import FILTERS, Filter, check_size, numcodecs, streamed
 from ..errors import FormatError, IntegrityError, UnsafeError, UnsupportedError
@@ -173,7 +174,7 @@ def _array(parsed: Any, limit: int) -> Any:
         raise FormatError(f"found elements that are not of the type {name}")
     if dtype.kind in "SU" and any(len(value) > int(name[2:]) for value in values):
         raise FormatError(f"found elements that are longer than the type {name}")
-    return np.array(values, dtype).data.cast("B") if values and dtype.itemsize else b""
+    return exact_array(values, dtype).data.cast("B") if values and dtype.itemsize else b""
 
 
 def _flat(elements: list[Any], shape: Any) -> list[Any]:

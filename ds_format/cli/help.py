@@ -1,6 +1,7 @@
 """The output of `--help`, and the manual pages ds(1) and ds-COMMAND(1).
 
-`python -m ds_format.cli.help FOLDER` writes the manual pages. The build of the package runs it.
+`python -m ds_format.cli.help FOLDER` writes the manual pages. `make man` writes those in the folder `man` of the
+repository.
 """
 
 from __future__ import annotations

@@ -103,5 +103,5 @@ def _typed(value: Any, dtype: np.dtype[Any], shape: list[Any] | None) -> Any:
         if dtype.kind != "f" and array.tolist() != value:
             return value
         return array.reshape(shape) if shape is not None else array[()] if array.ndim == 0 else value
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, DeprecationWarning):  # NumPy 1 warns of a value that is too large
         return value

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..base.threads import each
 from ..body.body import Body, MemoryBody
 from ..errors import FormatError, TruncatedError
-from ..kernels.ds.strings import decode_numpy_strings, decode_strings, total_length
+from ..kernels.ds.strings import decode_strings, total_length
 from ..kernels.ds.values import count_bits, scatter, swap, unpack_bits
 from .header import VarHeader
 from .layout import Layout, check_numbers, locate, values_size
@@ -31,7 +31,6 @@ CACHED_SIZE = 32 << 20
 """Bytes of a mask, or of lengths, that a decoder keeps: those of 268 million values, or of 4 million strings."""
 
 DTYPES = {code: np.dtype(code) for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "O")}
-STRINGS = np.dtypes.StringDType()
 
 
 def decode(var: VarHeader, body: Body, strings: bool = False) -> Any:
@@ -209,7 +208,7 @@ class Decoder:
         self.swapped = var.big is not NATIVE_BIG and self.type.ordered
         self.big = var.big
         self.text = self.type.name == "unicode"
-        self.dtype: np.dtype[Any] = STRINGS if strings and self.text else DTYPES[self.type.code]
+        self.dtype: np.dtype[Any] = np.dtypes.StringDType() if strings and self.text else DTYPES[self.type.code]
         mask_size = layout.values - layout.start
         lengths: Any = None
         if var.missing:
@@ -423,6 +422,8 @@ class Decoder:
         out = np.empty(n, self.dtype)
         try:
             if self.dtype.kind == "T":
+                from ..kernels.ds.numpy_strings import decode_numpy_strings
+
                 decode_numpy_strings(lengths, self.big, data, out)
             else:
                 decode_strings(lengths, self.big, data, self.text, out)

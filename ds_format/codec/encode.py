@@ -16,7 +16,7 @@ from ..base.dtypes import TYPE_OF_CODE, TYPES, Type
 from ..base.text import unescape
 from ..base.threads import each
 from ..errors import UnsupportedError
-from ..kernels.ds.strings import encode_numpy_strings, encode_strings, measure_numpy_strings, measure_strings
+from ..kernels.ds.strings import encode_strings, measure_strings
 from ..kernels.ds.values import gather, pack_bits, swap
 
 Buffer = Any
@@ -205,6 +205,8 @@ def _encode_strings(flat: NDArray[Any], ds_type: Type) -> list[Buffer]:
     text = ds_type.name == "unicode"
     try:
         if flat.dtype.kind == "T":
+            from ..kernels.ds.numpy_strings import encode_numpy_strings, measure_numpy_strings
+
             data = np.empty(measure_numpy_strings(flat, lengths), np.uint8)
             encode_numpy_strings(flat, data)
         else:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ..base import signatures
 from ..base.dtypes import TYPES, Type
+from ..base.integers import exact_array
 from ..base.text import escape, unescape
 from ..body import open_binary
 from ..body.target import naming
@@ -150,7 +151,7 @@ def _typed(data: Any, shape: tuple[int, ...], kinds: set[type], ds_type: Type) -
         mask = np.fromiter((value is None for value in source.flat), np.bool_, source.size).reshape(shape)
         source[mask] = "" if ds_type.is_string else 0
     try:
-        values: NDArray[Any] = np.array(source, ds_type.code) if ds_type.code != "f4" else _single(source)
+        values: NDArray[Any] = exact_array(source, ds_type.code) if ds_type.code != "f4" else _single(source)
         if ds_type.code[0] == "f" and int in kinds:
             _check_integers(data, shape, values.dtype)
         if ds_type.name == "str":

@@ -129,5 +129,5 @@ def count_payloads(array: Any) -> int:
     found = data[flags if mask is np.ma.nomask else flags & ~mask]
     found = found.astype(found.dtype.newbyteorder("="), copy=False)
     bits = found.view(f"u{found.itemsize}")
-    usual = np.array(np.nan, found.dtype).view(bits.dtype)
+    usual = np.array([np.nan], found.dtype).view(bits.dtype)  # 1-d: NumPy 1 shifts no 0-d uint64
     return int(np.count_nonzero(bits << 1 != usual << 1))

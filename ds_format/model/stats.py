@@ -152,7 +152,7 @@ def moments_of(values: NDArray[Any]) -> Moments:
         return Moments(count, n, low, high, 0, 0.0, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = values.mean(dtype=np.float64)
-        deviations = values - mean
+        deviations = np.subtract(values, mean, dtype=np.float64)  # NumPy 1 would keep float32
         np.multiply(deviations, deviations, out=deviations)
         return Moments(count, n, low, high, values.size, float(mean), float(deviations.sum()))
 

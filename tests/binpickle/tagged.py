@@ -87,7 +87,7 @@ TAGS: dict[type, Any] = {
 
 
 def dtype(value: np.dtype[Any]) -> Any:
-    if isinstance(value, np.dtypes.StringDType):
+    if value.kind == "T":
         return "StringDType"
     if value.subdtype is not None:
         return {"subarray": [dtype(value.base), list(value.shape)]}

@@ -250,8 +250,8 @@ def test_a_warning_that_is_an_error_leaves_the_old_file(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::ds_format.drivers.base.LossWarning")
 def test_single_precision_is_written_short(tmp_path: Path) -> None:
-    ds.write(tmp_path / "a.csv", {"x": np.array([0.1, 1e10, 1e-5, np.nan, -0.0], "f4")})
-    assert (tmp_path / "a.csv").read_bytes() == b"x\r\n0.1\r\n1e+10\r\n1e-05\r\nnan\r\n-0.0\r\n"
+    ds.write(tmp_path / "a.csv", {"x": np.array([0.1, 1e20, 1e-5, np.nan, -0.0], "f4")})
+    assert (tmp_path / "a.csv").read_bytes() == b"x\r\n0.1\r\n1e+20\r\n1e-05\r\nnan\r\n-0.0\r\n"
 
 
 def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

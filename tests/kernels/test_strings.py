@@ -1,4 +1,4 @@
-"""Length-prefixed strings, to and from Python strings and StringDType."""
+"""Length-prefixed strings, to and from Python strings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ds_format.kernels.ds.strings import (
-    decode_numpy_strings,
     decode_strings,
-    encode_numpy_strings,
     encode_strings,
     has_none,
-    measure_numpy_strings,
     measure_strings,
     total_length,
 )
@@ -23,7 +20,6 @@ from .. import oracles
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=30)
 byte_strings = st.lists(st.binary(max_size=20), max_size=30)
-STRING = np.dtypes.StringDType()
 
 
 def u1(data: bytes) -> Any:
@@ -49,110 +45,28 @@ def test_python_strings(values: list[Any], big: bool) -> None:
     assert stored.tobytes() == data
 
 
-@given(texts, st.booleans())
-def test_numpy_strings(values: list[str], big: bool) -> None:
-    raw = [value.encode() for value in values]
-    lengths, data = oracles.lengths(raw, ">" if big else "<"), oracles.data(raw)
-    out = np.empty(len(values), STRING)
-    decode_numpy_strings(u1(lengths), big, u1(data), out)
-    assert out.tolist() == values
-    for array in (out, np.repeat(np.array(values, STRING), 2)[::2]):
-        stored = np.empty(8 * len(values), np.uint8)
-        assert measure_numpy_strings(array, stored) == len(data)
-        assert stored.tobytes() == oracles.lengths(raw, "<")
-        stored = np.empty(len(data), np.uint8)
-        encode_numpy_strings(array, stored)
-        assert stored.tobytes() == data
-
-
-@given(st.binary(max_size=12))
-def test_both_decoders_agree_on_what_is_utf8(data: bytes) -> None:
-    lengths = u1(len(data).to_bytes(8, "little"))
-    try:
-        expected: str | None = data.decode()
-    except UnicodeDecodeError:
-        expected = None
-    out, numpy_out = np.empty(1, object), np.empty(1, STRING)
-    if expected is None:
-        with pytest.raises(ValueError, match="string 0"):
-            decode_strings(lengths, False, u1(data), True, out)
-        with pytest.raises(ValueError, match="string 0"):
-            decode_numpy_strings(lengths, False, u1(data), numpy_out)
-    else:
-        decode_strings(lengths, False, u1(data), True, out)
-        decode_numpy_strings(lengths, False, u1(data), numpy_out)
-        assert out[0] == numpy_out[0] == expected
-
-
-EDGES = [
-    "\x7f",
-    "\x80",
-    "\u07ff",
-    "\u0800",
-    "\ud7ff",
-    "\ue000",
-    "\uffff",
-    "\U00010000",
-    "\U0010ffff",
-    "",
-    "a" * 15,
-    "a" * 300,
-]
-
-
-@pytest.mark.parametrize("text", EDGES)
-def test_the_edges_of_utf8(text: str) -> None:
-    out = np.empty(1, STRING)
-    data = text.encode()
-    decode_numpy_strings(u1(len(data).to_bytes(8, "little")), False, u1(data), out)
-    assert out[0] == text
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\xc0\x80",
-        b"\xc1\xbf",
-        b"\xe0\x9f\xbf",
-        b"\xed\xa0\x80",
-        b"\xf0\x8f\xbf\xbf",
-        b"\xf4\x90\x80\x80",
-        b"\xf5",
-        b"\x80",
-    ],
-)
-def test_what_is_not_utf8(data: bytes) -> None:
-    with pytest.raises(ValueError, match="string 0"):
-        decode_numpy_strings(u1(len(data).to_bytes(8, "little")), False, u1(data), np.empty(1, STRING))
-
-
 def lengths_of(*sizes: int) -> Any:
     return u1(b"".join(size.to_bytes(8, "little") for size in sizes))
 
 
-@pytest.mark.parametrize("sizes", [(3, 1), (1 << 63,), (1, (1 << 64) - 1), ((1 << 64) - 1, 2)])
+BEYOND = [(3, 1), (1 << 63,), (1, (1 << 64) - 1), ((1 << 64) - 1, 2)]
+
+
+@pytest.mark.parametrize("sizes", BEYOND)
 def test_lengths_that_run_beyond_are_refused(sizes: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="ends beyond"):
         total_length(lengths_of(*sizes), False, 3)
     with pytest.raises(ValueError, match="3 bytes"):
         decode_strings(lengths_of(*sizes), False, u1(b"abc"), True, np.empty(len(sizes), object))
-    with pytest.raises(ValueError, match="3 bytes"):
-        decode_numpy_strings(lengths_of(*sizes), False, u1(b"abc"), np.empty(len(sizes), STRING))
 
 
 MISFITS = [
     lambda: total_length(u1(b"123"), False, 3),
     lambda: decode_strings(lengths_of(1), False, u1(b"ab"), True, np.empty(1, object)),
     lambda: decode_strings(lengths_of(1), False, u1(b"a"), True, np.empty(2, object)),
-    lambda: decode_numpy_strings(lengths_of(1), False, u1(b"ab"), np.empty(1, STRING)),
-    lambda: decode_numpy_strings(lengths_of(1), False, u1(b"a"), np.empty(2, STRING)),
-    lambda: decode_numpy_strings(lengths_of(1), False, u1(b"a"), np.empty(1, object)),
     lambda: measure_strings(np.array(["a"], object), True, np.empty(9, np.uint8)),
     lambda: encode_strings(np.array(["a"], object), True, np.empty(2, np.uint8)),
     lambda: encode_strings(np.array(["ab"], object), True, np.empty(1, np.uint8)),
-    lambda: measure_numpy_strings(np.array(["a"], STRING), np.empty(9, np.uint8)),
-    lambda: encode_numpy_strings(np.array(["ab"], STRING), np.empty(1, np.uint8)),
-    lambda: measure_numpy_strings(np.array([None], np.dtypes.StringDType(na_object=None)), np.empty(8, np.uint8)),
     lambda: measure_strings(np.array(["\udc80"], object), True, np.empty(8, np.uint8)),
 ]
 

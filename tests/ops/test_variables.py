@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from ds_format import Dataset, MissingError, UnsupportedError, ops
 
 from .. import strategies
+from ..numpy_versions import needs_numpy_2
 from ..same import same_data
 
 NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -75,6 +76,7 @@ def test_arrays_stay_what_they_are(array: Any) -> None:
     assert ops.type(dataset, "x") == ops.type({"x": array}, "x")
 
 
+@needs_numpy_2
 def test_arrays_of_numpy_strings_can_be_used() -> None:
     dataset: dict[str, Any] = {"x": np.array(["a", "bb", "c"], np.dtypes.StringDType())}
     assert ops.var(dataset, "x") is dataset["x"] and ops.type(dataset, "x") == "unicode"

@@ -16,6 +16,8 @@ from ds_format.base.text import bytes_of
 from ds_format.dataset import Dataset
 from ds_format.show import overview
 
+from ..numpy_versions import NUMPY_2
+
 EVIL = "<script>alert('x')</script>"
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample.nc"
 
@@ -300,7 +302,7 @@ ODD: dict[str, dict[Any, Any]] = {
     "scalars": {"a": True, "b": 1, "c": 1.5, "d": "x", "e": b"x", "f": None, "g": np.ma.masked, "h": 1j, "i": {}},
     "arrays": {"a": np.zeros((), "U3"), "b": np.zeros(2, "S3"), "c": np.zeros(2, "M8[s]")},
     "structured": {"a": np.zeros(2, [("a", "f8")])},
-    "strings": {"a": np.array(["x"], np.dtypes.StringDType()), "b": np.ma.masked_all(3)},
+    "strings": {"a": np.array(["x"], np.dtypes.StringDType() if NUMPY_2 else object), "b": np.ma.masked_all(3)},
     "units": {"x": 1, ".": {"x": {"units": ["a", None]}}},
     "loud": {"x": Loud(), ".": {"x": {"a": Loud(), "units": Loud()}}},
     "shape of text": {"x": Shaped()},

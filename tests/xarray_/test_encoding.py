@@ -15,6 +15,8 @@ dask_array = pytest.importorskip("dask.array", reason="needs dask (extra dask)")
 
 from ds_format.xarray_.encoding import encode  # noqa: E402
 
+from ..numpy_versions import needs_numpy_2  # noqa: E402
+
 NAN = np.nan
 
 
@@ -96,6 +98,7 @@ class TestMasks:
         assert coded(np.array([1, 2], dtype=object))[1].dtype == np.int64
         assert coded(np.array([None, None], dtype=object))[0][".type"] == "float64"
 
+    @needs_numpy_2
     def test_null_of_numpy_strings_is_missing(self) -> None:
         dtype = np.dtypes.StringDType(na_object=None)
         entry, array = coded(np.array(["a", None], dtype=dtype))

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base.optional import library
+from ...base import optional
+from ...base.integers import exact_array
 from ...errors import DriverError, FormatError
 from ...kernels.pickle.machine import Pending
 from .allowed import (
@@ -164,9 +165,9 @@ def string_dtype(coerce: Any = True, *na_object: Any) -> np.dtype[Any]:
         raise wrong("numpy.dtypes.StringDType: coerce", coerce, "a flag")
     if len(na_object) > 1 or (na_object and type(na_object[0]) not in (str, float, type(None))):
         raise wrong("numpy.dtypes.StringDType: na_object", na_object, "None, nan or a text")
-    if na_object:
-        return np.dtypes.StringDType(coerce=bool(coerce), na_object=na_object[0])
-    return np.dtypes.StringDType(coerce=bool(coerce))
+    kind = optional.string_dtype("an array of NumPy's StringDType")
+    made: np.dtype[Any] = kind(coerce=bool(coerce), na_object=na_object[0]) if na_object else kind(coerce=bool(coerce))
+    return made
 
 
 SUBCLASSES: set[type[np.ndarray[Any, Any]]] = {np.ndarray, np.matrix, np.recarray, np.memmap}
@@ -270,7 +271,7 @@ def _of_items(items: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return the array of N dimensions with these items, without inspecting objects."""
     if dtype.type is np.object_:
         return np.fromiter(items, object, len(items))
-    if isinstance(dtype, np.dtypes.StringDType):
+    if dtype.kind == "T":
         absent = type(getattr(dtype, "na_object", ""))
         if not all(type(item) in (str, absent) for item in items):
             raise FormatError("array of texts: found an item of another type")
@@ -384,7 +385,7 @@ TABLE: dict[str, AllowedName] = {
     ),
     "numpy.ma.core:MaskedConstant": AllowedName(masked),
     **{f"numpy:{kind.__name__}": AllowedName(value=kind) for kind in np.sctypeDict.values()},
-    "numpy:bool_": AllowedName(value=np.bool),
+    **dict.fromkeys(["numpy:bool", "numpy:bool_"], AllowedName(value=np.bool_)),
 }
 """Names in pickles of arrays."""
 
@@ -403,7 +404,7 @@ FLAGS = ("_has_sorted_indices", "_has_canonical_format", "has_canonical_format",
 
 
 def _scipy() -> Any:
-    return library("scipy.sparse", "scipy", "a sparse matrix of SciPy")
+    return optional.library("scipy.sparse", "scipy", "a sparse matrix of SciPy")
 
 
 def make(kind: str, layout: str) -> Pending:
@@ -482,11 +483,13 @@ def _lists(kind: str, parts: dict[str, Any], shape: tuple[int, ...]) -> Any:
         pointers.append(len(columns))
     if not all(isinstance(column, (int, np.integer)) for column in columns):
         raise FormatError(f"{kind}: found a column that is not an integer")
-    if not all(isinstance(value, (bool, int, float, complex, np.number, np.bool)) for value in values):
+    if not all(isinstance(value, (bool, int, float, complex, np.number, np.bool_)) for value in values):
         raise FormatError(f"{kind}: found a value that is not a number")
     scipy = _scipy()
     compressed = getattr(scipy, kind.replace("lil", "csr"))
-    made = compressed((np.array(values, dtype), np.array(columns, np.int64), np.array(pointers, np.int64)), shape=shape)
+    made = compressed(
+        (exact_array(values, dtype), np.array(columns, np.int64), np.array(pointers, np.int64)), shape=shape
+    )
     made.check_format(full_check=True)
     return made.tolil()
 

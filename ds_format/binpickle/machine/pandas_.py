@@ -98,7 +98,22 @@ def _finish_backed(make: Any, state: Any) -> Any:
         return Rows(tuple(make(dtype, row) for row in values))
     if values.ndim != 1:
         raise FormatError(f"pandas: found values of {values.ndim} dimensions, expected 1 or 2")
-    return make(dtype, values)
+    made = make(dtype, values)
+    step = state[2].get("_freq") if len(state) == 3 and type(state[2]) is dict else None
+    return made if step is None or made.dtype.kind not in "mM" else _stepped(made, step)
+
+
+def _stepped(times: Any, step: Any) -> Any:
+    """Return times with their step, which pandas before 3.1 stores in the array and later versions in the index."""
+    index = pandas().Index(times)
+    index.freq = _step(step)
+    return index.array
+
+
+def _step(step: Any) -> Any:
+    if step is not None and not isinstance(step, pandas().offsets.BaseOffset):
+        raise wrong("pandas: freq", step, "a step of time")
+    return step
 
 
 def _times(kind: str, dtype: Any, values: Any) -> Any:
@@ -152,7 +167,7 @@ def _finish_masked(name: str, state: Any) -> Any:
     data, mask = state["_data"], state["_mask"]
     if type(data) is not np.ndarray or data.dtype.kind not in MASKED[name] or data.ndim != 1:
         raise wrong(name, data, "an array with one dimension")
-    if type(mask) is not np.ndarray or mask.dtype != np.bool or mask.shape != data.shape:
+    if type(mask) is not np.ndarray or mask.dtype != np.bool_ or mask.shape != data.shape:
         raise wrong(f"{name}: mask", mask, f"an array of {len(data)} flags")
     return getattr(pandas().arrays, name)(data, mask)
 
@@ -402,10 +417,9 @@ def _range(parts: dict[Any, Any]) -> Any:
 
 def _dates(kind: str, parts: dict[Any, Any]) -> Any:
     state = check_state(kind, parts, ("data", "name", "freq", "tz"), ("data",))
-    freq = state.get("freq")
-    if freq is not None and not isinstance(freq, pandas().offsets.BaseOffset):
-        raise wrong(f"{kind}: freq", freq, "a step of time")
-    return getattr(pandas(), kind)(_column(state["data"]), name=_name(parts), freq=freq, copy=False)
+    times = _column(state["data"])
+    step = _step(state.get("freq", getattr(times, "freq", None)))
+    return getattr(pandas(), kind)(times, name=_name(parts), freq=step, copy=False)
 
 
 def _of_array(kind: str, parts: dict[Any, Any]) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...base.dtypes import Type
+from ...base.integers import exact_array
 from ...base.text import escape, unescape
 from ...body import path_text
 from ...body.body import Body, FileBody, Stream
@@ -107,7 +108,7 @@ def values_of(cells: Sequence[str], type_name: str) -> Any:
             cells = [cell or "0" for cell in cells]
         number: Any = float if type_name == "float64" else int
         try:
-            values = np.array(list(map(number, cells)), DTYPES[type_name])
+            values = exact_array(list(map(number, cells)), DTYPES[type_name])
         except OverflowError as error:
             raise ValueError(str(error)) from None
     return values if mask is None else np.ma.MaskedArray(values, mask, copy=False)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.dtypes import TYPES, Type
+from ...base.integers import exact_array
 from ...codec.encode import type_of
 from ...dataset import as_array
 from ...errors import FormatError, UnsupportedError
@@ -194,7 +195,7 @@ def _scalars(values: Sequence[Any], gone: NDArray[np.bool_], ds_type: Type, numb
     kinds = {*map(type, present)}
     is_plain = dtype.itemsize == 8 and kinds <= ({int, float} if dtype.kind == "f" else {int})
     try:
-        found = np.array(present, dtype if is_plain or not present else None)
+        found = exact_array(present, dtype) if is_plain or not present else np.array(present)
     except (ValueError, TypeError, OverflowError):
         found = np.empty(0, object)
     if found.shape != (len(present),) or found.dtype.newbyteorder("=") != dtype:
@@ -379,7 +380,7 @@ def _typed(objects: NDArray[Any], kinds: set[type], ds_type: Type) -> NDArray[An
         return objects
     dtype = np.dtype(ds_type.code)
     if dtype.kind != "f":
-        return objects.astype(dtype)
+        return exact_array(objects, dtype)
     out = _floats(objects.ravel(), kinds, dtype)
     return None if out is None else out.reshape(objects.shape)
 

@@ -6,7 +6,7 @@ from libc.stdint cimport uint8_t, uint32_t
 cdef extern from *:
     """
     #define DS_ADLER_PIECE 5536  /* bytes, whole vectors; their sums fit into 32 bits */
-    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
+    #if defined(__x86_64__) && defined(__GNUC__) && !defined(DS_FORMAT_PLAIN)
     #include <immintrin.h>
     /* Computes two sums of n bytes, n a multiple of 32: plain, and weighted by the number of bytes up to the end. */
     __attribute__((target("avx2")))

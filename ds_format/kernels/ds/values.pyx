@@ -24,7 +24,7 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    #if defined(__x86_64__) && defined(__GNUC__) && defined(__SSSE3__) && !defined(DS_FORMAT_PLAIN)
+    #if defined(__x86_64__) && defined(__GNUC__) && !defined(DS_FORMAT_PLAIN)
     #include <immintrin.h>
     #include <string.h>
     /* Unpacks whole groups of 32 flags, and returns the number of the first flag after them. */

@@ -15,6 +15,8 @@ from ds_format import binpickle
 from tests.binpickle.golden import FOLDER
 from tests.same import same_data
 
+from ...numpy_versions import NUMPY_2
+
 Masked: Any = np.ma.MaskedArray
 GOLDEN = sorted(FOLDER.rglob("*.bpk"))
 
@@ -30,11 +32,6 @@ HELD: dict[str, tuple[Any, Any]] = {
     "masked": (Masked([1, 2], [0, 1]), Masked([1, 2], [0, 1])),
     "fixed text": (np.array(["a", "žluť"]), np.array(["a", "žluť"], object)),
     "fixed bytes": (np.array([b"a", b"bc"]), np.array([b"a", b"bc"], object)),
-    "strings": (np.array(["a", "b"], np.dtypes.StringDType()), np.array(["a", "b"], object)),
-    "strings, missing": (
-        np.array(["a", None], np.dtypes.StringDType(na_object=None)),
-        Masked(np.array(["a", ""], object), [0, 1]),
-    ),
     "objects": (np.array(["a", None], object), Masked(np.array(["a", ""], object), [0, 1])),
     "integer": (5, np.int64(5)),
     "list": ([1.5, None], Masked([1.5, 0], [0, 1])),
@@ -44,6 +41,12 @@ HELD: dict[str, tuple[Any, Any]] = {
     "records": (np.array([1, 2]).view(np.recarray), np.array([1, 2])),
     "no dimensions": (np.array(2.5), np.float64(2.5)),
 }
+if NUMPY_2:
+    HELD["strings"] = np.array(["a", "b"], np.dtypes.StringDType()), np.array(["a", "b"], object)
+    HELD["strings, missing"] = (
+        np.array(["a", None], np.dtypes.StringDType(na_object=None)),
+        Masked(np.array(["a", ""], object), [0, 1]),
+    )
 
 
 @pytest.mark.parametrize("codec", [None, "gz"])

@@ -122,7 +122,7 @@ def test_what_is_refused_is_listed() -> None:
         source.read("c")
 
 
-VALUES = st.sampled_from([0.0, -1.0, 9e36, np.nan])
+VALUES = st.sampled_from([0.0, -1.0, float(np.float32(9e36)), np.nan])
 
 
 @given(

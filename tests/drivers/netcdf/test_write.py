@@ -17,6 +17,7 @@ from ds_format.drivers import netcdf
 from ds_format.drivers.netcdf import NetCDFWarning
 from ds_format.errors import UnsupportedError
 
+from ...numpy_versions import needs_numpy_2
 from .files import read_all, same, var, write_all
 
 NUMBERS = [name for name, row in TYPES.items() if not row.is_string and name != "bool"]
@@ -119,6 +120,7 @@ def test_none_among_strings_is_missing(tmp_path: Path) -> None:
     assert same(data["x"], np.ma.array(objects(["a", ""]), mask=[False, True]))
 
 
+@needs_numpy_2
 def test_numpy_strings(tmp_path: Path) -> None:
     meta = {"s": var(["n"], [2], "str"), "u": var(["n"], [2], "unicode"), "d": var(["n"], [2], "unicode")}
     strings = {
