@@ -5,7 +5,7 @@ arrays     a variable of a file that is in memory → an array
 slabs      a part of a variable of an open file → an array; POSIX only
 portable   the same, elsewhere
 
-Declarations: `items` (of a header, and where variables lie), `filling` (of arrays, and some values among others).
+Declarations: `items` (of a header, and where variables lie).
 """
 
 import os

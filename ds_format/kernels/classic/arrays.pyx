@@ -4,7 +4,7 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport uint8_t
 
-from .filling cimport MAX_RANK, Wanted, empty, put, rank_of, want
+from ..common.filling cimport MAX_RANK, Wanted, empty, put, rank_of, want
 
 cnp.import_array()
 
@@ -12,7 +12,10 @@ cdef enum:
     SMALL = 64 << 10  # bytes for which to leave the GIL is not worth while
 
 
-def decode(data, Py_ssize_t begin, Py_ssize_t step, tuple shape not None, cnp.dtype dtype not None, cnp.ndarray wanted):
+def decode(
+    data, Py_ssize_t begin, Py_ssize_t step, tuple shape not None, cnp.dtype dtype not None, cnp.ndarray wanted,
+    bint is_big=True,
+):
     """Return a variable.
 
     Parameters
@@ -28,6 +31,8 @@ def decode(data, Py_ssize_t begin, Py_ssize_t step, tuple shape not None, cnp.dt
         Native, of 1, 2, 4 or 8 bytes.
     wanted : (N,) ndarray or None
         Values of this dtype to look for.
+    is_big : bool
+        Whether the file has values in big-endian order.
 
     Returns
     -------
@@ -46,7 +51,7 @@ def decode(data, Py_ssize_t begin, Py_ssize_t step, tuple shape not None, cnp.dt
     cdef Py_ssize_t n_slabs = 1, n = 1
     cdef bint is_long = False
     cdef int rank = rank_of(shape, lengths), axis
-    want(&w, dtype, wanted)
+    want(&w, dtype, wanted, is_big)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if begin < 0 or step < 0 or (step and not rank):

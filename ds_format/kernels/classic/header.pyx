@@ -15,7 +15,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
-from .filling cimport MAX_RANK, empty, native
+from ..common.filling cimport MAX_RANK, empty, native
+from ..common.words cimport LITTLE_HOST
 from .items cimport MAX_SIZE, Items, Place, check_places, count, listed, most, name, number, padded, take, type_number
 
 cnp.import_array()
@@ -81,11 +82,11 @@ cdef class Values:
             return PyUnicode_DecodeUTF8(<const char*> raw, <Py_ssize_t> n, b"surrogateescape")
         dtype = <cnp.dtype> self.dtypes[type_]
         if n == 1:
-            native(raw, <uint8_t*> &one, 1, size)
+            native(raw, <uint8_t*> &one, 1, size, LITTLE_HOST)
             return PyArray_Scalar(&one, dtype, None)
         length = <cnp.npy_intp> n
         array = empty(dtype, 1, &length)
-        native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size)
+        native(raw, <uint8_t*> cnp.PyArray_DATA(array), <Py_ssize_t> n, size, LITTLE_HOST)
         return array
 
     cdef Section section(self, Items* c, Section known, int width):

@@ -9,8 +9,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from posix.unistd cimport pread
 
+from ..common.filling cimport MAX_RANK, Wanted, empty, native, put, rank_of, seek, want
 from ..files.system cimport fail
-from .filling cimport MAX_RANK, Wanted, empty, native, put, rank_of, seek, want
 
 cnp.import_array()
 
@@ -35,7 +35,8 @@ cdef struct Slab:
 
 
 def read(
-    int fd, int64_t begin, tuple shape not None, tuple strides not None, cnp.dtype dtype not None, cnp.ndarray wanted
+    int fd, int64_t begin, tuple shape not None, tuple strides not None, cnp.dtype dtype not None, cnp.ndarray wanted,
+    bint is_big=True,
 ):
     """Return a part of a variable.
 
@@ -53,6 +54,8 @@ def read(
         Native, of 1, 2, 4 or 8 bytes.
     wanted : (N,) ndarray or None
         Values of this dtype to look for.
+    is_big : bool
+        Whether the file has values in big-endian order.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def read(
     cdef cnp.npy_intp steps[MAX_RANK]
     cdef cnp.npy_intp least
     cdef int axis
-    want(&w, dtype, wanted)
+    want(&w, dtype, wanted, is_big)
     s.rank = rank_of(shape, lengths)
     if rank_of(strides, steps) != s.rank or begin < 0:
         raise ValueError(f"shape {shape}, strides {strides}, begin {begin}: they do not fit")
@@ -158,7 +161,7 @@ cdef void _gather(Slab* s, Wanted* w, int axis, const uint8_t* source, int64_t n
         if axis + 1 < s.axis:
             _gather(s, w, axis + 1, source + i * stride, s.shape[axis + 1])
         else:
-            native(source + i * stride, s.target, s.run // w.size, w.size)
+            native(source + i * stride, s.target, s.run // w.size, w.size, w.swapped)
             s.target += s.run
     if axis + 1 == s.axis:
         seek(w, start, (s.target - start) // w.size)

@@ -4,6 +4,7 @@ checksums   Adler-32 and Fletcher-32
 
 Declarations:
 
+filling  how values get into an array, and whether some values are among them
 words    loads, stores and byte swaps of words at any address
 utf8     whether bytes are UTF-8
 room     a buffer that grows at its end

@@ -1,4 +1,4 @@
-"""What the kernels for arrays share: the way of values into an array, and whether wanted ones are among them.
+"""What the kernels for arrays share: how values get into an array, and whether some values are among them.
 
 Floating-point numbers are compared as such, but NaN equals NaN.
 """
@@ -7,7 +7,7 @@ cimport numpy as cnp
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..common.words cimport LITTLE_HOST, swap_words
+from .words cimport LITTLE_HOST, swap_words
 
 cdef extern from "numpy/arrayobject.h":
     """
@@ -66,6 +66,7 @@ cdef struct Wanted:
     Py_ssize_t n
     int size  # bytes of each
     bint is_float
+    bint swapped  # the file has the other byte order
     bint found  # one of them was seen
 
 
@@ -78,18 +79,22 @@ cdef inline void seek(Wanted* wanted, const uint8_t* values, Py_ssize_t n) noexc
         wanted.found = has(values, n, wanted.values + i * wanted.size, wanted.size, wanted.is_float)
 
 
-cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size) noexcept nogil:
-    """Copy `n` big-endian values of 1, 2, 4 or 8 bytes to native ones; source and target may be the same."""
-    if size > 1 and LITTLE_HOST:
+cdef inline void native(const uint8_t* source, uint8_t* target, Py_ssize_t n, int size, bint swapped) noexcept nogil:
+    """Copy `n` values of 1, 2, 4 or 8 bytes to native ones; source and target may be the same."""
+    if size > 1 and swapped:
         swap_words(source, target, n, size)
     elif source != target:
         memcpy(target, source, n * size)
 
 
-cdef inline int want(Wanted* wanted, cnp.dtype dtype, cnp.ndarray values) except -1:
-    """Say which values are looked for among those of a type, native and of 1, 2, 4 or 8 bytes; None: none."""
+cdef inline int want(Wanted* wanted, cnp.dtype dtype, cnp.ndarray values, bint is_big) except -1:
+    """Say which values are looked for among those of a type, native and of 1, 2, 4 or 8 bytes; None: none.
+
+    `is_big` says whether the file has them in big-endian order.
+    """
     wanted.size = dtype.itemsize
     wanted.is_float = dtype.kind == c"f"
+    wanted.swapped = is_big == LITTLE_HOST
     wanted.values = NULL
     wanted.n = 0
     wanted.found = False
@@ -116,11 +121,11 @@ cdef inline int rank_of(tuple lengths, cnp.npy_intp* shape) except -1:
 
 
 cdef inline void put(const uint8_t* source, uint8_t* target, Py_ssize_t n, Wanted* wanted) noexcept nogil:
-    """Copy big-endian values to native ones, in place or to an array, and look for the wanted ones."""
+    """Copy values of the file to native ones, in place or to an array, and look for the wanted ones."""
     cdef Py_ssize_t most = PIECE // wanted.size, m
     while n > 0:
         m = min(n, most)
-        native(source, target, m, wanted.size)
+        native(source, target, m, wanted.size, wanted.swapped)
         seek(wanted, target, m)
         source += m * wanted.size
         target += m * wanted.size
