@@ -560,8 +560,6 @@ class Parser:
         found = [(order, *self.attribute(at, size)) for order, at, size in places]
         if is_ordered:
             found.sort(key=lambda each: each[0])
-        else:
-            found.sort(key=lambda each: each[1])
         if len({each[1] for each in found}) != len(found):
             raise UnknownError("two attributes of one name")
         attributes: dict[str, Any] = {}
@@ -581,7 +579,7 @@ class Parser:
         return attributes, strings, hidden
 
     def attribute(self, at: int, size: int) -> tuple[bytes, HDF5Type, tuple[int, ...] | None, bytes, int]:
-        """Return the name, type, shape and bytes of an attribute, and how its text is padded: 0 with a NUL as its end."""
+        """Return the name, type, shape and bytes of an attribute, and the padding of text: 0 NUL as its end."""
         file, end = self.file, at + size
         version, flags = file.numbers(at, 1, 2)
         if not 1 <= version <= 3:

@@ -241,22 +241,23 @@ def _extensible(file: Bytes, address: int) -> list[Entry]:
             raise WrongError(f"block at {at} is of another extensible array")
         if first is None:
             return at + 14
-        if file.number(at + 14, offset_size) != first - n_first:
+        # those named in the index block have an offset of no meaning
+        if signature == b"EASB" and file.number(at + 14, offset_size) != first - n_first:
             raise WrongError(f"block at {at} is elsewhere in its extensible array")
         return at + 14 + offset_size
 
-    def data_block(at: int, first: int, count: int, pages: bytes | None) -> Iterator[Entry]:
+    def data_block(at: int, first: int, count: int, bits: bytes = b"", first_bit: int = 0) -> Iterator[Entry]:
         if at == UNDEFINED:
             return
         start = head(at, b"EADB", first)
-        if pages is None:
+        if not bits:
             file.verify(at, start + count * size)
             yield from entries(first, start, count)
             return
         file.verify(at, start)
         start += 4
         for i in range(count // page):
-            if _is_set(pages, i):
+            if _is_set(bits, first_bit + i):
                 file.verify(start, start + page * size)
                 yield from entries(first + i * page, start, page)
             start += page * size + 4
@@ -273,19 +274,21 @@ def _extensible(file: Bytes, address: int) -> list[Entry]:
             for _ in range(n_blocks):
                 if count > page:
                     raise UnknownError("pages in a data block of an index block")
-                found += data_block(file.number(at), first, count, None)
+                found += data_block(file.number(at), first, count)
                 at += 8
                 first += count
             continue
         block, at = file.number(at), at + 8
         if block != UNDEFINED:
             inner = head(block, b"EASB", first)
-            n_bytes = -(-(count // page) // 8) if count > page else 0
-            file.verify(block, inner + n_blocks * (n_bytes + 8))
+            # the bits of all blocks follow one another, but take as many bytes as if each began a byte of its own
+            n_bits = count // page if count > page else 0
+            n_bytes = n_blocks * -(-n_bits // 8)
+            file.verify(block, inner + n_bytes + n_blocks * 8)
+            bits = file.take(inner, n_bytes)
             for i in range(n_blocks):
-                pages = file.take(inner + i * n_bytes, n_bytes) if n_bytes else None
-                child = file.number(inner + n_blocks * n_bytes + 8 * i)
-                found += data_block(child, first + i * count, count, pages)
+                child = file.number(inner + n_bytes + 8 * i)
+                found += data_block(child, first + i * count, count, bits, i * n_bits)
         first += n_blocks * count
     return found
 
