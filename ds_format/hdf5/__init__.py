@@ -1,1 +1,35 @@
-"""HDF5 files, netCDF-4 among them: bytes → where values are → arrays. Nothing here opens a file or knows a dataset."""
+"""HDF5 files, netCDF-4 among them: bytes → where values are → arrays. Nothing here opens a file or knows a dataset.
+
+From low to high::
+
+    records  what the metadata say, as plain records
+    reading  parsing with the bytes that are known, and reading those that it lacks
+    header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
+"""
+
+from __future__ import annotations
+
+from .header import SIGNATURE, read_file
+from .records import (
+    HDF5Attribute,
+    HDF5Dataset,
+    HDF5File,
+    HDF5Filter,
+    HDF5Group,
+    HDF5Layout,
+    HDF5Type,
+    Unusual,
+)
+
+__all__ = [
+    "SIGNATURE",
+    "HDF5Attribute",
+    "HDF5Dataset",
+    "HDF5File",
+    "HDF5Filter",
+    "HDF5Group",
+    "HDF5Layout",
+    "HDF5Type",
+    "Unusual",
+    "read_file",
+]

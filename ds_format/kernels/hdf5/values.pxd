@@ -1,0 +1,66 @@
+"""Classes for types and values."""
+
+cimport numpy as cnp
+from cpython.object cimport PyObject
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from .collections cimport Collections
+from .headers cimport Header, Message
+from .known cimport Known
+from .spaces cimport Space
+
+
+cdef enum Kind:
+    NUMBER
+    TEXT
+    STRING
+    REFERENCES  # a sequence of references to objects
+    OTHER
+
+
+cdef class Type:
+    cdef object record
+    cdef cnp.dtype native  # of numbers
+    cdef Kind kind
+    cdef uint32_t size
+    cdef bint is_integer, is_signed, is_swapped, is_terminated
+
+
+cdef struct Slot:
+    uint64_t hash
+    PyObject* key  # bytes, or NULL
+    PyObject* value
+    int topic
+
+
+cdef class Memory:
+    cdef Slot* slots
+
+    cdef object recall(self, int topic, const uint8_t* p, uint64_t size)
+    cdef int keep(self, int topic, const uint8_t* p, uint64_t size, object value) except -1
+
+
+cdef class Attributes:
+    cdef dict usual, hidden
+    cdef list strings
+    cdef Py_ssize_t n_other
+
+
+cdef class Values:
+    cdef type type_record, attribute_record, filter_record
+    cdef Memory memory
+    cdef dict committed_types
+    cdef Collections collections
+    cdef Header header  # of committed types
+    cdef bint scalars
+
+    cdef int forget(self) except -1
+    cdef str name(self, Known* k, const uint8_t* p, uint64_t size)
+    cdef Type type_of(self, Known* k, const Message* m)
+    cdef Type committed(self, Known* k, uint64_t address)
+    cdef Type _type(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address)
+    cdef tuple filters(self, Known* k, const Message* m)
+    cdef int attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address, Attributes to) except -1
+    cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p)
+    cdef object _hidden(self, Known* k, int which, Type type_, const Space* space, const uint8_t* p)
+    cdef object _one_text(self, Known* k, Type type_, const uint8_t* p, bint is_item)

@@ -1,0 +1,15 @@
+from typing import final
+
+@final
+class Type: ...
+
+@final
+class Memory: ...
+
+@final
+class Attributes:
+    def __init__(self) -> None: ...
+
+@final
+class Values:
+    def __init__(self, type_record: type, attribute_record: type, filter_record: type, scalars: bool) -> None: ...

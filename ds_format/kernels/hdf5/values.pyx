@@ -1,0 +1,567 @@
+"""Datatypes, filters and attributes of HDF5 files → records and Python values.
+
+Names, types, filters and attributes are alike in many objects and files. They are recalled by their bytes, of which
+they are pure functions.
+"""
+
+cimport cython
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_SetItem
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memcmp, memcpy
+
+from ..common.filling cimport empty
+from ..common.words cimport LITTLE_HOST, load_u64, swap_words
+from .collections cimport Collections, free_collections, variable_value
+from .headers cimport DATATYPE, SHARED, Header, Message, find_message, read_header, shared_address
+from .heaps cimport Bytes
+from .known cimport UNDEFINED, Known, check, damaged, u16, u32, u64, unusual, wide
+from .spaces cimport MOST, Space, read_space
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
+
+cdef enum:
+    N_SLOTS = 1024  # values that are remembered
+    LONGEST = 256  # bytes of one that is remembered
+    MAX_TEXT = 0x7FFFFFFF  # bytes of a text that NumPy has
+    # topics
+    NAME = 1
+    TYPE = 2
+    FILTER_LIST = 3
+    ATTRIBUTE = 4
+    # classes of types
+    FIXED_POINT = 0
+    FLOATING_POINT = 1
+    TIME = 2
+    CHARACTERS = 3
+    BIT_FIELD = 4
+    OPAQUE = 5
+    COMPOUND = 6
+    REFERENCE = 7
+    ENUM = 8
+    VARIABLE = 9
+    ARRAY = 10
+    COMPLEX = 11
+    # where an attribute belongs
+    USUAL = 0
+    LISTED = 1  # one string
+    HIDDEN = 2
+    # hidden attributes
+    CLASS = 1
+    TITLE = 2
+    DIMENSION_ID = 3
+    COORDINATES = 4
+    DIMENSION_LIST = 5
+    PROPERTIES = 6
+    CLASSIC = 7
+    REFERENCE_LIST = 8
+
+
+@cython.final
+cdef class Type:
+    """A datatype."""
+
+
+@cython.final
+cdef class Memory:
+    """Remembers a bounded number of values by the bytes of which they were made."""
+
+    def __cinit__(self):
+        self.slots = <Slot*> calloc(N_SLOTS, sizeof(Slot))
+        if self.slots == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef int i
+        if self.slots != NULL:
+            for i in range(N_SLOTS):
+                Py_XDECREF(self.slots[i].key)
+                Py_XDECREF(self.slots[i].value)
+            free(self.slots)
+
+    cdef object recall(self, int topic, const uint8_t* p, uint64_t size):
+        """Return the value, or None."""
+        cdef uint64_t hash
+        cdef Slot* slot
+        if size > LONGEST:
+            return None
+        hash = _hash(p, size)
+        slot = &self.slots[hash % N_SLOTS]
+        if slot.hash != hash or slot.topic != topic or slot.key == NULL:
+            return None
+        if PyBytes_GET_SIZE(<object> slot.key) != <Py_ssize_t> size \
+                or memcmp(PyBytes_AS_STRING(<object> slot.key), p, size):
+            return None
+        return <object> slot.value
+
+    cdef int keep(self, int topic, const uint8_t* p, uint64_t size, object value) except -1:
+        """Remember a value, and forget the one that is in its place."""
+        cdef uint64_t hash
+        cdef Slot* slot
+        cdef PyObject* old_key
+        cdef PyObject* old_value
+        if size > LONGEST:
+            return 0
+        hash = _hash(p, size)
+        slot = &self.slots[hash % N_SLOTS]
+        key = PyBytes_FromStringAndSize(<const char*> p, size)
+        old_key, old_value = slot.key, slot.value
+        Py_INCREF(key)
+        Py_INCREF(value)
+        slot.hash, slot.topic, slot.key, slot.value = hash, topic, <PyObject*> key, <PyObject*> value
+        Py_XDECREF(old_key)
+        Py_XDECREF(old_value)
+        return 0
+
+
+cdef inline uint64_t _hash(const uint8_t* p, uint64_t size) noexcept nogil:
+    cdef uint64_t hash = size, last = 0
+    while size >= 8:
+        hash = (hash ^ load_u64(p, False)) * <uint64_t> 0x9E3779B97F4A7C15
+        hash ^= hash >> 32
+        p, size = p + 8, size - 8
+    memcpy(&last, p, size)
+    hash = (hash ^ last) * <uint64_t> 0x9E3779B97F4A7C15
+    return hash ^ hash >> 29
+
+
+@cython.final
+cdef class Attributes:
+    """Attributes of one object."""
+
+    def __init__(self):
+        self.usual, self.hidden, self.strings, self.n_other = {}, {}, [], 0
+
+
+@cython.final
+cdef class Values:
+    """Reads what has types.
+
+    Parameters
+    ----------
+    type_record, attribute_record, filter_record : type
+        Named tuples to make: `HDF5Type`, `HDF5Attribute`, `HDF5Filter` of `hdf5.records`.
+    scalars : bool
+        Whether an attribute of shape (1,) is one of shape ().
+    """
+
+    def __init__(self, type type_record not None, type attribute_record not None, type filter_record not None,
+                 bint scalars):
+        self.type_record, self.attribute_record, self.filter_record = type_record, attribute_record, filter_record
+        self.scalars = scalars
+        self.memory = Memory()
+        self.committed_types = {}
+
+    def __dealloc__(self):
+        free(self.header.messages)
+        free_collections(&self.collections)
+
+    cdef int forget(self) except -1:
+        """Forget everything of a file but what depends on its bytes alone."""
+        free_collections(&self.collections)
+        self.committed_types.clear()
+        return 0
+
+    cdef str name(self, Known* k, const uint8_t* p, uint64_t size):
+        """Read a name, without a NUL at its end."""
+        known = self.memory.recall(NAME, p, size)
+        if known is not None:
+            return <str> known
+        if size == 0 or memchr(p, 0, size) != NULL:
+            unusual(k, b"a name that is empty, or has a NUL")
+        try:
+            known = PyUnicode_DecodeUTF8(<const char*> p, size, NULL)
+        except UnicodeDecodeError:
+            unusual(k, b"a name that is not UTF-8")
+        self.memory.keep(NAME, p, size, known)
+        return <str> known
+
+    cdef Type type_of(self, Known* k, const Message* m):
+        """Read a datatype message, which may be in the header of another object."""
+        if m.flags & SHARED:
+            return self.committed(k, shared_address(k, m.data, m.size, m.address))
+        return self._type(k, m.data, m.size, m.address)
+
+    cdef Type committed(self, Known* k, uint64_t address):
+        cdef Message* m
+        cdef Type found = <Type> self.committed_types.get(address)
+        if found is not None:
+            return found
+        read_header(k, address, &self.header)
+        m = find_message(&self.header, DATATYPE)
+        if m == NULL or m.flags & SHARED:
+            unusual(k, b"a committed type without a type", address)
+        found = _copied(self._type(k, m.data, m.size, m.address))
+        found.record = found.record._replace(address=address)
+        self.committed_types[address] = found
+        return found
+
+    cdef Type _type(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address):
+        cdef object known = self.memory.recall(TYPE, p, size)
+        if known is None:
+            known = _parse_type(k, p, size, address, self.type_record)
+            self.memory.keep(TYPE, p, size, known)
+        return <Type> known
+
+    cdef tuple filters(self, Known* k, const Message* m):
+        """Read a filter pipeline message."""
+        known = self.memory.recall(FILTER_LIST, m.data, m.size)
+        if known is None:
+            known = _parse_filters(k, m, self.filter_record)
+            self.memory.keep(FILTER_LIST, m.data, m.size, known)
+        return <tuple> known
+
+    cdef int attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address, Attributes to) except -1:
+        """Read an attribute message."""
+        cdef uint64_t head = 8, name_size, type_size, space_size, n, padding = 0
+        cdef uint8_t version, flags
+        cdef const uint8_t* start = p
+        cdef const uint8_t* stop = p + size
+        cdef const uint8_t* title
+        cdef Type type_
+        cdef Space space
+        cdef int which, where = USUAL
+        cdef tuple entry
+        cdef object value = None
+        k.decoded += size
+        check(k, k.decoded <= k.size + 4096, b"attribute", address, b"values of the file are more than its bytes")
+        known = self.memory.recall(ATTRIBUTE, p, size)
+        if known is not None:
+            entry = <tuple> known
+            return _add(to, <str> entry[0], entry[1], entry[2])
+        check(k, size >= 9, b"attribute", address, b"it is too short")
+        version, flags = p[0], p[1]
+        if version == 1:
+            flags, padding = 0, 7
+        elif version == 3:
+            head = 9
+        elif version != 2:
+            unusual(k, b"an attribute of an unknown version", address)
+        if flags & ~1:
+            unusual(k, b"an attribute with a shared dataspace", address)
+        name_size, type_size, space_size = u16(p + 2), u16(p + 4), u16(p + 6)
+        name_size, n = (name_size + padding) & ~padding, name_size
+        type_size, space_size = (type_size + padding) & ~padding, (space_size + padding) & ~padding
+        check(k, head + name_size + type_size + space_size <= size, b"attribute", address, b"it is too short")
+        p += head
+        title = <const uint8_t*> memchr(p, 0, n)
+        check(k, title != NULL, b"attribute", address, b"its name has no end")
+        n = title - p
+        title = p
+        which = _which(title, n)
+        name = self.name(k, title, n)
+        p += name_size
+        if which == REFERENCE_LIST:
+            to.n_other += 1
+            return 0
+        if flags & 1:
+            type_ = self.committed(k, shared_address(k, p, type_size, address))
+        else:
+            type_ = self._type(k, p, type_size, address)
+        p += type_size
+        read_space(k, p, space_size, address, &space)
+        p += space_size
+        check(k, space.n <= <uint64_t> (stop - p) // type_.size, b"attribute", address, b"its values do not end within it")
+        if which:
+            where, value = HIDDEN, self._hidden(k, which, type_, &space, p)
+            if value is None:
+                value = self.attribute_record(type_.record, _shape(&space))
+        else:
+            value = self._value(k, type_, &space, p)
+            if type_.kind == STRING and space.n == 1 and space.rank <= 1 \
+                    or type_.kind == TEXT and space.n == 1 and space.rank == 1:
+                where = LISTED
+        if not flags & 1 and type_.kind in (NUMBER, TEXT) and not isinstance(value, (cnp.ndarray, list)):
+            self.memory.keep(ATTRIBUTE, start, size, (name, value, where))
+        return _add(to, name, value, where)
+
+    cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p):
+        cdef cnp.npy_intp length = <cnp.npy_intp> space.n
+        cdef uint64_t one
+        cdef Py_ssize_t i
+        cdef list texts
+        cdef bint is_one = not space.is_null and (space.rank == 0 or (self.scalars and space.rank == 1 and length == 1))
+        if type_.kind > STRING or space.rank > 1:
+            return self.attribute_record(type_.record, _shape(space))
+        if type_.kind == NUMBER:
+            if is_one:
+                _native(p, <uint8_t*> &one, 1, type_)
+                return PyArray_Scalar(&one, type_.native, None)
+            array = empty(type_.native, 1, &length)
+            _native(p, <uint8_t*> cnp.PyArray_DATA(array), length, type_)
+            return array
+        if space.is_null:
+            return ""
+        if is_one:
+            return self._one_text(k, type_, p, space.rank == 1)
+        texts = PyList_New(length)
+        for i in range(length):
+            text = self._one_text(k, type_, p + i * type_.size, True)
+            Py_INCREF(text)
+            PyList_SET_ITEM(texts, i, text)
+        return texts
+
+    cdef object _one_text(self, Known* k, Type type_, const uint8_t* p, bint is_item):
+        """Decode text: up to its first NUL, or without the NULs at its end if it is alone and of fixed length."""
+        cdef Bytes text
+        cdef const uint8_t* end
+        if type_.kind == STRING:
+            variable_value(k, &self.collections, p, 1, &text)
+            k.decoded += text.size
+            check(k, k.decoded <= k.size + 4096, b"attribute", 0, b"values of the file are more than its bytes")
+            is_item = True
+        else:
+            text.data, text.size = p, type_.size
+        if is_item:
+            end = <const uint8_t*> memchr(text.data, 0, text.size)
+            if end != NULL:
+                text.size = end - text.data
+        while text.size and text.data[text.size - 1] == 0:
+            text.size -= 1
+        return PyUnicode_DecodeUTF8(<const char*> text.data, text.size, b"surrogateescape")
+
+    cdef object _hidden(self, Known* k, int which, Type type_, const Space* space, const uint8_t* p):
+        """Return the value of an attribute by which netCDF-4 stores dimensions; None: it has not its usual form."""
+        cdef Bytes axis
+        cdef tuple found
+        cdef uint64_t i, j
+        if which == CLASSIC:
+            return True
+        if space.is_null or space.rank > 1:
+            return None
+        if which == DIMENSION_LIST:
+            if type_.kind != REFERENCES or space.rank != 1:
+                return None
+            found = PyTuple_New(space.n)
+            for i in range(space.n):
+                variable_value(k, &self.collections, p + 16 * i, 8, &axis)
+                k.decoded += axis.size
+                check(k, k.decoded <= k.size + 4096, b"attribute", 0, b"values of the file are more than its bytes")
+                addresses = tuple([u64(axis.data + 8 * j) for j in range(axis.size // 8)])
+                Py_INCREF(addresses)
+                PyTuple_SET_ITEM(found, i, addresses)
+            return found
+        if which == COORDINATES:
+            if not type_.is_integer:
+                return None
+            return tuple([_integer(p + i * type_.size, type_) for i in range(space.n)])
+        if space.n != 1:
+            return None
+        if which == DIMENSION_ID:
+            return _integer(p, type_) if type_.is_integer else None
+        if which == CLASS and not type_.is_terminated or type_.kind not in (TEXT, STRING):
+            return None
+        return self._one_text(k, type_, p, space.rank == 1)
+
+
+cdef inline int _add(Attributes to, str name, object value, int where) except -1:
+    if where == HIDDEN:
+        return PyDict_SetItem(to.hidden, name, value)
+    if where == LISTED:
+        to.strings.append(name)
+    return PyDict_SetItem(to.usual, name, value)
+
+
+cdef inline int _is(const uint8_t* p, uint64_t n, const char* text, uint64_t size, int which) noexcept:
+    return which if n == size and memcmp(p, text, size) == 0 else 0
+
+
+cdef inline int _which(const uint8_t* p, uint64_t n) noexcept:
+    """Return which hidden attribute a name is of; 0: none."""
+    if n and p[0] == c"C":
+        return _is(p, n, b"CLASS", 5, CLASS)
+    if n and p[0] == c"N":
+        return _is(p, n, b"NAME", 4, TITLE)
+    if n and p[0] == c"D":
+        return _is(p, n, b"DIMENSION_LIST", 14, DIMENSION_LIST)
+    if n and p[0] == c"R":
+        return _is(p, n, b"REFERENCE_LIST", 14, REFERENCE_LIST)
+    if n and p[0] == c"_":
+        return (
+            _is(p, n, b"_Netcdf4Dimid", 13, DIMENSION_ID)
+            or _is(p, n, b"_Netcdf4Coordinates", 19, COORDINATES)
+            or _is(p, n, b"_NCProperties", 13, PROPERTIES)
+            or _is(p, n, b"_nc3_strict", 11, CLASSIC)
+        )
+    return 0
+
+
+cdef inline tuple _shape(const Space* space):
+    cdef int i
+    return None if space.is_null else tuple([space.shape[i] for i in range(space.rank)])
+
+
+cdef inline void _native(const uint8_t* source, uint8_t* target, Py_ssize_t n, Type type_) noexcept:
+    if type_.is_swapped:
+        swap_words(source, target, n, type_.size)
+    else:
+        memcpy(target, source, n * type_.size)
+
+
+cdef inline object _integer(const uint8_t* p, Type type_):
+    cdef uint64_t value = 0
+    cdef uint32_t i
+    cdef bint is_big = type_.is_swapped == LITTLE_HOST and type_.size > 1
+    for i in range(type_.size):
+        value = value << 8 | p[i if is_big else type_.size - 1 - i]
+    if type_.is_signed and type_.size < 8 and value >> (8 * type_.size - 1):
+        value |= ~<uint64_t> 0 << 8 * type_.size
+    return <int64_t> value if type_.is_signed else value
+
+
+cdef Type _copied(Type type_):
+    cdef Type other = Type.__new__(Type)
+    other.record, other.native, other.kind, other.size = type_.record, type_.native, type_.kind, type_.size
+    other.is_integer, other.is_signed = type_.is_integer, type_.is_signed
+    other.is_swapped, other.is_terminated = type_.is_swapped, type_.is_terminated
+    return other
+
+
+cdef Type _parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address, type record):
+    """Read a datatype."""
+    cdef Type found = Type.__new__(Type)
+    cdef uint8_t version, class_, bits
+    cdef cnp.dtype dtype = None
+    cdef tuple members = None
+    check(k, size >= 8, b"datatype", address, b"it is too short")
+    version, class_, bits, found.size, found.kind = p[0] >> 4, p[0] & 15, p[1], u32(p + 4), OTHER
+    if not 1 <= version <= 5 or class_ > COMPLEX:
+        unusual(k, b"a datatype of an unknown version or class", address)
+    check(k, found.size > 0, b"datatype", address, b"its values have no bytes")
+    kind = "unusual number"
+    if class_ == FIXED_POINT:
+        dtype = _integers(k, p, size, address)
+    elif class_ == FLOATING_POINT:
+        dtype = _floats(k, p, size, address)
+    elif class_ == TIME:
+        kind = "time"
+    elif class_ == CHARACTERS:
+        if found.size > MAX_TEXT:
+            unusual(k, b"text of 2 GiB", address)
+        kind, dtype, found.kind, found.is_terminated = "text", cnp.dtype(f"S{found.size}"), TEXT, bits & 15 == 0
+    elif class_ == BIT_FIELD:
+        kind = "bitfield"
+    elif class_ == OPAQUE:
+        kind = "opaque"
+    elif class_ == COMPOUND:
+        kind = "compound"
+    elif class_ == REFERENCE:
+        if bits & 15 or found.size != 8:
+            unusual(k, b"references to regions, or of a new form", address)
+        kind = "reference"
+    elif class_ == ENUM:
+        dtype, members = _enum(k, p, size, address, found.size)
+        if members is not None:
+            kind = "enum"
+    elif class_ == VARIABLE:
+        check(k, size >= 16 and found.size == 16, b"datatype", address, b"a wrong size")
+        kind = "string" if bits & 15 == 1 else "sequence"
+        if kind == "string":
+            found.kind = STRING
+        elif p[8] & 15 == REFERENCE and p[9] & 15 == 0 and u32(p + 12) == 8:
+            found.kind = REFERENCES
+    elif class_ == ARRAY:
+        kind = "array"
+    if class_ <= FLOATING_POINT and dtype is not None:
+        kind, found.kind = "number", NUMBER
+        found.native = dtype.newbyteorder("=")
+        found.is_integer, found.is_signed = class_ == FIXED_POINT, bits & 8 != 0
+        found.is_swapped = found.size > 1 and <bint> (bits & 1) == LITTLE_HOST
+    found.record = record(kind, dtype, found.size, members)
+    return found
+
+
+cdef cnp.dtype _integers(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
+    """Return the dtype of usual integers."""
+    cdef uint32_t width = u32(p + 4)
+    check(k, size >= 12, b"datatype", address, b"it is too short")
+    if width not in (1, 2, 4, 8) or u16(p + 8) or u16(p + 10) != 8 * width:
+        return None
+    return cnp.dtype(f"{'>' if p[1] & 1 else '<'}{'i' if p[1] & 8 else 'u'}{width}")
+
+
+cdef cnp.dtype _floats(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
+    """Return the dtype of IEEE numbers."""
+    cdef uint32_t width = u32(p + 4), exponent, mantissa
+    check(k, size >= 20, b"datatype", address, b"it is too short")
+    if width not in (2, 4, 8):
+        return None
+    exponent = 5 if width == 2 else 8 if width == 4 else 11
+    mantissa = 8 * width - 1 - exponent
+    if p[1] & ~0x0F != 0x20 or p[2] != 8 * width - 1 or u16(p + 8) or u16(p + 10) != 8 * width \
+            or p[12] != mantissa or p[13] != exponent or p[14] or p[15] != mantissa \
+            or u32(p + 16) != (<uint32_t> 1 << (exponent - 1)) - 1:
+        return None
+    return cnp.dtype(f"{'>' if p[1] & 1 else '<'}f{width}")
+
+
+cdef tuple _enum(Known* k, const uint8_t* p, uint64_t size, uint64_t address, uint32_t width):
+    """Return the dtype of an enum, and its members; both None: it is of no usual integers."""
+    cdef uint32_t n = u16(p + 1), i
+    cdef uint64_t at = 20, length
+    cdef const uint8_t* end
+    cdef cnp.dtype dtype
+    cdef list names = []
+    check(k, size >= 20, b"datatype", address, b"it is too short")
+    if p[8] & 15 != FIXED_POINT or u32(p + 12) != width:
+        return None, None
+    dtype = _integers(k, p + 8, size - 8, address + 8)
+    if dtype is None:
+        return None, None
+    for i in range(n):
+        end = <const uint8_t*> memchr(p + at, 0, size - at)
+        check(k, end != NULL, b"datatype", address, b"the name of a member has no end")
+        length = end - (p + at)
+        try:
+            names.append(PyUnicode_DecodeUTF8(<const char*> p + at, length, NULL))
+        except UnicodeDecodeError:
+            unusual(k, b"a name that is not UTF-8", address)
+        at += length + 1 if p[0] >> 4 >= 3 else (length + 8) & ~<uint64_t> 7
+        check(k, at <= size, b"datatype", address, b"it is too short")
+    check(k, n * width <= size - at, b"datatype", address, b"it is too short")
+    return dtype, tuple(zip(names, _members(p + at, n, width, dtype), strict=True))
+
+
+cdef list _members(const uint8_t* p, uint32_t n, uint32_t width, cnp.dtype dtype):
+    cdef Type type_ = Type.__new__(Type)
+    cdef uint32_t i
+    type_.size, type_.is_signed = width, dtype.kind == c"i"
+    type_.is_swapped = width > 1 and not dtype.isnative
+    return [_integer(p + i * width, type_) for i in range(n)]
+
+
+cdef tuple _parse_filters(Known* k, const Message* m, type record):
+    """Read a filter pipeline."""
+    cdef const uint8_t* p = m.data
+    cdef uint64_t size = m.size, at, head, name_size, n
+    cdef uint32_t number, i, j
+    cdef list found = []
+    check(k, size >= 2, b"filter message", m.address, b"it is too short")
+    if p[0] not in (1, 2) or m.flags & SHARED:
+        unusual(k, b"a filter message of an unknown version", m.address)
+    at = 8 if p[0] == 1 else 2
+    for i in range(p[1]):
+        check(k, at + 8 <= size or (p[0] == 2 and at + 6 <= size), b"filter message", m.address, b"it is too short")
+        number = u16(p + at)
+        name_size, head = 0, 6
+        if p[0] == 1 or number >= 256:
+            check(k, at + 8 <= size, b"filter message", m.address, b"it is too short")
+            name_size, head = u16(p + at + 2), 8
+        flags, n = u16(p + at + head - 4), u16(p + at + head - 2)
+        if p[0] == 1:
+            name_size = (name_size + 7) & ~<uint64_t> 7
+        at += head + name_size
+        check(k, at + 4 * n <= size, b"filter message", m.address, b"it is too short")
+        found.append(record(number, bool(flags & 1), tuple([u32(p + at + 4 * j) for j in range(n)])))
+        at += 4 * n + (4 if p[0] == 1 and n % 2 else 0)
+    return tuple(found)
