@@ -47,7 +47,7 @@ FLOATS = {
 """By size: position of the sign, offset, precision, position and size of exponent and mantissa, bias."""
 OTHER_KINDS = {2: "time", 4: "bitfield", 5: "opaque", 6: "compound", 10: "array"}
 INDEXES = {1: "single", 2: "implicit", 3: "fixed", 4: "extensible", 5: "btree2"}
-MAX_RANK, MAX_NESTING, LAST_MESSAGE = 32, 8, 0x17
+MAX_RANK, LAST_MESSAGE = 32, 0x17
 
 
 class Message(NamedTuple):
@@ -84,22 +84,26 @@ def parse(data: bytes, scalars: bool = False) -> HDF5File:
     UnknownError
         If the package leaves it to the library.
     """
-    parser = Parser(data, scalars)
-    parser.group("", parser.root(), -1, 0)
-    return HDF5File(parser.groups, parser.datasets, parser.types, parser.is_ordered)
+    parser = Parser(Bytes(data), scalars)
+    return parser.parse()
 
 
 class Parser:
     """Reads one file."""
 
-    def __init__(self, data: bytes, scalars: bool):
-        self.file = Bytes(data)
+    def __init__(self, file: Bytes, scalars: bool):
+        self.file = file
         self.scalars = scalars
         self.groups: list[HDF5Group] = []
         self.datasets: list[HDF5Dataset] = []
         self.types: list[tuple[str, HDF5Type]] = []
         self.is_ordered = True
         self.addresses: set[int] = set()
+
+    def parse(self) -> HDF5File:
+        """Return all objects; see `parse`."""
+        self.group("", self.root(), -1, 0)
+        return HDF5File(self.groups, self.datasets, self.types, self.is_ordered)
 
     def root(self) -> int:
         """Return the address of the root group."""
@@ -287,20 +291,10 @@ class Parser:
         if kind == 8:
             return self.enum(at, end, bits & 0xFFFF, width, version, address)
         if kind == 9:
-            self.nested(at, end)
             return HDF5Type("string" if bits & 15 == 1 else "sequence", None, width, None, address)
         if kind in OTHER_KINDS:
             return HDF5Type(OTHER_KINDS[kind], None, width, None, address)
         raise UnknownError(f"datatype of class {kind}")
-
-    def nested(self, at: int, end: int) -> HDF5Type:
-        """Return the type of the elements of a type of variable length."""
-        for _ in range(MAX_NESTING):
-            at += 8
-            inner = self.type(at, end - at) if self.file.number(at, 1) & 15 != 9 else None
-            if inner is not None:
-                return inner
-        raise WrongError(f"datatypes nested at {at}")
 
     def enum(self, at: int, end: int, n: int, width: int, version: int, address: int | None) -> HDF5Type:
         file = self.file
@@ -432,6 +426,8 @@ class Parser:
 
     def sized(self, at: int, message: Message) -> bytes:
         n = self.file.number(at, 4)
+        if n == 2**32 - 1:  # -1: it is not defined
+            return b""
         if at + 4 + n > message.at + message.size:
             raise WrongError(f"fill value at {at} is longer than its message")
         return self.file.take(at + 4, n)

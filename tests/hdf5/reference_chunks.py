@@ -84,7 +84,14 @@ def _raw(file: Bytes, dataset: HDF5Dataset, dtype: np.dtype[Any]) -> NDArray[Any
 
 
 def chunks(file: Bytes, dataset: HDF5Dataset) -> list[Chunk]:
-    """Return all chunks that were written."""
+    """Return all chunks that were written, each once."""
+    found = _chunks(file, dataset)
+    if len({chunk.number for chunk in found}) != len(found):
+        raise WrongError("a chunk that is there twice")
+    return found
+
+
+def _chunks(file: Bytes, dataset: HDF5Dataset) -> list[Chunk]:
     layout = dataset.layout
     assert layout.chunk is not None
     assert layout.address is not None
