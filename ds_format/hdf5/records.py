@@ -63,8 +63,8 @@ class HDF5Layout(NamedTuple):
     kind: str
     """`compact`, `contiguous`, `chunked`, or `unusual` (virtual, external)."""
     address: int | None
-    """Position in the file: of the values, those of a compact dataset included, or of the index of chunks. None: nothing
-    was written."""
+    """Position in the file: of the values, those of a compact dataset included, or of the index of chunks. None:
+    nothing was written."""
     size: int
     """Bytes of compact or contiguous values; bytes of an element of chunks."""
     chunk: tuple[int, ...] | None
@@ -97,14 +97,18 @@ class HDF5Dataset(NamedTuple):
     is_fill_written: bool
     """False: the fill time is "never", values that were not written are undefined."""
     attributes: dict[str, Any]
-    """In creation order if it is tracked: NumPy scalars, (N,) arrays in native byte order, `str`, lists of `str`, or an
-    `HDF5Attribute`. Not the hidden ones."""
+    """In creation order if it is tracked, else as they are stored. NumPy scalars, (N,) arrays in native byte order,
+    `str`, lists of `str`, or an `HDF5Attribute`, also if there are several axes. Without a value: an empty array, or
+    the empty string. Text ends before its first NUL; one of fixed length and shape () before the NULs at its end. Bytes
+    that are not UTF-8 are kept as `surrogateescape` does. Not the hidden ones."""
     strings: list[str]
-    """Names of attributes that are one string of variable length; as well."""
+    """Names of attributes that netCDF has as one text of the type string, as well: a string of variable length of
+    shape () or (1,), or text of shape (1,)."""
     hidden: dict[str, Any]
     """Attributes by which netCDF-4 stores dimensions: CLASS and NAME (`str`), `_Netcdf4Dimid` (`int`),
-    `_Netcdf4Coordinates` (tuple of `int`), DIMENSION_LIST (for each axis a tuple of addresses), `_NCProperties` (`str`),
-    `_nc3_strict` (True). REFERENCE_LIST is left out. Any other form of these is an `HDF5Attribute`."""
+    `_Netcdf4Coordinates` (tuple of `int`), DIMENSION_LIST (for each axis a tuple of addresses), `_NCProperties`
+    (`str`), `_nc3_strict` (True). REFERENCE_LIST is left out. Any other form of these is an `HDF5Attribute`, as is a
+    CLASS that is not padded with NULs: the library does not heed it."""
 
 
 class HDF5Group(NamedTuple):

@@ -98,7 +98,7 @@ cdef inline int _read(Known* k, Collection* new) except -1:
     """List the objects of a collection."""
     cdef const uint8_t* p = signed(k, new.address, 16, b"GCOL", 1, b"global heap collection")
     cdef uint64_t size = u64(p + 8), at = 16, length
-    cdef Py_ssize_t n = 0, i
+    cdef Py_ssize_t i
     cdef bint is_sorted = True
     check(k, LEAST_COLLECTION <= size <= k.size, b"global heap collection", new.address, b"it has a wrong size")
     p = signed(k, new.address, size, b"GCOL", 1, b"global heap collection")

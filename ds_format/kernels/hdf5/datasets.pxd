@@ -1,10 +1,10 @@
-"""Messages of a dataset that say where its values are, and which ones nobody wrote."""
+"""Messages of a dataset: where its values are, how they are filtered, and which ones nobody wrote."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .headers cimport EXTERNAL, FILL, LAYOUT, OLD_FILL, SHARED, Header, Message, find_message
-from .known cimport UNDEFINED, Known, check, damaged, u16, u32, u64, unusual, wide
+from .known cimport UNDEFINED, Known, check, u16, u32, u64, unusual, wide
 from .spaces cimport MAX_RANK, MOST, Space
 
 cdef enum:
@@ -86,7 +86,8 @@ cdef inline int read_layout(Known* k, const Message* m, const Space* space, uint
     return 0
 
 
-cdef inline int _read_chunk(Known* k, const Message* m, uint64_t at, int rank, uint32_t width, Layout* layout) except -1:
+cdef inline int _read_chunk(Known* k, const Message* m, uint64_t at, int rank, uint32_t width,
+                            Layout* layout) except -1:
     """Read the shape of chunks, behind which is the size of a value."""
     cdef uint64_t product = 1
     cdef int i
@@ -195,3 +196,30 @@ cdef inline object read_fill(Known* k, Header* h, uint32_t size, bint* is_writte
     if n != size:
         unusual(k, b"a fill value of another size than values", m.address)
     return PyBytes_FromStringAndSize(<const char*> m.data + at + 4, n)
+
+
+cdef inline tuple read_filters(Known* k, const Message* m, type record):
+    """Read a filter pipeline."""
+    cdef const uint8_t* p = m.data
+    cdef uint64_t size = m.size, at, head, name_size, n
+    cdef uint32_t number, _, j
+    cdef list found = []
+    check(k, size >= 2, b"filter message", m.address, b"it is too short")
+    if p[0] not in (1, 2) or m.flags & SHARED:
+        unusual(k, b"a filter message of an unknown version", m.address)
+    at = 8 if p[0] == 1 else 2
+    for _ in range(p[1]):
+        check(k, at + 8 <= size or (p[0] == 2 and at + 6 <= size), b"filter message", m.address, b"it is too short")
+        number = u16(p + at)
+        name_size, head = 0, 6
+        if p[0] == 1 or number >= 256:
+            check(k, at + 8 <= size, b"filter message", m.address, b"it is too short")
+            name_size, head = u16(p + at + 2), 8
+        flags, n = u16(p + at + head - 4), u16(p + at + head - 2)
+        if p[0] == 1:
+            name_size = (name_size + 7) & ~<uint64_t> 7
+        at += head + name_size
+        check(k, at + 4 * n <= size, b"filter message", m.address, b"it is too short")
+        found.append(record(number, bool(flags & 1), tuple([u32(p + at + 4 * j) for j in range(n)])))
+        at += 4 * n + (4 if p[0] == 1 and n % 2 else 0)
+    return tuple(found)

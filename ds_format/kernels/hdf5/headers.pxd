@@ -5,11 +5,12 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcmp
 
 from .known cimport (
-    Known, bytes_at, check, check_sum, count_visit, damaged, signed, u16, u32, u64, unusual, wide,
+    Known, bytes_at, check, check_sum, count_visit, u16, u32, u64, unusual, wide,
 )
 
 cdef enum:
     MAX_BLOCKS = 4096
+    MAX_MESSAGES = 1 << 18  # more than 65535 attributes and as many links, which have numbers of 16 bits
     # flags of a header
     TRACKED = 4  # the order of creation of attributes
     WITH_LIMITS = 0x10
@@ -112,7 +113,7 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
     cdef Message* m
     while size >= head:
         if h.n == h.room:
-            more_room(h)
+            more_room(k, h)
         m = &h.messages[h.n]
         if h.version == 1:
             if u16(p) >= N_MESSAGES:
@@ -134,8 +135,10 @@ cdef inline int take_messages(Known* k, Header* h, const uint8_t* p, uint64_t si
     return 0
 
 
-cdef inline int more_room(Header* h) except -1:
-    cdef void* moved = realloc(h.messages, (2 * h.room + 32) * sizeof(Message))
+cdef inline int more_room(Known* k, Header* h) except -1:
+    cdef void* moved
+    check(k, h.n < MAX_MESSAGES, b"object header", h.address, b"it has too many messages")
+    moved = realloc(h.messages, (2 * h.room + 32) * sizeof(Message))
     if moved == NULL:
         raise MemoryError
     h.messages, h.room = <Message*> moved, 2 * h.room + 32

@@ -4,13 +4,12 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from .known cimport (
-    UNDEFINED, Known, bytes_at, check, check_sum, damaged, log2_of, signed, structure, u16, u32, u64, unusual, wide,
+    Known, bytes_at, check, check_sum, is_seen, log2_of, signed, structure, u16, u32, u64, unusual, wide,
 )
 from .trees cimport Records, read_tree
 
 cdef enum:
     HEAP_SIZE = 146  # bytes of the header of a heap without filters
-    SEEN = 16  # blocks whose checksums are not compared again
     MAX_BITS = 64
     # kinds of objects, in the first byte of an id
     KINDS = 0xF0
@@ -39,8 +38,8 @@ cdef struct Heap:
     uint32_t length_size
     bint has_sums  # blocks of objects have checksums
     Records huge
-    uint64_t[SEEN] seen
-    int n_seen
+    uint64_t base  # where the block of the last object begins in the heap
+    Bytes block  # that one
 
 
 cdef inline bint _is_power(uint64_t value) noexcept nogil:
@@ -64,7 +63,7 @@ cdef inline int open_heap(Known* k, uint64_t address, Heap* heap) except -1:
     heap.length_size = min((log2_of(heap.max_direct) + 7) // 8, log2_of(largest) // 8 + 1)
     check(k, heap.id_size > heap.offset_size + heap.length_size, b"fractal heap", address, b"ids of a wrong size")
     heap.huge.data = heap.huge.owned = NULL
-    heap.n_seen = 0
+    heap.base = heap.block.size = 0
     return 0
 
 
@@ -75,21 +74,30 @@ cdef inline void close_heap(Heap* heap) noexcept:
 
 cdef inline int heap_object(Known* k, Heap* heap, const uint8_t* id, Bytes* found) except -1:
     """Find an object by its id, which has the bytes that the heap says."""
-    cdef uint64_t offset, base = 0, size
-    cdef const uint8_t* block
+    cdef uint64_t offset
+    cdef uint32_t head = 13 + heap.offset_size + (4 if heap.has_sums else 0)
     if id[0] & KINDS == HUGE:
         return _huge_object(k, heap, id, found)
     if id[0] & KINDS != MANAGED:
         unusual(k, b"an object of a heap that is tiny", heap.address)
     offset = wide(id + 1, heap.offset_size)
+    if offset - heap.base >= heap.block.size:
+        _open_block(k, heap, offset)
+    offset -= heap.base
     found.size = wide(id + 1 + heap.offset_size, heap.length_size)
-    found.address = _direct_block(k, heap, offset, &base, &size)
-    block = _block(k, heap, found.address, size, base)
-    offset -= base
-    check(k, offset >= 13 + heap.offset_size + (4 if heap.has_sums else 0) and offset < size
-          and 0 < found.size <= size - offset, b"fractal heap block", found.address, b"an object is not within it")
-    found.data = block + offset
-    found.address += offset
+    check(k, head <= offset and offset < heap.block.size and 0 < found.size <= heap.block.size - offset,
+          b"fractal heap block", heap.block.address, b"an object is not within it")
+    found.data, found.address = heap.block.data + offset, heap.block.address + offset
+    return 0
+
+
+cdef inline int _open_block(Known* k, Heap* heap, uint64_t offset) except -1:
+    """Find the block that has the objects at an offset."""
+    cdef uint64_t base = 0, size = 0, address
+    heap.block.size = 0
+    address = _direct_block(k, heap, offset, &base, &size)
+    heap.block.data = _block(k, heap, address, size, base)
+    heap.base, heap.block.address, heap.block.size = base, address, size
     return 0
 
 
@@ -98,7 +106,6 @@ cdef inline uint64_t _direct_block(Known* k, Heap* heap, uint64_t offset, uint64
     cdef uint64_t address = heap.root, row_size = heap.first * heap.width, row, column, inside
     cdef uint64_t n_direct = log2_of(heap.max_direct) - log2_of(heap.first) + 2, rows = heap.rows
     cdef const uint8_t* p
-    cdef bint seen
     size[0] = heap.first
     if rows == 0:
         return address
@@ -119,23 +126,12 @@ cdef inline uint64_t _direct_block(Known* k, Heap* heap, uint64_t offset, uint64
         rows = log2_of(size[0]) - log2_of(row_size) + 1
 
 
-cdef inline bint _is_seen(Heap* heap, uint64_t address) noexcept:
-    """Return whether the checksum of a block was compared, and note that it will be."""
-    cdef int i
-    for i in range(min(heap.n_seen, SEEN)):
-        if heap.seen[i] == address:
-            return True
-    heap.seen[heap.n_seen % SEEN] = address
-    heap.n_seen += 1
-    return False
-
-
 cdef inline const uint8_t* _indirect_block(Known* k, Heap* heap, uint64_t address, uint64_t rows,
                                            uint64_t base) except NULL:
     """Return the addresses of the blocks of a block."""
     cdef uint64_t head = 13 + heap.offset_size, size = head + 8 * rows * heap.width + 4
     cdef const uint8_t* p = signed(k, address, size, b"FHIB", 0, b"fractal heap block")
-    if not _is_seen(heap, address):
+    if not is_seen(k, address):
         check_sum(k, p, size - 4, b"fractal heap block", address)
     _check_block(k, heap, p, address, base)
     return p + head
@@ -144,7 +140,7 @@ cdef inline const uint8_t* _indirect_block(Known* k, Heap* heap, uint64_t addres
 cdef inline const uint8_t* _block(Known* k, Heap* heap, uint64_t address, uint64_t size, uint64_t base) except NULL:
     """Return a block of objects."""
     cdef const uint8_t* p = signed(k, address, size, b"FHDB", 0, b"fractal heap block")
-    if heap.has_sums and not _is_seen(heap, address):
+    if heap.has_sums and not is_seen(k, address):
         check_sum(k, p, size, b"fractal heap block", address, 13 + heap.offset_size)
     _check_block(k, heap, p, address, base)
     return p

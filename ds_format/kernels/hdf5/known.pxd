@@ -4,7 +4,7 @@ A function that finds a fault, or lacks bytes, notes which, and raises EOFError:
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
 
 from ..common.words cimport LITTLE_HOST, load_u64, swap_word
@@ -53,6 +53,8 @@ cdef struct Known:
     uint64_t expected
     Range* needed
     Py_ssize_t n_needed, room
+    uint64_t* seen  # addresses of structures whose checksums were compared, by their hash; 0: none
+    size_t n_seen, n_places  # the latter a power of two
 
 
 cdef inline int fail(Known* k, Fault fault, const char* what, uint64_t address, const char* reason,
@@ -159,6 +161,36 @@ cdef inline int count_visit(Known* k, uint64_t size, const char* what, uint64_t 
     if k.visited > 8 * k.size + 65536:
         fail(k, DAMAGED, what, address, b"structures lead back to themselves")
     return 0
+
+
+cdef inline bint is_seen(Known* k, uint64_t address) except -1:
+    """Return whether the checksum of a structure was compared, and note that it will be."""
+    cdef uint64_t* old = k.seen
+    cdef size_t n = k.n_places, i
+    if 2 * k.n_seen >= n:
+        k.seen = <uint64_t*> calloc(4 * n if n else 32, sizeof(uint64_t))
+        if k.seen == NULL:
+            k.seen = old
+            raise MemoryError
+        k.n_places = 4 * n if n else 32
+        for i in range(n):
+            if old[i]:
+                k.seen[_place(k, old[i])] = old[i]
+        free(old)
+    i = _place(k, address)
+    if k.seen[i] == address:
+        return True
+    k.seen[i] = address
+    k.n_seen += 1
+    return False
+
+
+cdef inline size_t _place(const Known* k, uint64_t address) noexcept nogil:
+    """Return the place of an address among those that were seen, or where it belongs."""
+    cdef size_t i = (address * <uint64_t> 0x9E3779B97F4A7C15 >> 32) & (k.n_places - 1)
+    while k.seen[i] and k.seen[i] != address:
+        i = (i + 1) & (k.n_places - 1)
+    return i
 
 
 cdef inline int check_sum(Known* k, const uint8_t* data, uint64_t size, const char* what, uint64_t address,

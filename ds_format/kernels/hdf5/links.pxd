@@ -85,7 +85,8 @@ cdef inline int read_links(Known* k, Header* h, Links* links) except -1:
     elif not is_sorted:
         qsort(links.items, links.n, sizeof(Link), &_by_order)
         for i in range(1, links.n):
-            check(k, links.items[i].order != links.items[i - 1].order, b"group", h.address, b"links have the same order")
+            check(k, links.items[i].order != links.items[i - 1].order, b"group", h.address,
+                  b"links have the same order")
     return 0
 
 
@@ -152,7 +153,6 @@ cdef inline int _read_dense(Known* k, const Message* m, Links* links) except -1:
 cdef inline int _read_symbols(Known* k, uint64_t tree, uint64_t heap, Links* links) except -1:
     """Read the links of a symbol table."""
     cdef const uint8_t* p
-    cdef uint64_t address
     cdef Bytes names
     expect(k, tree, 24)
     p = signed(k, heap, 32, b"HEAP", 0, b"local heap")

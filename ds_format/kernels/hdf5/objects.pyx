@@ -5,6 +5,7 @@ FormatError, what is not certain is left to the libraries.
 """
 
 cimport cython
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -13,7 +14,7 @@ from libc.string cimport memcmp
 
 from .datasets cimport CHUNKED, VIRTUAL, Layout, read_fill, read_layout
 from .headers cimport (
-    ATTRIBUTE, ATTRIBUTE_INFO, CACHE_IMAGE, DATASPACE, DATATYPE, DRIVER_INFO, EXTERNAL, FILTERS, LAYOUT, LINK, LINK_INFO,
+    ATTRIBUTE, ATTRIBUTE_INFO, CACHE_IMAGE, DATASPACE, DATATYPE, DRIVER_INFO, EXTERNAL, FILTERS, LAYOUT, LINK_INFO,
     SHARED, SYMBOL_TABLE, TRACKED, Header, Message, find_message, read_header,
 )
 from .heaps cimport Bytes, Heap, close_heap, heap_object, open_heap
@@ -24,7 +25,12 @@ from .links cimport Links, read_links
 from .segments cimport Segments
 from .spaces cimport Space, read_space
 from .trees cimport TREE_SIZE, Records, read_tree
-from .values cimport Attributes, Type, Values
+from .types cimport Type
+from .values cimport Attributes, Values
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        object (*tp_new)(type kind, tuple arguments, PyObject* keywords)
 
 cdef enum:
     NAME_TREE = 8  # type of the B-tree of dense attributes by name
@@ -48,6 +54,11 @@ cdef struct Item:  # the message of an attribute
 cdef int _by_order(const void* a, const void* b) noexcept nogil:
     cdef uint64_t one = (<const Item*> a).order, other = (<const Item*> b).order
     return (one > other) - (one < other)
+
+
+cdef inline object _record(type kind, tuple values):
+    """Make a named tuple, without the look-up of a method."""
+    return (<PyTypeObject*> tuple).tp_new(kind, (values,), NULL)
 
 
 @cython.final
@@ -78,9 +89,10 @@ cdef class Reader:
             if k.fault != LACKING:
                 raise
         finally:
+            found = self.groups, self.datasets, self.types, self.is_ordered
+            self.groups = self.datasets = self.types = self.seen = None
             self.values.forget()
-        found = self.groups, self.datasets, self.types, self.is_ordered
-        return tuple.__new__(self.file_record, found)
+        return _record(self.file_record, found)
 
     cdef uint64_t _root(self) except? 0:
         """Read the superblock, and return the address of the root group."""
@@ -141,7 +153,7 @@ cdef class Reader:
             self.is_ordered &= links.is_tracked
             attributes = self._attributes()
             found = name, address, order, attributes.usual, attributes.strings, attributes.hidden
-            self.groups.append(tuple.__new__(self.group_record, found))
+            self.groups.append(_record(self.group_record, found))
             i = 0
             while i < links.n:
                 try:
@@ -212,7 +224,7 @@ cdef class Reader:
             name, address, order, type_.record, shape, _maxima(&space), layout, filters, fill, is_written,
             attributes.usual, attributes.strings, attributes.hidden,
         )
-        self.datasets.append(tuple.__new__(self.dataset_record, found))
+        self.datasets.append(_record(self.dataset_record, found))
         return 0
 
     cdef object _layout(self, const Space* space, uint32_t size):
@@ -234,7 +246,7 @@ cdef class Reader:
                 _numbers(layout.parameters, layout.n_parameters),
                 layout.flags,
             )
-        return tuple.__new__(self.layout_record, found)
+        return _record(self.layout_record, found)
 
     cdef Attributes _attributes(self):
         """Read the attributes of an object."""
@@ -243,7 +255,7 @@ cdef class Reader:
         cdef Message* m
         cdef Py_ssize_t i
         cdef bint is_sorted = True
-        cdef Attributes found = Attributes()
+        cdef Attributes found = Attributes.__new__(Attributes)
         self.n_items = 0
         for i in range(h.n):
             m = &h.messages[i]
@@ -349,16 +361,16 @@ cdef class Parser:
     records : tuple of type
         `HDF5Type`, `HDF5Attribute`, `HDF5Filter`, `HDF5Layout`, `HDF5Dataset`, `HDF5Group` and `HDF5File` of
         `hdf5.records`.
-    unusual : type
+    error : type
         The exception for files that are left to the libraries. It takes a reason.
     """
 
     cdef tuple records
-    cdef object unusual
+    cdef object error
     cdef list arrays, scalars
 
-    def __init__(self, tuple records not None, unusual):
-        self.records, self.unusual = records, unusual
+    def __init__(self, tuple records not None, error):
+        self.records, self.error = records, error
         self.arrays, self.scalars = [], []
 
     def parse(self, list segments not None, uint64_t file_size, bint scalars=False):
@@ -388,7 +400,7 @@ cdef class Parser:
             The one that was given, if the file is left to the libraries.
         """
         cdef list idle = self.scalars if scalars else self.arrays
-        cdef Segments known = Segments()
+        cdef Segments known = Segments.__new__(Segments)
         cdef Reader reader
         known.take(segments, file_size)
         try:
@@ -400,7 +412,7 @@ cdef class Parser:
             if known.k.n_needed:
                 found = known.needed()
         except EOFError:
-            raise known.error(self.unusual) from None
+            raise known.error(self.error) from None
         finally:
             if len(idle) < IDLE:
                 idle.append(reader)

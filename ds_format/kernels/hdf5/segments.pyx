@@ -57,7 +57,9 @@ cdef class Segments:
             PyBuffer_Release(&self.views[i])
         free(self.views)
         free(self.k.segments)
+        free(self.k.seen)
         self.views, self.n_views, self.k.segments, self.k.n = NULL, 0, NULL, 0
+        self.k.seen, self.k.n_seen, self.k.n_places = NULL, 0, 0
         return 0
 
     cdef list needed(self):

@@ -1,29 +1,13 @@
-"""Classes for types and values."""
+"""Classes for attributes and what is remembered."""
 
-cimport numpy as cnp
 from cpython.object cimport PyObject
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from .collections cimport Collections
 from .headers cimport Header, Message
 from .known cimport Known
 from .spaces cimport Space
-
-
-cdef enum Kind:
-    NUMBER
-    TEXT
-    STRING
-    REFERENCES  # a sequence of references to objects
-    OTHER
-
-
-cdef class Type:
-    cdef object record
-    cdef cnp.dtype native  # of numbers
-    cdef Kind kind
-    cdef uint32_t size
-    cdef bint is_integer, is_signed, is_swapped, is_terminated
+from .types cimport Type
 
 
 cdef struct Slot:

@@ -1,14 +1,13 @@
 from typing import final
 
 @final
-class Type: ...
-
-@final
 class Memory: ...
 
 @final
-class Attributes:
-    def __init__(self) -> None: ...
+class Entry: ...
+
+@final
+class Attributes: ...
 
 @final
 class Values:

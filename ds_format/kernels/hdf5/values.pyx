@@ -1,4 +1,4 @@
-"""Datatypes, filters and attributes of HDF5 files → records and Python values.
+"""Attributes of HDF5 files → records and Python values.
 
 Names, types, filters and attributes are alike in many objects and files. They are recalled by their bytes, of which
 they are pure functions.
@@ -10,48 +10,42 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.dict cimport PyDict_SetItem
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy
 
 from ..common.filling cimport empty
-from ..common.words cimport LITTLE_HOST, load_u64, swap_words
-from .collections cimport Collections, free_collections, variable_value
-from .headers cimport DATATYPE, SHARED, Header, Message, find_message, read_header, shared_address
+from ..common.words cimport load_u64, swap_words
+from .collections cimport free_collections, variable_value
+from .datasets cimport read_filters
+from .headers cimport DATATYPE, SHARED, Message, find_message, read_header, shared_address
 from .heaps cimport Bytes
-from .known cimport UNDEFINED, Known, check, damaged, u16, u32, u64, unusual, wide
-from .spaces cimport MOST, Space, read_space
+from .known cimport Known, check, u16, u64, unusual
+from .spaces cimport Space, read_space
+from .types cimport NUMBER, REFERENCES, STRING, TEXT, Type, copied, integer_at, parse_type
 
 cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_Scalar(void* data, cnp.dtype dtype, object base)
 
+cdef extern from *:
+    """
+    #define DS_MULTIPLIER 0x9E3779B97F4A7C15u
+    """
+    const uint64_t MULTIPLIER "DS_MULTIPLIER"
+
 cdef enum:
     N_SLOTS = 1024  # values that are remembered
     LONGEST = 256  # bytes of one that is remembered
-    MAX_TEXT = 0x7FFFFFFF  # bytes of a text that NumPy has
     # topics
     NAME = 1
     TYPE = 2
     FILTER_LIST = 3
     ATTRIBUTE = 4
-    # classes of types
-    FIXED_POINT = 0
-    FLOATING_POINT = 1
-    TIME = 2
-    CHARACTERS = 3
-    BIT_FIELD = 4
-    OPAQUE = 5
-    COMPOUND = 6
-    REFERENCE = 7
-    ENUM = 8
-    VARIABLE = 9
-    ARRAY = 10
-    COMPLEX = 11
     # where an attribute belongs
     USUAL = 0
     LISTED = 1  # one string
@@ -68,8 +62,12 @@ cdef enum:
 
 
 @cython.final
-cdef class Type:
-    """A datatype."""
+cdef class Entry:
+    """An attribute that is remembered."""
+
+    cdef str name
+    cdef object value
+    cdef int where
 
 
 @cython.final
@@ -125,21 +123,26 @@ cdef class Memory:
 
 
 cdef inline uint64_t _hash(const uint8_t* p, uint64_t size) noexcept nogil:
-    cdef uint64_t hash = size, last = 0
-    while size >= 8:
-        hash = (hash ^ load_u64(p, False)) * <uint64_t> 0x9E3779B97F4A7C15
-        hash ^= hash >> 32
-        p, size = p + 8, size - 8
-    memcpy(&last, p, size)
-    hash = (hash ^ last) * <uint64_t> 0x9E3779B97F4A7C15
-    return hash ^ hash >> 29
+    """Hash the size, the first bytes and the last ones. What is recalled is compared as a whole."""
+    cdef uint64_t hash = size * MULTIPLIER, last = 0
+    if size < 8:
+        memcpy(&last, p, size)
+    else:
+        hash = (hash ^ load_u64(p, False)) * MULTIPLIER
+        last = load_u64(p + size - 8, False)
+    if size > 32:
+        hash = (hash ^ load_u64(p + 8, False) ^ hash >> 32) * MULTIPLIER
+        hash = (hash ^ load_u64(p + 16, False) ^ hash >> 32) * MULTIPLIER
+        hash = (hash ^ load_u64(p + size - 16, False) ^ hash >> 32) * MULTIPLIER
+    hash = (hash ^ last ^ hash >> 32) * MULTIPLIER
+    return hash ^ hash >> 32
 
 
 @cython.final
 cdef class Attributes:
     """Attributes of one object."""
 
-    def __init__(self):
+    def __cinit__(self):
         self.usual, self.hidden, self.strings, self.n_other = {}, {}, [], 0
 
 
@@ -201,7 +204,7 @@ cdef class Values:
         m = find_message(&self.header, DATATYPE)
         if m == NULL or m.flags & SHARED:
             unusual(k, b"a committed type without a type", address)
-        found = _copied(self._type(k, m.data, m.size, m.address))
+        found = copied(self._type(k, m.data, m.size, m.address))
         found.record = found.record._replace(address=address)
         self.committed_types[address] = found
         return found
@@ -209,7 +212,7 @@ cdef class Values:
     cdef Type _type(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address):
         cdef object known = self.memory.recall(TYPE, p, size)
         if known is None:
-            known = _parse_type(k, p, size, address, self.type_record)
+            known = parse_type(k, p, size, address, self.type_record)
             self.memory.keep(TYPE, p, size, known)
         return <Type> known
 
@@ -217,7 +220,7 @@ cdef class Values:
         """Read a filter pipeline message."""
         known = self.memory.recall(FILTER_LIST, m.data, m.size)
         if known is None:
-            known = _parse_filters(k, m, self.filter_record)
+            known = read_filters(k, m, self.filter_record)
             self.memory.keep(FILTER_LIST, m.data, m.size, known)
         return <tuple> known
 
@@ -231,14 +234,14 @@ cdef class Values:
         cdef Type type_
         cdef Space space
         cdef int which, where = USUAL
-        cdef tuple entry
+        cdef Entry entry
         cdef object value = None
         k.decoded += size
         check(k, k.decoded <= k.size + 4096, b"attribute", address, b"values of the file are more than its bytes")
         known = self.memory.recall(ATTRIBUTE, p, size)
         if known is not None:
-            entry = <tuple> known
-            return _add(to, <str> entry[0], entry[1], entry[2])
+            entry = <Entry> known
+            return _add(to, entry.name, entry.value, entry.where)
         check(k, size >= 9, b"attribute", address, b"it is too short")
         version, flags = p[0], p[1]
         if version == 1:
@@ -271,7 +274,8 @@ cdef class Values:
         p += type_size
         read_space(k, p, space_size, address, &space)
         p += space_size
-        check(k, space.n <= <uint64_t> (stop - p) // type_.size, b"attribute", address, b"its values do not end within it")
+        check(k, space.n <= <uint64_t> (stop - p) // type_.size, b"attribute", address,
+              b"its values do not end within it")
         if which:
             where, value = HIDDEN, self._hidden(k, which, type_, &space, p)
             if value is None:
@@ -282,7 +286,9 @@ cdef class Values:
                     or type_.kind == TEXT and space.n == 1 and space.rank == 1:
                 where = LISTED
         if not flags & 1 and type_.kind in (NUMBER, TEXT) and not isinstance(value, (cnp.ndarray, list)):
-            self.memory.keep(ATTRIBUTE, start, size, (name, value, where))
+            entry = Entry.__new__(Entry)
+            entry.name, entry.value, entry.where = name, value, where
+            self.memory.keep(ATTRIBUTE, start, size, entry)
         return _add(to, name, value, where)
 
     cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p):
@@ -354,11 +360,11 @@ cdef class Values:
         if which == COORDINATES:
             if not type_.is_integer:
                 return None
-            return tuple([_integer(p + i * type_.size, type_) for i in range(space.n)])
+            return tuple([integer_at(p + i * type_.size, type_) for i in range(space.n)])
         if space.n != 1:
             return None
         if which == DIMENSION_ID:
-            return _integer(p, type_) if type_.is_integer else None
+            return integer_at(p, type_) if type_.is_integer else None
         if which == CLASS and not type_.is_terminated or type_.kind not in (TEXT, STRING):
             return None
         return self._one_text(k, type_, p, space.rank == 1)
@@ -406,162 +412,3 @@ cdef inline void _native(const uint8_t* source, uint8_t* target, Py_ssize_t n, T
         swap_words(source, target, n, type_.size)
     else:
         memcpy(target, source, n * type_.size)
-
-
-cdef inline object _integer(const uint8_t* p, Type type_):
-    cdef uint64_t value = 0
-    cdef uint32_t i
-    cdef bint is_big = type_.is_swapped == LITTLE_HOST and type_.size > 1
-    for i in range(type_.size):
-        value = value << 8 | p[i if is_big else type_.size - 1 - i]
-    if type_.is_signed and type_.size < 8 and value >> (8 * type_.size - 1):
-        value |= ~<uint64_t> 0 << 8 * type_.size
-    return <int64_t> value if type_.is_signed else value
-
-
-cdef Type _copied(Type type_):
-    cdef Type other = Type.__new__(Type)
-    other.record, other.native, other.kind, other.size = type_.record, type_.native, type_.kind, type_.size
-    other.is_integer, other.is_signed = type_.is_integer, type_.is_signed
-    other.is_swapped, other.is_terminated = type_.is_swapped, type_.is_terminated
-    return other
-
-
-cdef Type _parse_type(Known* k, const uint8_t* p, uint64_t size, uint64_t address, type record):
-    """Read a datatype."""
-    cdef Type found = Type.__new__(Type)
-    cdef uint8_t version, class_, bits
-    cdef cnp.dtype dtype = None
-    cdef tuple members = None
-    check(k, size >= 8, b"datatype", address, b"it is too short")
-    version, class_, bits, found.size, found.kind = p[0] >> 4, p[0] & 15, p[1], u32(p + 4), OTHER
-    if not 1 <= version <= 5 or class_ > COMPLEX:
-        unusual(k, b"a datatype of an unknown version or class", address)
-    check(k, found.size > 0, b"datatype", address, b"its values have no bytes")
-    kind = "unusual number"
-    if class_ == FIXED_POINT:
-        dtype = _integers(k, p, size, address)
-    elif class_ == FLOATING_POINT:
-        dtype = _floats(k, p, size, address)
-    elif class_ == TIME:
-        kind = "time"
-    elif class_ == CHARACTERS:
-        if found.size > MAX_TEXT:
-            unusual(k, b"text of 2 GiB", address)
-        kind, dtype, found.kind, found.is_terminated = "text", cnp.dtype(f"S{found.size}"), TEXT, bits & 15 == 0
-    elif class_ == BIT_FIELD:
-        kind = "bitfield"
-    elif class_ == OPAQUE:
-        kind = "opaque"
-    elif class_ == COMPOUND:
-        kind = "compound"
-    elif class_ == REFERENCE:
-        if bits & 15 or found.size != 8:
-            unusual(k, b"references to regions, or of a new form", address)
-        kind = "reference"
-    elif class_ == ENUM:
-        dtype, members = _enum(k, p, size, address, found.size)
-        if members is not None:
-            kind = "enum"
-    elif class_ == VARIABLE:
-        check(k, size >= 16 and found.size == 16, b"datatype", address, b"a wrong size")
-        kind = "string" if bits & 15 == 1 else "sequence"
-        if kind == "string":
-            found.kind = STRING
-        elif p[8] & 15 == REFERENCE and p[9] & 15 == 0 and u32(p + 12) == 8:
-            found.kind = REFERENCES
-    elif class_ == ARRAY:
-        kind = "array"
-    if class_ <= FLOATING_POINT and dtype is not None:
-        kind, found.kind = "number", NUMBER
-        found.native = dtype.newbyteorder("=")
-        found.is_integer, found.is_signed = class_ == FIXED_POINT, bits & 8 != 0
-        found.is_swapped = found.size > 1 and <bint> (bits & 1) == LITTLE_HOST
-    found.record = record(kind, dtype, found.size, members)
-    return found
-
-
-cdef cnp.dtype _integers(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
-    """Return the dtype of usual integers."""
-    cdef uint32_t width = u32(p + 4)
-    check(k, size >= 12, b"datatype", address, b"it is too short")
-    if width not in (1, 2, 4, 8) or u16(p + 8) or u16(p + 10) != 8 * width:
-        return None
-    return cnp.dtype(f"{'>' if p[1] & 1 else '<'}{'i' if p[1] & 8 else 'u'}{width}")
-
-
-cdef cnp.dtype _floats(Known* k, const uint8_t* p, uint64_t size, uint64_t address):
-    """Return the dtype of IEEE numbers."""
-    cdef uint32_t width = u32(p + 4), exponent, mantissa
-    check(k, size >= 20, b"datatype", address, b"it is too short")
-    if width not in (2, 4, 8):
-        return None
-    exponent = 5 if width == 2 else 8 if width == 4 else 11
-    mantissa = 8 * width - 1 - exponent
-    if p[1] & ~0x0F != 0x20 or p[2] != 8 * width - 1 or u16(p + 8) or u16(p + 10) != 8 * width \
-            or p[12] != mantissa or p[13] != exponent or p[14] or p[15] != mantissa \
-            or u32(p + 16) != (<uint32_t> 1 << (exponent - 1)) - 1:
-        return None
-    return cnp.dtype(f"{'>' if p[1] & 1 else '<'}f{width}")
-
-
-cdef tuple _enum(Known* k, const uint8_t* p, uint64_t size, uint64_t address, uint32_t width):
-    """Return the dtype of an enum, and its members; both None: it is of no usual integers."""
-    cdef uint32_t n = u16(p + 1), i
-    cdef uint64_t at = 20, length
-    cdef const uint8_t* end
-    cdef cnp.dtype dtype
-    cdef list names = []
-    check(k, size >= 20, b"datatype", address, b"it is too short")
-    if p[8] & 15 != FIXED_POINT or u32(p + 12) != width:
-        return None, None
-    dtype = _integers(k, p + 8, size - 8, address + 8)
-    if dtype is None:
-        return None, None
-    for i in range(n):
-        end = <const uint8_t*> memchr(p + at, 0, size - at)
-        check(k, end != NULL, b"datatype", address, b"the name of a member has no end")
-        length = end - (p + at)
-        try:
-            names.append(PyUnicode_DecodeUTF8(<const char*> p + at, length, NULL))
-        except UnicodeDecodeError:
-            unusual(k, b"a name that is not UTF-8", address)
-        at += length + 1 if p[0] >> 4 >= 3 else (length + 8) & ~<uint64_t> 7
-        check(k, at <= size, b"datatype", address, b"it is too short")
-    check(k, n * width <= size - at, b"datatype", address, b"it is too short")
-    return dtype, tuple(zip(names, _members(p + at, n, width, dtype), strict=True))
-
-
-cdef list _members(const uint8_t* p, uint32_t n, uint32_t width, cnp.dtype dtype):
-    cdef Type type_ = Type.__new__(Type)
-    cdef uint32_t i
-    type_.size, type_.is_signed = width, dtype.kind == c"i"
-    type_.is_swapped = width > 1 and not dtype.isnative
-    return [_integer(p + i * width, type_) for i in range(n)]
-
-
-cdef tuple _parse_filters(Known* k, const Message* m, type record):
-    """Read a filter pipeline."""
-    cdef const uint8_t* p = m.data
-    cdef uint64_t size = m.size, at, head, name_size, n
-    cdef uint32_t number, i, j
-    cdef list found = []
-    check(k, size >= 2, b"filter message", m.address, b"it is too short")
-    if p[0] not in (1, 2) or m.flags & SHARED:
-        unusual(k, b"a filter message of an unknown version", m.address)
-    at = 8 if p[0] == 1 else 2
-    for i in range(p[1]):
-        check(k, at + 8 <= size or (p[0] == 2 and at + 6 <= size), b"filter message", m.address, b"it is too short")
-        number = u16(p + at)
-        name_size, head = 0, 6
-        if p[0] == 1 or number >= 256:
-            check(k, at + 8 <= size, b"filter message", m.address, b"it is too short")
-            name_size, head = u16(p + at + 2), 8
-        flags, n = u16(p + at + head - 4), u16(p + at + head - 2)
-        if p[0] == 1:
-            name_size = (name_size + 7) & ~<uint64_t> 7
-        at += head + name_size
-        check(k, at + 4 * n <= size, b"filter message", m.address, b"it is too short")
-        found.append(record(number, bool(flags & 1), tuple([u32(p + at + 4 * j) for j in range(n)])))
-        at += 4 * n + (4 if p[0] == 1 and n % 2 else 0)
-    return tuple(found)
