@@ -410,6 +410,21 @@ SPARE_SIZE = 64 * 1024
 """Bytes that an encoded chunk may have beyond twice those of its values."""
 
 
+@cache
+def chunk_inflater() -> Callable[[Any, int], Any]:
+    """Return the function that takes least time to inflate a small chunk: (bytes, size) → about so many bytes.
+
+    It raises some error, or returns another number of bytes, if the chunk is damaged. `ChunkFilter.decode` says what is
+    wrong then.
+    """
+    fast = libdeflate()
+    if fast is not None:
+        inflate: Callable[[Any, int], Any] = fast.zlib_decompress
+        return inflate
+    module = isal() or zlib
+    return lambda data, size: _streamed(module.decompressobj(), data, size, may_be_longer=True)
+
+
 class ChunkFilter(NamedTuple):
     """One step of the filter pipeline of a chunk."""
 

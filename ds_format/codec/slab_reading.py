@@ -99,9 +99,10 @@ def locate_chunks(stored: Stored, slices: tuple[slice, ...], file_size: int) -> 
         offsets[is_written], sizes[is_written], masks[is_written] = known.offsets[at], known.sizes[at], known.masks[at]
     room = np.uint64(file_size)
     is_outside = (sizes > room) | (offsets > room - np.minimum(sizes, room))
-    # a file may have all chunks that it needs in part without filters, which their masks need not say
-    may_be_whole = is_at_edge & (masks == 0) & (sizes == stored.chunk_size) if stored.filters else False
-    is_unknown = may_be_whole | (sizes > 2 * stored.chunk_size + SPARE_SIZE)
+    is_unknown = sizes > 2 * stored.chunk_size + SPARE_SIZE
+    if stored.filters and not stored.has_all_masks:
+        # a file may have all chunks that it needs in part without filters, which their masks need not say
+        is_unknown |= is_at_edge & (masks == 0) & (sizes == stored.chunk_size)
     if stored.fill is None:
         is_unknown |= sizes == 0
     is_odd = is_outside | is_unknown

@@ -51,6 +51,8 @@ class Stored:
     """Value of what was not written, without a dimension; None: it is not known."""
     chunks: StoredChunks | None = None
     """None: the index of chunks was not read yet."""
+    has_all_masks: bool = False
+    """Whether the masks are right for chunks at the edge as well, which may have gone through no filter at all."""
 
     @property
     def size(self) -> int:

@@ -5,10 +5,12 @@ From low to high::
     records  what the metadata say, as plain records
     reading  parsing with the bytes that are known, and reading those that it lacks
     header   bytes of a body → all objects of the file, by a kernel; every check the metadata alone decide
+    arrays   a dataset and the body of its file → where its chunks are → array, whole or in part
 """
 
 from __future__ import annotations
 
+from .arrays import Place, place_of, stored_of, values
 from .header import SIGNATURE, read_file
 from .records import (
     HDF5Attribute,
@@ -30,6 +32,10 @@ __all__ = [
     "HDF5Group",
     "HDF5Layout",
     "HDF5Type",
+    "Place",
     "Unusual",
+    "place_of",
     "read_file",
+    "stored_of",
+    "values",
 ]
