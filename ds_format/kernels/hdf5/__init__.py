@@ -2,7 +2,8 @@
 
 objects   the bytes of a file → records of its objects
 segments  the bytes of a file that are known, what is lacking, and faults
-values    attributes and types
+types     datatypes → records
+values    attributes and filters
 indexes   an index of chunks → where each chunk is
 strings   references into the global heap → strings
 small     a variable in chunks, of a file in memory → an array
