@@ -100,9 +100,11 @@ class Anatomy:
             data[at : at + len(new)] = new
         return self.repaired(data, changes)
 
-    def repaired(self, data: bytearray, changes: tuple[tuple[int, bytes], ...]) -> bytes:
-        """Correct the checksums of bytes that were changed."""
+    def repaired(self, data: bytearray, changes: tuple[tuple[int, bytes], ...], largest: int = 1 << 62) -> bytes:
+        """Correct the checksums of bytes that were changed, except for those of more than so many bytes."""
         for start, end, checksum in self.structures:
+            if end - start > largest:
+                continue
             stop = max(end, checksum + 4)
             if any(at < stop and at + len(new) > start for at, new in changes):
                 if checksum < end:

@@ -27,7 +27,7 @@ class Maker(NamedTuple):
     is_netcdf: bool = True
     """Whether it has dimensions as netCDF-4 stores them."""
     reason: str | None = None
-    """Begin of the reason why the package leaves it to the library as a whole; None: it does not."""
+    """The reason why the package leaves it to the library as a whole; None: it does not."""
 
     def missing(self) -> str | None:
         """Return what is not there; None if the file can be made."""
@@ -437,40 +437,40 @@ def _left(reason: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return _of(is_netcdf=False, reason=reason)
 
 
-@_left("")
+@_left("a soft or external link")
 def soft_link(path: Path) -> None:
     with h5py.File(path, "w", libver="latest") as file:
         file["a"] = [1]
         file["b"] = h5py.SoftLink("/a")
 
 
-@_left("")
+@_left("a soft link")
 def soft_link_of_a_table(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["a"] = [1]
         file["b"] = h5py.SoftLink("/a")
 
 
-@_left("")
+@_left("an object that has two names")
 def two_names(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["a"] = [1]
         file["b"] = file["a"]
 
 
-@_left("")
+@_left("an object that has two names")
 def loop(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file.create_group("g")["up"] = file["/"]
 
 
-@_left("")
+@_left("a soft or external link")
 def external_link(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["b"] = h5py.ExternalLink("other.h5", "/a")
 
 
-@_left("")
+@_left("the file does not begin with HDF5")
 def user_block(path: Path) -> None:
     with h5py.File(path, "w", userblock_size=512) as file:
         file["a"] = [1]

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ds_format.body.body import MemoryBody
 from ds_format.errors import FormatError, TruncatedError
 from ds_format.hdf5 import arrays, header
@@ -39,6 +41,36 @@ def outcome(data: bytes) -> tuple[str, str]:
             found.append(_told(error))
     # one that is damaged says more than one that is unusual
     return min(found, key=lambda told: told[0] == "Unusual", default=("read", ""))
+
+
+def exact(value: Any) -> Any:
+    """Return a value in a form in which equal means the same: types, order, and all bytes."""
+    if isinstance(value, dict):
+        return [(key, exact(item)) for key, item in value.items()]
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, [exact(item) for item in value]
+    if isinstance(value, np.ndarray):
+        content = value.tolist() if value.dtype.kind == "O" else value.tobytes()
+        return "array", value.dtype.str, value.shape, content
+    if isinstance(value, np.generic):
+        return "scalar", value.dtype.str, value.tobytes()
+    return type(value).__name__, value
+
+
+def different(where: str, read: Any, expected: Any) -> list[str]:
+    """Return how two records differ, field by field and item by item; an empty list if they do not."""
+    if exact(read) == exact(expected):
+        return []
+    if type(read) is type(expected):
+        if isinstance(read, tuple) and hasattr(read, "_fields"):
+            fields = zip(read._fields, read, expected, strict=True)
+            return [line for name, mine, other in fields for line in different(f"{where}, {name}", mine, other)]
+        if isinstance(read, (list, tuple)) and len(read) == len(expected):
+            items = enumerate(zip(read, expected, strict=True))
+            return [line for i, (mine, other) in items for line in different(f"{where}, {i}", mine, other)]
+        if isinstance(read, dict) and list(read) == list(expected):
+            return [line for name in read for line in different(f"{where}, {name}", read[name], expected[name])]
+    return [f"{where}: {read!r:.300} ≠ {expected!r:.300}"]
 
 
 def _told(error: Exception) -> tuple[str, str]:

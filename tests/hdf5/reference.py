@@ -327,17 +327,16 @@ class Parser:
             raise WrongError("an object without a datatype")
         return self.type(found[0].at, found[0].size, found[1])
 
-    def layout(self, messages: list[Message]) -> HDF5Layout:
+    def layout(self, messages: list[Message], size: int) -> HDF5Layout:
+        """Return the layout of values of so many bytes."""
         unusual = HDF5Layout("unusual", None, 0, None, None, (), 0)
         message = next(message for message in messages if message.type == 8)
         if message.flags & 2:
             raise UnknownError("a layout that is shared")
         file, at, end = self.file, message.at, message.at + message.size
         version, kind = file.numbers(at, 1, 2)
-        if version < 3:
-            raise UnknownError(f"layout of version {version}")
-        if version > 5 or kind > 3:
-            raise WrongError(f"layout at {at} of version {version} and class {kind}")
+        if not 1 <= version <= 5 or (version > 2 and kind > 3):
+            raise UnknownError(f"layout at {at} of version {version} and class {kind}")
 
         def within(stop: int) -> None:
             if stop > end:
@@ -345,24 +344,43 @@ class Parser:
 
         if kind == 3 or any(each.type == 7 for each in messages):
             return unusual
-        if kind == 0:
-            size = file.number(at + 2, 2)
-            within(at + 4 + size)
-            return HDF5Layout("compact", at + 4, size, None, None, (), 0)
-        if kind == 1:
+        if version < 3:
+            rank, kind = file.numbers(at + 1, 1, 2)
+            start = at + (8 if kind == 0 else 16)
+            within(start + 4 * rank)
+            if kind == 2:
+                *chunk, item = self.chunk(file.numbers(start, 4, rank), at)
+                return HDF5Layout("chunked", _defined(file.number(at + 8)), item, tuple(chunk), "btree1", (), 0)
+            if kind == 1:
+                return HDF5Layout("contiguous", _defined(file.number(at + 8)), size, None, None, (), 0)
+            start += 4 * rank
+            stored = file.number(start, 4)
+            start += 4
+        elif kind == 0:
+            stored, start = file.number(at + 2, 2), at + 4
+        elif kind == 1:
             within(at + 18)
-            return HDF5Layout("contiguous", _defined(file.number(at + 2)), file.number(at + 10), None, None, (), 0)
+            stored, start = file.number(at + 10), file.number(at + 2)
+            if start == UNDEFINED:
+                return HDF5Layout("contiguous", None, stored, None, None, (), 0)
+        if kind < 2:
+            if stored < size:
+                raise WrongError(f"layout at {at}: {stored} bytes of values, expected {size}")
+            if kind == 0:
+                within(start + stored)
+            file.take(start, size)
+            return HDF5Layout("contiguous" if kind else "compact", start, size, None, None, (), 0)
         if version == 3:
             rank = file.number(at + 2, 1)
             within(at + 11 + 4 * rank)
-            *chunk, size = self.chunk(file.numbers(at + 11, 4, rank), at)
-            return HDF5Layout("chunked", _defined(file.number(at + 3)), size, tuple(chunk), "btree1", (), 0)
+            *chunk, item = self.chunk(file.numbers(at + 11, 4, rank), at)
+            return HDF5Layout("chunked", _defined(file.number(at + 3)), item, tuple(chunk), "btree1", (), 0)
         flags, rank, width = file.numbers(at + 2, 1, 3)
         start = at + 5 + rank * width
         if not 1 <= width <= 8:
             raise WrongError(f"layout at {at}: numbers of {width} bytes")
         within(start + 1)
-        *chunk, size = self.chunk(file.numbers(at + 5, width, rank), at)
+        *chunk, item = self.chunk(file.numbers(at + 5, width, rank), at)
         index = INDEXES.get(file.number(start, 1))
         if index is None:
             raise UnknownError("an unknown index of chunks")
@@ -374,7 +392,7 @@ class Parser:
         starts = itertools.accumulate(widths, initial=start)
         parameters = tuple(file.number(where, n) for where, n in zip(starts, widths, strict=False))
         address = file.number(start + sum(widths))
-        return HDF5Layout("chunked", _defined(address), size, tuple(chunk), index, parameters, flags)
+        return HDF5Layout("chunked", _defined(address), item, tuple(chunk), index, parameters, flags)
 
     def chunk(self, found: tuple[int, ...], at: int) -> tuple[int, ...]:
         if not 2 <= len(found) <= MAX_RANK + 1 or 0 in found:
@@ -654,7 +672,7 @@ class Parser:
             raise WrongError(f"object header at {link.address} has no dataspace")
         shape, most = self.space(space[0].at, space[0].size)
         type = self.type_of(messages)
-        layout = self.layout(messages)
+        layout = self.layout(messages, type.size * math.prod(shape) if shape is not None else 0)
         fill, is_written = self.fill(messages)
         attributes, strings, hidden = self.attributes(messages)
         return HDF5Dataset(
