@@ -5,7 +5,7 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcmp
 
 from .known cimport (
-    Known, bytes_at, check, check_sum, count_visit, u16, u32, u64, unusual, wide,
+    Known, bytes_at, check, check_later, count_visit, u16, u32, u64, unusual, wide,
 )
 
 cdef enum:
@@ -74,7 +74,7 @@ cdef inline int read_header(Known* k, uint64_t address, Header* h) except -1:
         size += width
         check(k, length <= k.size, b"object header", address, b"it does not end within the file")
         p = bytes_at(k, address, size + length + 4, b"object header")
-        check_sum(k, p, size + length, b"object header", address)
+        check_later(k, p, size + length, b"object header", address)
     else:
         check(k, p[0] == 1, b"object header", address, b"it has another signature")
         h.version, size, length = 1, 16, u32(p + 8)
@@ -103,7 +103,7 @@ cdef inline int read_continuation(Known* k, Header* h, const Message* m) except 
     check(k, size >= 8, b"object header continuation", address, b"it is too short")
     p = bytes_at(k, address, size, b"object header continuation")
     check(k, memcmp(p, b"OCHK", 4) == 0, b"object header continuation", address, b"it has another signature")
-    check_sum(k, p, size - 4, b"object header continuation", address)
+    check_later(k, p, size - 4, b"object header continuation", address)
     return take_messages(k, h, p + 4, size - 8, address + 4)
 
 

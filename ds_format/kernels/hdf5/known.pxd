@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
 
 from ..common.words cimport LITTLE_HOST, load_u64, swap_word
-from .lookup3 cimport lookup3_but
+from .lookup3 cimport Sum, lookup3_all, lookup3_but
 
 cdef extern from *:
     """
@@ -25,6 +25,7 @@ cdef enum Fault:
     MISMATCH  # a checksum differs
 
 cdef enum:
+    N_PENDING = 32
     LEAST = 512  # bytes that are asked for at least, since a structure tells its size in its first bytes
 
 
@@ -37,6 +38,11 @@ cdef struct Segment:
 cdef struct Range:
     uint64_t start
     uint64_t end
+
+
+cdef struct Place:
+    const char* what
+    uint64_t address
 
 
 cdef struct Known:
@@ -53,13 +59,18 @@ cdef struct Known:
     uint64_t expected
     Range* needed
     Py_ssize_t n_needed, room
+    Sum[N_PENDING] pending  # checksums that are compared later
+    Place[N_PENDING] places
+    int n_pending
     uint64_t* seen  # addresses of structures whose checksums were compared, by their hash; 0: none
-    size_t n_seen, n_places  # the latter a power of two
+    size_t n_seen, n_slots  # the latter a power of two
 
 
 cdef inline int fail(Known* k, Fault fault, const char* what, uint64_t address, const char* reason,
                      uint64_t found=0, uint64_t expected=0) except -1:
-    """Note a fault, and raise."""
+    """Note a fault, and raise. What has a wrong checksum is not also called something else."""
+    if fault > LACKING and k.n_pending:
+        compare_sums(k)
     k.fault, k.what, k.address, k.reason, k.found, k.expected = fault, what, address, reason, found, expected
     raise EOFError
 
@@ -166,18 +177,18 @@ cdef inline int count_visit(Known* k, uint64_t size, const char* what, uint64_t 
 cdef inline bint is_seen(Known* k, uint64_t address) except -1:
     """Return whether the checksum of a structure was compared, and note that it will be."""
     cdef uint64_t* old = k.seen
-    cdef size_t n = k.n_places, i
+    cdef size_t n = k.n_slots, i
     if 2 * k.n_seen >= n:
         k.seen = <uint64_t*> calloc(4 * n if n else 32, sizeof(uint64_t))
         if k.seen == NULL:
             k.seen = old
             raise MemoryError
-        k.n_places = 4 * n if n else 32
+        k.n_slots = 4 * n if n else 32
         for i in range(n):
             if old[i]:
-                k.seen[_place(k, old[i])] = old[i]
+                k.seen[_slot(k, old[i])] = old[i]
         free(old)
-    i = _place(k, address)
+    i = _slot(k, address)
     if k.seen[i] == address:
         return True
     k.seen[i] = address
@@ -185,11 +196,11 @@ cdef inline bint is_seen(Known* k, uint64_t address) except -1:
     return False
 
 
-cdef inline size_t _place(const Known* k, uint64_t address) noexcept nogil:
-    """Return the place of an address among those that were seen, or where it belongs."""
-    cdef size_t i = (address * <uint64_t> 0x9E3779B97F4A7C15 >> 32) & (k.n_places - 1)
+cdef inline size_t _slot(const Known* k, uint64_t address) noexcept nogil:
+    """Return the slot of an address among those that were seen, or where it belongs."""
+    cdef size_t i = (address * <uint64_t> 0x9E3779B97F4A7C15 >> 32) & (k.n_slots - 1)
     while k.seen[i] and k.seen[i] != address:
-        i = (i + 1) & (k.n_places - 1)
+        i = (i + 1) & (k.n_slots - 1)
     return i
 
 
@@ -201,6 +212,31 @@ cdef inline int check_sum(Known* k, const uint8_t* data, uint64_t size, const ch
     found = lookup3_but(data, size, hole)
     if found != expected:
         fail(k, MISMATCH, what, address, b"checksum", found, expected)
+    return 0
+
+
+cdef inline int check_later(Known* k, const uint8_t* data, uint64_t size, const char* what, uint64_t address,
+                            int hole=-1) except -1:
+    """Compare a checksum together with others, which is faster; see `check_sum`. `compare_sums` has to follow."""
+    count_visit(k, size, what, address)
+    if k.n_pending == N_PENDING:
+        compare_sums(k)
+    k.pending[k.n_pending] = Sum(data, size, hole, 0)
+    k.places[k.n_pending] = Place(what, address)
+    k.n_pending += 1
+    return 0
+
+
+cdef inline int compare_sums(Known* k) except -1:
+    """Compare the checksums that were left for later."""
+    cdef int n = k.n_pending, i
+    cdef uint32_t expected
+    k.n_pending = 0
+    lookup3_all(k.pending, n)
+    for i in range(n):
+        expected = u32(k.pending[i].data + (k.pending[i].size if k.pending[i].hole < 0 else k.pending[i].hole))
+        if k.pending[i].found != expected:
+            fail(k, MISMATCH, k.places[i].what, k.places[i].address, b"checksum", k.pending[i].found, expected)
     return 0
 
 

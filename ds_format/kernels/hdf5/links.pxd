@@ -77,6 +77,8 @@ cdef inline int read_links(Known* k, Header* h, Links* links) except -1:
         else:
             check(k, m.size >= 16, b"symbol table message", m.address, b"it is too short")
             _read_symbols(k, u64(m.data), u64(m.data + 8), links)
+    if links.n < 2:
+        return 0
     for i in range(1, links.n):
         if links.items[i].order <= links.items[i - 1].order:
             is_sorted = False

@@ -19,7 +19,7 @@ from .headers cimport (
 )
 from .heaps cimport Bytes, Heap, close_heap, heap_object, open_heap
 from .known cimport (
-    LACKING, SHORT, UNDEFINED, Known, bytes_at, check, check_sum, expect, fail, u32, u64, unusual,
+    LACKING, SHORT, UNDEFINED, Known, bytes_at, check, check_sum, compare_sums, expect, fail, u32, u64, unusual,
 )
 from .links cimport Links, read_links
 from .segments cimport Segments
@@ -84,10 +84,12 @@ cdef class Reader:
         self.k = k
         self.groups, self.datasets, self.types, self.seen, self.is_ordered = [], [], [], set(), True
         try:
-            self._group("", self._root(), -1, 0)
-        except EOFError:
-            if k.fault != LACKING:
-                raise
+            try:
+                self._group("", self._root(), -1, 0)
+            except EOFError:
+                if k.fault != LACKING:
+                    raise
+            compare_sums(k)
         finally:
             found = self.groups, self.datasets, self.types, self.is_ordered
             self.groups = self.datasets = self.types = self.seen = None

@@ -46,7 +46,7 @@ cdef class Segments:
             self.k.segments[self.k.n] = Segment(begin, begin + <uint64_t> view.len, <const uint8_t*> view.buf)
             self.k.n += 1
         self.k.size = size
-        self.k.visited = self.k.decoded = self.k.n_needed = 0
+        self.k.visited = self.k.decoded = self.k.n_needed = self.k.n_pending = 0
         self.k.fault = NONE
         return 0
 
@@ -59,7 +59,7 @@ cdef class Segments:
         free(self.k.segments)
         free(self.k.seen)
         self.views, self.n_views, self.k.segments, self.k.n = NULL, 0, NULL, 0
-        self.k.seen, self.k.n_seen, self.k.n_places = NULL, 0, 0
+        self.k.seen, self.k.n_seen, self.k.n_slots = NULL, 0, 0
         return 0
 
     cdef list needed(self):

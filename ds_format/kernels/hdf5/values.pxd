@@ -45,6 +45,8 @@ cdef class Values:
     cdef Type _type(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address)
     cdef tuple filters(self, Known* k, const Message* m)
     cdef int attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address, Attributes to) except -1
+    cdef int _read_attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address,
+                             Attributes to) except -1
     cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p)
     cdef object _hidden(self, Known* k, int which, Type type_, const Space* space, const uint8_t* p)
     cdef object _one_text(self, Known* k, Type type_, const uint8_t* p, bint is_item)

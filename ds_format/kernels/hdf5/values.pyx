@@ -40,6 +40,7 @@ cdef extern from *:
 
 cdef enum:
     N_SLOTS = 1024  # values that are remembered
+    SLACK = 4096  # bytes: more than what is counted twice in the smallest file
     LONGEST = 256  # bytes of one that is remembered
     # topics
     NAME = 1
@@ -225,7 +226,16 @@ cdef class Values:
         return <tuple> known
 
     cdef int attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address, Attributes to) except -1:
-        """Read an attribute message."""
+        """Read an attribute message, or recall it."""
+        k.decoded += size
+        check(k, k.decoded <= k.size + SLACK, b"attribute", address, b"values of the file are more than its bytes")
+        known = self.memory.recall(ATTRIBUTE, p, size)
+        if known is None:
+            return self._read_attribute(k, p, size, address, to)
+        return _add(to, (<Entry> known).name, (<Entry> known).value, (<Entry> known).where)
+
+    cdef int _read_attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address,
+                             Attributes to) except -1:
         cdef uint64_t head = 8, name_size, type_size, space_size, n, padding = 0
         cdef uint8_t version, flags
         cdef const uint8_t* start = p
@@ -236,12 +246,6 @@ cdef class Values:
         cdef int which, where = USUAL
         cdef Entry entry
         cdef object value = None
-        k.decoded += size
-        check(k, k.decoded <= k.size + 4096, b"attribute", address, b"values of the file are more than its bytes")
-        known = self.memory.recall(ATTRIBUTE, p, size)
-        if known is not None:
-            entry = <Entry> known
-            return _add(to, entry.name, entry.value, entry.where)
         check(k, size >= 9, b"attribute", address, b"it is too short")
         version, flags = p[0], p[1]
         if version == 1:
@@ -324,7 +328,7 @@ cdef class Values:
         if type_.kind == STRING:
             variable_value(k, &self.collections, p, 1, &text)
             k.decoded += text.size
-            check(k, k.decoded <= k.size + 4096, b"attribute", 0, b"values of the file are more than its bytes")
+            check(k, k.decoded <= k.size + SLACK, b"attribute", 0, b"values of the file are more than its bytes")
             is_item = True
         else:
             text.data, text.size = p, type_.size
@@ -352,7 +356,7 @@ cdef class Values:
             for i in range(space.n):
                 variable_value(k, &self.collections, p + 16 * i, 8, &axis)
                 k.decoded += axis.size
-                check(k, k.decoded <= k.size + 4096, b"attribute", 0, b"values of the file are more than its bytes")
+                check(k, k.decoded <= k.size + SLACK, b"attribute", 0, b"values of the file are more than its bytes")
                 addresses = tuple([u64(axis.data + 8 * j) for j in range(axis.size // 8)])
                 Py_INCREF(addresses)
                 PyTuple_SET_ITEM(found, i, addresses)
