@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import math
 import mmap
 import random
 import resource
@@ -31,12 +32,12 @@ sys.path.append(str(Path(__file__).parents[1]))  # as a script, this knows its o
 from ds_format.body.body import MemoryBody
 from ds_format.errors import FormatError
 from ds_format.hdf5 import arrays, header
-from ds_format.hdf5.records import HDF5File, Unusual
+from ds_format.hdf5.records import HDF5Dataset, HDF5File, Unusual
 from tests.hdf5 import reference
 from tests.hdf5.damage import Anatomy
 from tests.hdf5.files import MAKERS
+from tests.hdf5.hostile import base
 from tests.hdf5.reading import different, exact
-from tests.hdf5.test_hostile import base
 
 SEEDS = ("report_unlimited_zlib", "odd_attributes", "groups", "types", "changed", "coordinates", "storage", "masks")
 SEEDS += ("hdf5_earliest", "hdf5_latest_ordered", "h5netcdf_latest", "compound", "references")
@@ -152,6 +153,8 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
     if is_compared:
         _compare(data, file, tally)
     for dataset in file.datasets:
+        if _has_many_chunks(dataset) and dice.random() < 0.8:
+            continue
         try:
             values, _ = arrays.values(body, arrays.place_of(dataset), as_text=dice.random() < 0.5)
         except (FormatError, Unusual) as error:
@@ -166,6 +169,13 @@ def read(data: bytes, dice: random.Random, tally: Counter[str]) -> None:
                 continue
             if exact(values) != exact(expected):
                 raise FoundError(f"{dataset.name}: the kernel reads {values!r:.300}, the oracle {expected!r:.300}")
+
+
+def _has_many_chunks(dataset: HDF5Dataset) -> bool:
+    """Whether reading its values takes far longer than reading the rest of the file."""
+    if dataset.shape is None or dataset.layout.chunk is None or 0 in dataset.layout.chunk:
+        return False
+    return math.prod(n // step for n, step in zip(dataset.shape, dataset.layout.chunk, strict=False)) > 20
 
 
 def _compare(data: bytes, file: HDF5File, tally: Counter[str]) -> None:

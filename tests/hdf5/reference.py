@@ -578,10 +578,15 @@ class Parser:
             raise UnknownError("two attributes of one name")
         attributes: dict[str, Any] = {}
         strings, hidden = [], {}
-        for _, raw, type, shape, data, padding in found:
+        for _, raw, type, shape, data, type_at in found:
             name = raw.decode("utf-8", "surrogateescape")
             if name in HIDDEN:
-                if name == "CLASS" and (type.kind != "text" or padding):
+                # texts end with a NUL, and lists are of references
+                is_other = name == "CLASS" and (type.kind != "text" or file.number(type_at + 1, 1) & 15)
+                if name == "DIMENSION_LIST" and type.kind == "sequence":
+                    inner = file.number(type_at + 8, 1) & 15, file.number(type_at + 9, 1) & 15
+                    is_other = (*inner, file.number(type_at + 12, 4)) != (7, 0, 8)
+                if is_other:
                     hidden[name] = HDF5Attribute(type, shape)
                 elif name != "REFERENCE_LIST":
                     hidden[name] = self.hidden(name, type, shape, data)
@@ -593,7 +598,7 @@ class Parser:
         return attributes, strings, hidden
 
     def attribute(self, at: int, size: int) -> tuple[bytes, HDF5Type, tuple[int, ...] | None, bytes, int]:
-        """Return the name, type, shape and bytes of an attribute, and the padding of text: 0 NUL as its end."""
+        """Return the name, type, shape and bytes of an attribute, and where its type is."""
         file, end = self.file, at + size
         version, flags = file.numbers(at, 1, 2)
         if not 1 <= version <= 3:
@@ -623,7 +628,7 @@ class Parser:
         n = type.size * math.prod(shape) if shape is not None else 0
         if data_at + n > end:
             raise WrongError(f"attribute at {at} is longer than its message")
-        return name, type, shape, file.take(data_at, n), file.number(type_at + 1, 1) & 15
+        return name, type, shape, file.take(data_at, n), type_at
 
     def value(self, type: HDF5Type, shape: tuple[int, ...] | None, data: bytes) -> Any:
         """Return the value of an attribute."""
