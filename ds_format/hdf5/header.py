@@ -34,7 +34,7 @@ _records = (HDF5Type, HDF5Attribute, HDF5Filter, HDF5Layout, HDF5Dataset, HDF5Gr
 _parser = Parser(_records, Unusual)
 
 
-def read_file(body: Body, *, scalars: bool = False) -> HDF5File:
+def read_file(body: Body, *, scalars: bool = False, share: bool = False) -> HDF5File:
     """Read the metadata of a file.
 
     Parameters
@@ -43,6 +43,9 @@ def read_file(body: Body, *, scalars: bool = False) -> HDF5File:
         The bytes of the file.
     scalars : bool
         Whether attributes of shape (1,) are given like those of shape ().
+    share : bool
+        Whether attributes of an object may be the same dict as those of another one, in any file, that has the same
+        ones. Then they must not be changed.
 
     Raises
     ------
@@ -55,6 +58,6 @@ def read_file(body: Body, *, scalars: bool = False) -> HDF5File:
     """
 
     def parse(segments: Segments, size: int) -> HDF5File | list[tuple[int, int]]:
-        return cast("HDF5File | list[tuple[int, int]]", _parser.parse(segments, size, scalars))
+        return cast("HDF5File | list[tuple[int, int]]", _parser.parse(segments, size, scalars, share))
 
     return read_known(body, parse, first_bytes(body))

@@ -68,7 +68,7 @@ class HDF5Layout(NamedTuple):
     size: int
     """Bytes of compact or contiguous values; bytes of an element of chunks."""
     chunk: tuple[int, ...] | None
-    index: str | None
+    index: str | None  # type: ignore[assignment]  # tuples have a method of this name, which nobody calls
     """Of chunks: `btree1`, `single`, `implicit`, `fixed`, `extensible`, `btree2`."""
     parameters: tuple[int, ...]
     """Of the index, as in the layout message: `single` (size, mask) if it is filtered; `fixed` (page bits); ..."""

@@ -73,7 +73,7 @@ cdef class Reader:
     cdef type group_record, dataset_record, layout_record, file_record
     cdef list groups, datasets, types
     cdef set seen
-    cdef bint is_ordered
+    cdef bint is_ordered, shares
 
     def __dealloc__(self):
         free(self.header.messages)
@@ -257,7 +257,7 @@ cdef class Reader:
         cdef Message* m
         cdef Py_ssize_t i
         cdef bint is_sorted = True
-        cdef Attributes found = Attributes.__new__(Attributes)
+        cdef Attributes found = Attributes.__new__(Attributes, self.shares)
         self.n_items = 0
         for i in range(h.n):
             m = &h.messages[i]
@@ -282,6 +282,7 @@ cdef class Reader:
                 if k.fault != LACKING:
                     raise
                 i += 1
+        self.values.finish(found)
         if not k.n_needed and len(found.usual) + len(found.hidden) + found.n_other != self.n_items:
             unusual(k, b"two attributes with the same name", h.address)
         return found
@@ -375,7 +376,7 @@ cdef class Parser:
         self.records, self.error = records, error
         self.arrays, self.scalars = [], []
 
-    def parse(self, list segments not None, uint64_t file_size, bint scalars=False):
+    def parse(self, list segments not None, uint64_t file_size, bint scalars=False, bint share=False):
         """Read the metadata of a file.
 
         Parameters
@@ -386,6 +387,9 @@ cdef class Parser:
             Bytes of the whole file.
         scalars : bool
             Whether an attribute of shape (1,) is one of shape ().
+        share : bool
+            Whether attributes of an object may be the same dict as those of another one that has the same. Then nobody
+            may change them, nor their values.
 
         Returns
         -------
@@ -410,6 +414,7 @@ cdef class Parser:
         except IndexError:
             reader = self._reader(scalars)
         try:
+            reader.shares = share
             found = reader.read(&known.k)
             if known.k.n_needed:
                 found = known.needed()

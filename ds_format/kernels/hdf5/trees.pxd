@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from .known cimport Known, check, expect, log2_of, structure, u16, u32, u64, wide
+from .known cimport LACKING, Known, check, expect, fail, log2_of, structure, u16, u32, u64, wide
 
 cdef enum:
     MAX_DEPTH = 16
@@ -91,6 +91,7 @@ cdef inline int _collect(Known* k, const Tree* tree, uint64_t address, uint32_t 
     """Append the records of a node and of all below."""
     cdef uint32_t pointer, i
     cdef uint64_t n_records
+    cdef bint is_lacking = False
     cdef const uint8_t* p
     cdef const uint8_t* child
     if depth == 0:
@@ -107,8 +108,13 @@ cdef inline int _collect(Known* k, const Tree* tree, uint64_t address, uint32_t 
         n_records = wide(child + i * pointer + 8, tree.count_size)
         expect(k, u64(child + i * pointer), NODE_FRAME + n_records * tree.record_size)
     for i in range(n + 1):
-        _collect(k, tree, u64(child), depth - 1, wide(child + 8, tree.count_size), records)
+        try:
+            _collect(k, tree, u64(child), depth - 1, wide(child + 8, tree.count_size), records)
+        except EOFError:
+            if k.fault != LACKING:
+                raise
+            is_lacking = True
         if i < n:
             _append(k, tree, p + i * tree.record_size, 1, records)
         child += pointer
-    return 0
+    return fail(k, LACKING, b"B-tree node", address, b"") if is_lacking else 0

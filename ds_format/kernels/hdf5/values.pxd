@@ -27,13 +27,15 @@ cdef class Memory:
 cdef class Attributes:
     cdef dict usual, hidden
     cdef list strings
+    cdef list entries  # which are not in `usual` yet, or None
     cdef Py_ssize_t n_other
+    cdef bint shares
 
 
 cdef class Values:
     cdef type type_record, attribute_record, filter_record
     cdef Memory memory
-    cdef dict committed_types
+    cdef dict committed_types, shared
     cdef Collections collections
     cdef Header header  # of committed types
     cdef bint scalars
@@ -45,6 +47,7 @@ cdef class Values:
     cdef Type _type(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address)
     cdef tuple filters(self, Known* k, const Message* m)
     cdef int attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address, Attributes to) except -1
+    cdef int finish(self, Attributes to) except -1
     cdef int _read_attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address,
                              Attributes to) except -1
     cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p)

@@ -8,7 +8,7 @@ cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_SetItem
-from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.list cimport PyList_Append, PyList_New, PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -42,6 +42,7 @@ cdef enum:
     N_SLOTS = 1024  # values that are remembered
     SLACK = 4096  # bytes: more than what is counted twice in the smallest file
     LONGEST = 256  # bytes of one that is remembered
+    N_SHARED = 256  # attributes of an object that are remembered as a whole
     # topics
     NAME = 1
     TYPE = 2
@@ -69,6 +70,8 @@ cdef class Entry:
     cdef str name
     cdef object value
     cdef int where
+    cdef bint is_pure  # it depends on the bytes of its message alone
+    cdef bint is_array
 
 
 @cython.final
@@ -141,10 +144,11 @@ cdef inline uint64_t _hash(const uint8_t* p, uint64_t size) noexcept nogil:
 
 @cython.final
 cdef class Attributes:
-    """Attributes of one object."""
+    """Attributes of one object; `shares`: they may be those of another one, and nobody changes them."""
 
-    def __cinit__(self):
+    def __cinit__(self, bint shares):
         self.usual, self.hidden, self.strings, self.n_other = {}, {}, [], 0
+        self.shares, self.entries = shares, [] if shares else None
 
 
 @cython.final
@@ -164,7 +168,7 @@ cdef class Values:
         self.type_record, self.attribute_record, self.filter_record = type_record, attribute_record, filter_record
         self.scalars = scalars
         self.memory = Memory()
-        self.committed_types = {}
+        self.committed_types, self.shared = {}, {}
 
     def __dealloc__(self):
         free(self.header.messages)
@@ -232,7 +236,7 @@ cdef class Values:
         known = self.memory.recall(ATTRIBUTE, p, size)
         if known is None:
             return self._read_attribute(k, p, size, address, to)
-        return _add(to, (<Entry> known).name, (<Entry> known).value, (<Entry> known).where)
+        return _add(to, <Entry> known)
 
     cdef int _read_attribute(self, Known* k, const uint8_t* p, uint64_t size, uint64_t address,
                              Attributes to) except -1:
@@ -289,11 +293,37 @@ cdef class Values:
             if type_.kind == STRING and space.n == 1 and space.rank <= 1 \
                     or type_.kind == TEXT and space.n == 1 and space.rank == 1:
                 where = LISTED
-        if not flags & 1 and type_.kind in (NUMBER, TEXT) and not isinstance(value, (cnp.ndarray, list)):
-            entry = Entry.__new__(Entry)
-            entry.name, entry.value, entry.where = name, value, where
+        entry = Entry.__new__(Entry)
+        entry.name, entry.value, entry.where = name, value, where
+        entry.is_pure = not flags & 1 and type_.kind <= TEXT
+        entry.is_array = isinstance(value, (cnp.ndarray, list))
+        if entry.is_pure:
             self.memory.keep(ATTRIBUTE, start, size, entry)
-        return _add(to, name, value, where)
+        return _add(to, entry)
+
+    cdef int finish(self, Attributes to) except -1:
+        """Put together the attributes of an object, or recall them all."""
+        cdef list entries = to.entries
+        cdef Entry entry
+        cdef bint is_pure = True
+        if entries is None:
+            return 0
+        for entry in entries:
+            is_pure &= entry.is_pure
+        key = tuple(entries) if is_pure else None
+        if is_pure:
+            known = self.shared.get(key)
+            if known is not None:
+                to.usual, to.strings = <tuple> known
+                return 0
+        to.entries = None
+        for entry in entries:
+            _add(to, entry)
+        if is_pure:
+            if len(self.shared) >= N_SHARED:
+                self.shared.clear()
+            self.shared[key] = to.usual, to.strings
+        return 0
 
     cdef object _value(self, Known* k, Type type_, const Space* space, const uint8_t* p):
         cdef cnp.npy_intp length = <cnp.npy_intp> space.n
@@ -374,12 +404,19 @@ cdef class Values:
         return self._one_text(k, type_, p, space.rank == 1)
 
 
-cdef inline int _add(Attributes to, str name, object value, int where) except -1:
-    if where == HIDDEN:
-        return PyDict_SetItem(to.hidden, name, value)
-    if where == LISTED:
-        to.strings.append(name)
-    return PyDict_SetItem(to.usual, name, value)
+cdef inline int _add(Attributes to, Entry entry) except -1:
+    cdef object value
+    if entry.where == HIDDEN:
+        return PyDict_SetItem(to.hidden, entry.name, entry.value)
+    if to.entries is not None:
+        return PyList_Append(to.entries, entry)
+    if entry.where == LISTED:
+        PyList_Append(to.strings, entry.name)
+    if entry.is_array and not to.shares:
+        # what is remembered is nobody else's
+        value = entry.value.copy()
+        return PyDict_SetItem(to.usual, entry.name, value)
+    return PyDict_SetItem(to.usual, entry.name, entry.value)
 
 
 cdef inline int _is(const uint8_t* p, uint64_t n, const char* text, uint64_t size, int which) noexcept:
