@@ -10,7 +10,7 @@ From low to high::
 
 from __future__ import annotations
 
-from .arrays import Place, place_of, stored_of, values
+from .arrays import Place, check_size, place_of, stored_of, values
 from .header import SIGNATURE, read_file
 from .records import (
     HDF5Attribute,
@@ -34,6 +34,7 @@ __all__ = [
     "HDF5Type",
     "Place",
     "Unusual",
+    "check_size",
     "place_of",
     "read_file",
     "stored_of",

@@ -59,7 +59,7 @@ class Place:
     layout: HDF5Layout
     filters: tuple[ChunkFilter, ...]
     is_simple: bool
-    """Whether one kernel reads all of it, if it is small."""
+    """Whether one kernel reads all of its chunks, if it is small."""
     fill: bytes | None
     """Of one value, as in the file, where none was written; None: zeros."""
     size: int
@@ -93,16 +93,17 @@ def place_of(dataset: HDF5Dataset) -> Place:
     if item_size != type_.size:
         raise FormatError(f"datatype: found values of {type_.size} bytes, expected {item_size}")
     size = math.prod(shape) * item_size
-    if max(size, *shape) > MAX_COUNT if shape else False:
+    if size > MAX_COUNT or (shape and max(shape) > MAX_COUNT):
         raise Unusual("more values than can be counted")
     fill, is_simple = dataset.fill, False
     filters: tuple[ChunkFilter, ...] = ()
     if fill is not None and len(fill) != item_size:
         raise FormatError(f"fill value: found {len(fill)} bytes, expected {item_size}")
     if layout.chunk is not None:
-        _check_chunks(layout, shape, item_size)
-        filters, is_simple = _filters(dataset.filters, item_size)
-        is_simple = is_simple and layout.index == "btree1" and item_size in WORD_SIZES
+        filters, is_simple = _filters(dataset.filters, layout.chunk, len(shape), item_size)
+        is_simple = is_simple and layout.index == "btree1"
+        if layout.size != item_size:
+            raise FormatError(f"layout: found values of {layout.size} bytes, expected {item_size}")
     elif layout.size < size and layout.address is not None:
         raise FormatError(f"layout: found {layout.size} bytes of values, expected {size}")
     return Place(dtype, is_big, shape, dataset.max_shape, layout, filters, is_simple, fill, size)
@@ -114,19 +115,15 @@ def _native(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], bool]:
     return dtype.newbyteorder("="), dtype.isnative == (sys.byteorder == "big")
 
 
-def _check_chunks(layout: HDF5Layout, shape: tuple[int, ...], item_size: int) -> None:
-    chunk = layout.chunk or ()
-    if layout.size != item_size:
-        raise FormatError(f"layout: found values of {layout.size} bytes, expected {item_size}")
-    if len(chunk) != len(shape) or 0 in chunk:
-        raise FormatError(f"layout: found chunks of the shape {chunk}, expected {len(shape)} numbers that are not 0")
+@lru_cache(256)
+def _filters(
+    filters: tuple[HDF5Filter, ...], chunk: tuple[int, ...], rank: int, item_size: int
+) -> tuple[tuple[ChunkFilter, ...], bool]:
+    """Return the filters of chunks, and whether one kernel undoes them, after checks of the shape of a chunk."""
+    if len(chunk) != rank or 0 in chunk:
+        raise FormatError(f"layout: found chunks of the shape {chunk}, expected {rank} numbers that are not 0")
     if math.prod(chunk) * item_size > MAX_CHUNK_SIZE:
         raise Unusual("chunks of more than 4 GiB")
-
-
-@lru_cache(256)
-def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[tuple[ChunkFilter, ...], bool]:
-    """Return the filters of chunks, and whether one kernel undoes them."""
     found = []
     for each in filters:
         filter_ = find_filter(each.number, each.values)
@@ -135,7 +132,8 @@ def _filters(filters: tuple[HDF5Filter, ...], item_size: int) -> tuple[tuple[Chu
         found.append(filter_)
     if found and found[0].number == SHUFFLE and found[0].size != item_size:
         raise Unusual("the filter shuffle for values of another size")
-    return tuple(found), tuple([each.number for each in found]) in SMALL_FILTERS
+    is_simple = tuple([each.number for each in found]) in SMALL_FILTERS and item_size in WORD_SIZES
+    return tuple(found), is_simple
 
 
 def values(
@@ -186,7 +184,7 @@ def values(
             return found
         slices = tuple([slice(0, n) for n in place.shape])
     shape = tuple([s.stop - s.start for s in slices])
-    _check_size(math.prod(shape) * place.dtype.itemsize, body)
+    check_size(math.prod(shape) * place.dtype.itemsize, body)
     may_be_found = sought is not None
     if 0 in shape:
         array, may_be_found = np.empty(shape, place.dtype), False
@@ -202,8 +200,21 @@ def values(
     return array, may_be_found
 
 
-def _check_size(size: int, body: Body) -> None:
-    """Refuse arrays that are far larger than the file."""
+def check_size(size: int, body: Body) -> None:
+    """Refuse an array that is far larger than the file: it would be mostly fill values, or the file is damaged.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the array.
+    body : Body
+        The bytes of the file.
+
+    Raises
+    ------
+    Unusual
+        If a library shall read it.
+    """
     if size > MAX_SIZE and size > MAX_RATIO * body.size:
         raise Unusual(f"an array of {size} bytes in a file of {body.size}")
 
@@ -220,7 +231,7 @@ def _small(body: Body, place: Place, sought: NDArray[Any] | None) -> tuple[NDArr
             raise _truncated(body.size, place) from None
     if not place.is_simple:
         return None
-    _check_size(place.size, body)
+    check_size(place.size, body)
     filters = place.filters
     is_shuffled = bool(filters) and filters[0].number == SHUFFLE
     inflate = chunk_inflater() if len(filters) > is_shuffled else None
@@ -231,7 +242,6 @@ def _small(body: Body, place: Place, sought: NDArray[Any] | None) -> tuple[NDArr
         layout.chunk,
         dtype,
         place.is_big,
-        bool(filters),
         is_shuffled,
         inflate,
         place.fill,

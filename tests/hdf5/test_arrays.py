@@ -280,4 +280,4 @@ def test_nodes_of_a_level_are_read_together(tmp_path: Path) -> None:
             stored = hdf5.stored_of(body, where)
             assert stored.chunks is not None
             assert len(stored.chunks.numbers) == 20_000
-            assert body.requests <= 10
+            assert body.requests <= 6

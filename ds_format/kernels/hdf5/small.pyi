@@ -11,7 +11,6 @@ def read_chunked(
     chunk: tuple[int, ...],
     dtype: np.dtype[Any],
     is_big: bool,
-    is_filtered: bool,
     is_shuffled: bool,
     inflate: Callable[[Any, int], Any] | None,
     fill: bytes | None,

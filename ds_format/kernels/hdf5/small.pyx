@@ -4,10 +4,11 @@ cimport numpy as cnp
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from ..common.filling cimport Wanted, empty, rank_of, seek, want
+from ..common.inflate cimport inflate_short
 from .btree1 cimport MAX_RANK, Chunks, define, read_btree1
 from .known cimport Known, Segment
 from .placing cimport Form, put_part
@@ -16,11 +17,12 @@ cnp.import_array()
 
 cdef enum:
     MAX_RATIO = 1032  # bytes to which one byte of deflate expands at most
+    SHORT = 512  # bytes of a stream for which a library takes longer than this package
 
 
 def read_chunked(
     data, uint64_t address, tuple shape not None, tuple chunk not None, cnp.dtype dtype not None, bint is_big,
-    bint is_filtered, bint is_shuffled, inflate, bytes fill, cnp.ndarray wanted,
+    bint is_shuffled, inflate, bytes fill, cnp.ndarray wanted,
 ):
     """Return a variable whose chunks a B-tree of version 1 lists.
 
@@ -38,12 +40,10 @@ def read_chunked(
         Native, of 1, 2, 4 or 8 bytes.
     is_big : bool
         Whether the file has values in big-endian order.
-    is_filtered : bool
-        Whether chunks went through filters: at most "shuffle", then "deflate".
     is_shuffled : bool
-        Whether they went through "shuffle".
+        Whether chunks went through the filter "shuffle".
     inflate : callable or None
-        (bytes, size) → buffer of that size. None: they did not go through "deflate".
+        (bytes, size) → buffer of that size. None: they did not go through the filter "deflate", which is the last one.
     fill : bytes or None
         Value of what was not written, as the file has it; None: zeros.
     wanted : (N,) ndarray or None
@@ -62,13 +62,14 @@ def read_chunked(
     cdef Chunks c
     cdef Wanted w
     cdef cnp.npy_intp lengths[MAX_RANK]
+    cdef uint8_t* buffer = NULL
     cdef Py_ssize_t i
     cdef int axis
     cdef uint64_t n = 1
     if len(shape) > MAX_RANK:
         raise ValueError(f"{len(shape)} axes, expected at most {MAX_RANK}")
     want(&w, dtype, wanted, is_big)
-    define(&c, shape, chunk, w.size, is_filtered, False)
+    define(&c, shape, chunk, w.size, inflate is not None, False)
     rank_of(shape, lengths)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     memset(&k, 0, sizeof(Known))
@@ -85,11 +86,12 @@ def read_chunked(
         if <uint64_t> c.n < n:
             _fill(array, fill, w.size, w.swapped)
         for i in range(c.n):
-            if c.entries[i].mask or not _put_chunk(&c, i, all_of_it.data, inflate, is_shuffled, array, &w):
+            if c.entries[i].mask or not _put_chunk(&c, i, all_of_it.data, &buffer, inflate, is_shuffled, array, &w):
                 return None
         seek(&w, <const uint8_t*> cnp.PyArray_DATA(array), cnp.PyArray_SIZE(array))
         return array, w.found
     finally:
+        free(buffer)
         free(c.entries)
         free(k.needed)
         PyBuffer_Release(&view)
@@ -114,7 +116,8 @@ cdef int _fill(cnp.ndarray array, bytes fill, int size, bint swapped) except -1:
 
 
 cdef bint _put_chunk(
-    const Chunks* c, Py_ssize_t i, const uint8_t* file, inflate, bint is_shuffled, cnp.ndarray array, const Wanted* w
+    const Chunks* c, Py_ssize_t i, const uint8_t* file, uint8_t** buffer, inflate, bint is_shuffled, cnp.ndarray array,
+    const Wanted* w,
 ) except -1:
     """Put the values of a chunk to their places; return whether the chunk is right."""
     cdef const uint8_t* start = file + c.entries[i].offset
@@ -122,11 +125,19 @@ cdef bint _put_chunk(
     cdef Py_buffer view
     cdef bint is_right
     if inflate is None:
-        if size == c.size:
-            _place(c, i, start, is_shuffled, array, w)
-        return size == c.size
+        _place(c, i, start, is_shuffled, array, w)
+        return True
     if c.size // MAX_RATIO > size:
         return False
+    if size <= SHORT:
+        if buffer[0] == NULL:
+            buffer[0] = <uint8_t*> malloc(c.size)
+            if buffer[0] == NULL:
+                raise MemoryError
+        is_right = inflate_short(start, size, buffer[0], c.size)
+        if is_right:
+            _place(c, i, buffer[0], is_shuffled, array, w)
+        return is_right
     try:
         inflated = inflate(PyMemoryView_FromMemory(<char*> start, size, PyBUF_READ), c.size)
     except Exception:
